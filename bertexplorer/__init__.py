@@ -5,15 +5,15 @@
 'city'
 
 Every analysis is a function here and a method of a loaded checkpoint: `bx.load("mini").attention(text, pick="it")`.
-A result knows its rows, a sentence, a figure, CSV, JSON and the Python that repeats it. Names are imported when used.
+A result has rows, a sentence, a figure, CSV, JSON and the Python that repeats it. Names are imported at first use.
 
 The map of the code, layer by layer; each layer imports only from those above it. The `__init__.py` of a folder lists
 its modules.
 
-errors.py               the one error that people are meant to read, and the sentence for all others
+errors.py               the error for people, and the message for unexpected ones
 options.py              a setting declared once -> a form on the page, a flag, a field in a file
-csv_safety.py           escapes a text for spreadsheets, so that it is shown and never run
-locks.py                which process uses a file; the system releases the lock when the process dies
+csv_safety.py           escapes text so that spreadsheets do not run it as a formula
+locks.py                whether a process uses a file; the system releases the lock when the process ends
 version.py              the version, in one place
 settings.py             folders, host, port and limits, read once from the environment
 
@@ -29,7 +29,7 @@ training/entities/      tags and entities, rows with them, and scores
 training/answers/       questions over long passages: windows, spans and scores
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
-figures/                a result drawn, and said in a sentence
+figures/                draw a result, and describe it in a sentence
 store/                  everything on disk: checkpoints, runs, uploads, the search index
 ui/                     the page: one text on a workbench, many views of it below
 ui/tabs/                the views: each an analysis, its figure, a question and examples
@@ -37,14 +37,14 @@ ui/training/            the page on which a checkpoint learns
 ui/experiments/         the page that repeats the papers' pretraining experiments
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               the result of an analysis: rows, a sentence, a figure
-describe.py             what each analysis takes and does, as signatures and documentation
+describe.py             signatures and documentation of the analyses
 bert.py                 a checkpoint in Python, with every analysis as a method
 lessons.py              lessons in Python
 runs.py                 fine-tuning and pretraining in Python
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
-cluster/                answers from further processes: workers on this machine, or replicas on a Ray cluster
-server/                 the page inside layers, each of which enforces or reports one thing
-cli/                    every analysis as a command, its Options as flags; checkpoints; runs that learn
+cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
+server/                 the page inside layers, each with one task
+cli/                    every analysis as a command, its Options as flags; checkpoints; training runs
 __main__.py             python -m bertexplorer
 """
 
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
     from bertexplorer.signatures import *
     from bertexplorer.version import __version__
 
-HOMES = {  # name -> the module that it comes from
+MODULES = {  # name -> its module
     "Bert": "bert",
     "Comparison": "result",
     "Lesson": "lessons",
@@ -80,20 +80,20 @@ HOMES = {  # name -> the module that it comes from
 
 
 def __getattr__(name: str) -> Any:
-    """A public name, imported at first use."""
+    """Import a public name at first use."""
     if name == "__all__":
         return __dir__()
-    if name in HOMES:
-        found = getattr(import_module(f"bertexplorer.{HOMES[name]}"), name)
+    if name in MODULES:
+        value = getattr(import_module(f"bertexplorer.{MODULES[name]}"), name)
     elif name == "__version__":
-        found = import_module("bertexplorer.version").__version__
+        value = import_module("bertexplorer.version").__version__
     elif name in import_module("bertexplorer.analysis").NAMES:
-        found = import_module("bertexplorer.bert").function(name)
+        value = import_module("bertexplorer.bert").function(name)
     else:
         raise AttributeError(f"bertexplorer has no {name!r}. It has {', '.join(__dir__())}.")
-    globals()[name] = found
-    return found
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted([*HOMES, *import_module("bertexplorer.analysis").NAMES, "__version__"])
+    return sorted([*MODULES, *import_module("bertexplorer.analysis").NAMES, "__version__"])

@@ -1,4 +1,4 @@
-"""Bert: a checkpoint in Python, with every analysis as a method; the functions of the package call it."""
+"""Bert: a checkpoint in Python, with every analysis as a method. The functions of the package call it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Words = str | Iterable[str | tuple[int, int, int]]
 
 
 class Bert(Methods):
-    """A checkpoint that is ready to be asked. Every analysis of the package is a method: `bert.attention(text)`.
+    """A loaded checkpoint. Every analysis of the package is a method: `bert.attention(text)`.
 
     Example:
         >>> bert = bx.load("mini")
@@ -74,21 +74,19 @@ class Bert(Methods):
         module, view = import_module(f"bertexplorer.analysis.{analysis}"), VIEWS[analysis.replace("_", "-")]
         if not view.text:
             options, text = {**({FIRST[analysis]: text} if text else {}), **options}, ""
-        asked = Text(text, pair, spans(text, pair, mask), spans(text, pair, pick))
-        built = build(module.Options, {name: joined(name, value) for name, value in options.items()})
+        marked_text = Text(text, pair, spans(text, pair, mask), spans(text, pair, pick))
+        settings = build(module.Options, {name: join_list(name, value) for name, value in options.items()})
         more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
         if rows is not None:
             more["rows"] = read_rows(rows)
         if extra := sorted(set(more) - set(view.needs)):
-            takers = [other.name for other in VIEWS.values() if extra[0] in other.needs]
-            raise ExplorerError(
-                f"{analysis} takes no {extra[0]}. Leave them out; {' and '.join(takers)} may have some."
-            )
+            others = [other.name for other in VIEWS.values() if extra[0] in other.needs]
+            raise ExplorerError(f"{analysis} takes no {extra[0]}. Leave them out; {' and '.join(others)} take them.")
         try:
-            value = module.run(self.checkpoint, asked, options=built, **more)
+            value = module.run(self.checkpoint, marked_text, options=settings, **more)
         except ExplorerError as error:
             raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
-        return Result(analysis, value, self.checkpoint, asked, built)
+        return Result(analysis, value, self.checkpoint, marked_text, settings)
 
     def encode(self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int = -1) -> Float[np.ndarray, "n d"]:
         """A vector for each of *texts*, in fp32: n texts by d numbers, d the hidden size; for one string, d numbers.
@@ -100,20 +98,20 @@ class Bert(Methods):
         from bertexplorer.analysis.vectors import layer_of
 
         options = build(search.Options, {"pooling": pooling, "layer": layer})
-        several = [texts] if isinstance(texts, str) else list(texts)
-        if not several:
+        text_list = [texts] if isinstance(texts, str) else list(texts)
+        if not text_list:
             raise ExplorerError("No texts were given. Give a text or a list of them.")
-        encodings = [self.checkpoint.tokenizer.encode(Text(text)) for text in several]
+        encodings = [self.checkpoint.tokenizer.encode(Text(text)) for text in text_list]
         depth = layer_of(self.checkpoint, options.layer)
         vectors = engine.sentence_vectors(self.checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
         return vectors[0] if isinstance(texts, str) else vectors
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:
-        """The tokens of *text* and *pair* as the encoder takes them: ids, segments, spans and words, each t long."""
+        """The input of the encoder for *text* and *pair*: ids, segments, spans and words, each of length t."""
         return self.checkpoint.tokenizer.encode(Text(text, pair))
 
     def control(self) -> Bert:
-        """The same architecture and tokenizer with random weights (seed 0): what it shows as well was not learned."""
+        """The same architecture and tokenizer with random weights (seed 0): what it shows too was not learned."""
         from bertexplorer.model.initialise import untrained
 
         return Bert(untrained(self.checkpoint))
@@ -121,22 +119,23 @@ class Bert(Methods):
     def __getattr__(self, name: str) -> Any:
         if name not in NAMES:
             raise AttributeError(f"Bert has no {name!r}; the analyses are {', '.join(NAMES)}.")
-        return documented(name, lambda *given, **more: self.analyse(name, *given, **more), method=True)
+        return add_documentation(name, lambda *args, **more: self.analyse(name, *args, **more), method=True)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *NAMES})
 
     def __repr__(self) -> str:
-        held, config = self.checkpoint, self.checkpoint.config
+        checkpoint, config = self.checkpoint, self.checkpoint.config
         shape = f"{config.num_layers} layers, {config.num_heads} heads, hidden size {config.hidden_size}"
-        return f"Bert({held.name!r}: {shape}, {held.num_parameters / 1e6:.1f} M parameters, {held.precision})"
+        size = f"{checkpoint.num_parameters / 1e6:.1f} M parameters"
+        return f"Bert({checkpoint.name!r}: {shape}, {size}, {checkpoint.precision})"
 
 
 def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> Bert:
-    """The *checkpoint* of that name, loaded once a process: a bundled one, a folder, run:ID of a training run, or a
+    """Load the checkpoint with that name, once per process: a bundled one, a folder, run:ID of a training run, or a
     name on the Hugging Face hub, which is downloaded if it is not on this disk.
 
-    *precision*: "fp32", "bf16", or "auto", which takes what the processor computes fastest. Raises ExplorerError if
+    *precision*: "fp32", "bf16", or "auto" for the one that the processor computes fastest. Raises ExplorerError if
     there is no such checkpoint, or it cannot be used.
 
     Example:
@@ -153,7 +152,7 @@ def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> 
 
 
 def checkpoints() -> list[str]:
-    """The names that `load` finds on this disk.
+    """The names of the checkpoints on this disk.
 
     Example:
         >>> "mini" in bx.checkpoints()
@@ -163,10 +162,10 @@ def checkpoints() -> list[str]:
 
 
 def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", precision: str = "") -> Bert:
-    """A *model* and *tokenizer* of transformers that you have in memory, so that every analysis works on them.
+    """Make every analysis available for a *model* and *tokenizer* of transformers in memory.
 
-    The weights are copied; training the model further does not change the result. *precision*: that of the model if
-    left out. Raises ExplorerError for a family that is not known, a tokenizer without a fast version, or weights that
+    The weights are copied, so training the model further does not change the result. *precision*: that of the model
+    by default. Raises ExplorerError for an unknown family, a tokenizer without a fast version, or weights that
     do not fit.
 
     Example:
@@ -181,8 +180,8 @@ def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", pr
             model.save_pretrained(folder)
             tokenizer.save_pretrained(folder)
         except AttributeError as error:
-            given = f"{type(model).__name__} and {type(tokenizer).__name__}"
-            raise ExplorerError(f"Got {given}; wanted a model and a tokenizer of transformers.") from error
+            types = f"{type(model).__name__} and {type(tokenizer).__name__}"
+            raise ExplorerError(f"Got {types}; wanted a model and a tokenizer of transformers.") from error
         width = precision or ("bf16" if stored == "bfloat16" else "fp32")
         checkpoint = load_folder(Path(folder), name=name, precision=width, frozen=True)  # type: ignore[arg-type]
     return Bert(replace(checkpoint, folder=Path()))
@@ -197,28 +196,28 @@ def library() -> CheckpointRegistry:
 
 
 def spans(text: str, pair: str, words: Words) -> tuple[Span, ...]:
-    """Where *words* are; spans as they were given. Raises ExplorerError for a word that is not there."""
-    found: list[Span] = []
+    """The spans of *words*, which may be spans already. Raises ExplorerError for a word that is not in the texts."""
+    result: list[Span] = []
     for word in [words] if isinstance(words, str) else words:
-        found += spots(text, pair, word) if isinstance(word, str) else [Span(*word)]
-    return tuple(dict.fromkeys(found))
+        result += spots(text, pair, word) if isinstance(word, str) else [Span(*word)]
+    return tuple(dict.fromkeys(result))
 
 
-def joined(name: str, value: Any) -> Any:
-    """*value* of the setting *name* as the analysis reads it: a list as one string."""
+def join_list(name: str, value: Any) -> Any:
+    """*value* of the setting *name* for the analysis, which reads a list as one string."""
     return LISTS.get(name, ", ").join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     """Lines from a list of texts, a file, or the key of an upload. Raises ExplorerError if there is no such file."""
     from bertexplorer.analysis.vectors import Line
-    from bertexplorer.store.text_uploads import KEY, TextUploads, parse, read_file
+    from bertexplorer.store.text_uploads import KEY, TextUploads, parse_lines, read_file
 
     if not isinstance(lines, str | Path):
         return [Line(text) for text in lines]
     if isinstance(lines, str) and KEY.fullmatch(lines):
         return TextUploads(library().settings.data_dir / "lines").load(lines).lines
-    return read_file(Path(lines), parse).lines
+    return read_file(Path(lines), parse_lines).lines
 
 
 def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[int, Mapping[str, Any]]]:
@@ -241,11 +240,11 @@ def function(name: str) -> Callable[..., Result]:
     ) -> Result:
         return load(checkpoint, precision=precision).analyse(name, text, pair, **more)
 
-    return documented(name, ask, method=False)
+    return add_documentation(name, ask, method=False)
 
 
-def documented(name: str, ask: Callable[..., Result], *, method: bool) -> Callable[..., Result]:
-    """*ask* with the name, the signature and the documentation of the analysis *name*."""
+def add_documentation(name: str, ask: Callable[..., Result], *, method: bool) -> Callable[..., Result]:
+    """Give *ask* the name, the signature and the documentation of the analysis *name*."""
     ask.__name__ = ask.__qualname__ = name
     ask.__module__ = "bertexplorer"
     ask.__doc__ = document(name)

@@ -1,4 +1,4 @@
-"""CSV safety: escapes a text for spreadsheets, so that it is shown and never run."""
+"""CSV safety: escapes text so that spreadsheets show it and do not run it as a formula."""
 
 FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # a spreadsheet reads these as the start of a formula
 

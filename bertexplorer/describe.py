@@ -1,4 +1,4 @@
-"""Analyses described: what each takes and what it does, for Python, editors and the documentation."""
+"""Describe: signatures and documentation of the analyses, for Python, editors and the website."""
 
 from __future__ import annotations
 
@@ -10,46 +10,48 @@ from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.ui.state import spans_of
 from bertexplorer.ui.tabs import VIEWS
 
-GIVEN = {  # settings that take content, and on the page the key of an upload
+CONTENT = {  # settings whose values are content; on the page, the key of an upload
     "lines": "Sequence[str] | str | Path | None",
     "rows": "Sequence[Mapping[str, Any]] | str | Path | None",
 }
-FIRST = {"suite": "suite", "probe": "task"}  # analysis that is about no text -> the option that comes first
-LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # settings given as lists
+FIRST = {"suite": "suite", "probe": "task"}  # analysis without a text -> its first parameter
+LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # setting -> its separator
 
 
 def signature(name: str, *, method: bool) -> inspect.Signature:
-    """What the analysis *name* takes; as a *method*, without the checkpoint."""
-    plain = inspect.Parameter.KEYWORD_ONLY
+    """The parameters of the analysis *name*; as a *method*, without the checkpoint."""
+    keyword_only = inspect.Parameter.KEYWORD_ONLY
     module = import_module(f"bertexplorer.analysis.{name}")
     both = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    found = []
+    parameters = []
     if name not in FIRST:
-        found.append(inspect.Parameter("text", both, annotation="str"))
-        found.append(inspect.Parameter("pair", both, default="", annotation="str"))
+        parameters.append(inspect.Parameter("text", both, annotation="str"))
+        parameters.append(inspect.Parameter("pair", both, default="", annotation="str"))
     settings = [
-        parameter(setting, both if setting.name == FIRST.get(name) else plain)
+        parameter(setting, both if setting.name == FIRST.get(name) else keyword_only)
         for setting in option_specs(module.Options)
     ]
-    found += [one for one in settings if one.kind is both]
+    parameters += [setting for setting in settings if setting.kind is both]
     if not method:
-        found.append(inspect.Parameter("checkpoint", plain, default="mini", annotation="str | Path | Bert"))
-        found.append(inspect.Parameter("precision", plain, default="auto", annotation="str"))
+        parameters.append(inspect.Parameter("checkpoint", keyword_only, default="mini", annotation="str | Path | Bert"))
+        parameters.append(inspect.Parameter("precision", keyword_only, default="auto", annotation="str"))
     if name not in FIRST:
-        found += [inspect.Parameter(word, plain, default=(), annotation="Words") for word in ("mask", "pick")]
-    found += [one for one in settings if one.kind is plain]
-    return inspect.Signature(found, return_annotation="Result")
+        parameters += [
+            inspect.Parameter(word, keyword_only, default=(), annotation="Words") for word in ("mask", "pick")
+        ]
+    parameters += [setting for setting in settings if setting.kind is keyword_only]
+    return inspect.Signature(parameters, return_annotation="Result")
 
 
-def parameter(setting: OptionSpec, kind_of: Any) -> inspect.Parameter:
-    """A setting as a parameter; lines and rows are given as they are, or as a file."""
-    if setting.name in GIVEN:
-        return inspect.Parameter(setting.name, kind_of, default=None, annotation=GIVEN[setting.name])
-    return inspect.Parameter(setting.name, kind_of, default=setting.default, annotation=kind(setting))
+def parameter(setting: OptionSpec, parameter_kind: Any) -> inspect.Parameter:
+    """A setting as a parameter. Lines and rows may be content or a file."""
+    if setting.name in CONTENT:
+        return inspect.Parameter(setting.name, parameter_kind, default=None, annotation=CONTENT[setting.name])
+    return inspect.Parameter(setting.name, parameter_kind, default=setting.default, annotation=annotation(setting))
 
 
-def kind(setting: OptionSpec) -> str:
-    """The type of a setting as an annotation."""
+def annotation(setting: OptionSpec) -> str:
+    """The type of a setting."""
     several = " | Sequence[str]" if setting.name in LISTS else ""
     return f"Literal[{', '.join(map(repr, setting.choices))}]" if setting.choices else setting.kind.__name__ + several
 
@@ -59,13 +61,13 @@ def document(name: str) -> str:
     module = import_module(f"bertexplorer.analysis.{name}")
     about = inspect.cleandoc(module.__doc__ or "").splitlines()[0].partition(": ")[2]
     details = inspect.cleandoc(module.run.__doc__ or "")
-    options = [f"    {s.name}: {described(s)}" for s in option_specs(module.Options) if s.name not in GIVEN]
+    options = [f"    {s.name}: {explain(s)}" for s in option_specs(module.Options) if s.name not in CONTENT]
     listed = ["Options:", *options, ""] if options else []
     return "\n".join([about[:1].upper() + about[1:], "", details, "", *listed, "Example:", f"    >>> {example(name)}"])
 
 
-def described(setting: OptionSpec) -> str:
-    """A setting in words: label, bounds and explanation."""
+def explain(setting: OptionSpec) -> str:
+    """The label, bounds and description of a setting."""
     low, high = setting.option.low, setting.option.high
     bounds = f", {low:g} to {high:g}" if low is not None and high is not None else ""
     info = f" ({setting.option.info})" if setting.option.info else ""
@@ -76,9 +78,9 @@ def example(name: str) -> str:
     """A call of the analysis *name* with the first example of its view."""
     view = VIEWS[name.replace("_", "-")]
     first = view.examples[0]
-    given = [repr(text) for text in (first.text, first.pair) if text]
+    arguments = [repr(text) for text in (first.text, first.pair) if text]
     picked = [tuple(span) for span in spans_of(first.picked)]
-    given += [f"pick={picked}"] if picked else []
-    given += [f"{option}={value!r}" for option, value in first.options.items()]
-    asked = "bx.TrainingRun('runs/films').load()" if view.tuned else "bx"
-    return f"{asked}.{name}({', '.join(given)}).said"
+    arguments += [f"pick={picked}"] if picked else []
+    arguments += [f"{option}={value!r}" for option, value in first.options.items()]
+    source = "bx.TrainingRun('runs/films').load()" if view.tuned else "bx"
+    return f"{source}.{name}({', '.join(arguments)}).said"

@@ -1,10 +1,10 @@
-"""The one error that people are meant to read: what was given, what was wanted, what to do."""
+"""The error for people: what was given, what was wanted, what to do."""
 
 import logging
 import secrets
 from importlib.util import find_spec
 
-ELSEWHERE = {  # sentences about the page -> the same where there is no page
+REPLACEMENTS = {  # advice about the page -> the same advice where there is no page
     "cli": {
         ", or click a word to hide it": "",
         "Press “Second sentence” and type one.": "Give it after the first.",
@@ -29,10 +29,10 @@ EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import na
 
 
 class ExplorerError(ValueError):
-    """Raised on bad input of any kind. The page and the command line show its text unchanged.
+    """Raised for invalid input of any kind. The page and the command line show its text unchanged.
 
     *missing*: "mask" or "pair" if the text lacks only that, so that the page can offer a button that adds it;
-    "checkpoint" if it must be fetched first."""
+    "checkpoint" if it must be downloaded first."""
 
     def __init__(self, text: str = "", *, missing: str = "") -> None:
         super().__init__(text)
@@ -40,16 +40,16 @@ class ExplorerError(ValueError):
 
 
 def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
-    """The sentence for people on the unexpected error that is being handled. *log* gets the error under the same
-    number, with *what* failed."""
+    """Log the error that is being handled, and return the message for people, which contains its number in the log.
+    *what*: what failed."""
     number = secrets.token_hex(4)
     log.exception(what, extra={"id": number, **more})
     return f"Something went wrong that should not have (error {number} in the log). What you entered is kept."
 
 
 def in_words_of(where: str, sentence: str) -> str:
-    """An error in the words for places without a page to click on. *where*: "cli", "http" or "python"."""
-    for words, other in ELSEWHERE[where].items():
+    """The error *sentence* for places without a page. *where*: "cli", "http" or "python"."""
+    for words, other in REPLACEMENTS[where].items():
         sentence = sentence.replace(words, other)
     return sentence
 
@@ -60,10 +60,10 @@ def not_installed(extra: str) -> list[str]:
 
 
 def need(extra: str, what: str) -> None:
-    """Raises ExplorerError, which names *what* cannot be done, if a package of *extra* is not installed."""
+    """Raises ExplorerError, which says that *what* needs it, if a package of *extra* is not installed."""
     if names := not_installed(extra):
-        others = "package that is" if len(names) == 1 else "packages that are"
+        packages = "package that is" if len(names) == 1 else "packages that are"
         raise ExplorerError(
-            f"{what} needs {len(names)} {others} not installed: {', '.join(names)}. "
+            f"{what} needs {len(names)} {packages} not installed: {', '.join(names)}. "
             f'Run: pip install "bertexplorer[{extra}]"'
         )

@@ -1,4 +1,4 @@
-"""A setting declared once, as a field of an Options dataclass -> a form on the page, a flag, a field in a file."""
+"""Options: a setting is declared once, as a field of a dataclass, for forms on the page, flags and fields in files."""
 
 import dataclasses
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 @dataclass(frozen=True)
 class Option:
-    """What a person reads next to a setting, and its bounds (both included) if it is a number."""
+    """The label and description of a setting, and its bounds (both included) if it is a number."""
 
     label: str
     low: int | float | None = None
     high: int | float | None = None
     info: str = ""
-    several: bool = False  # a text of several lines
-    by_page: bool = False  # the page fills it in (an upload's key, a point that was clicked) and shows no box
+    several: bool = False  # a text with several lines
+    by_page: bool = False  # the page sets it (to the key of an upload, or a clicked point) and shows no field
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class OptionSpec:
     choices: tuple[str, ...] = ()
 
     def check(self, value: Any) -> Any:
-        """*value* as this setting's kind. Raises ExplorerError naming the setting, the value and what was wanted."""
+        """Convert *value* to the kind of this setting. Raises ExplorerError."""
         label = self.option.label
         if self.choices and value not in self.choices:
             raise ExplorerError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
@@ -59,18 +59,18 @@ class OptionSpec:
 def option_specs(options: type) -> list[OptionSpec]:
     """The settings of an Options dataclass, whose fields are Annotated[int, float, bool, str or Literal, Option]."""
     hints = get_type_hints(options, include_extras=True)
-    found = []
+    specs = []
     for field in dataclasses.fields(options):
         if get_origin(hints[field.name]) is not Annotated:
             raise TypeError(f"{options.__qualname__}.{field.name} is not Annotated[…, Option(…)].")
         kind, option = get_args(hints[field.name])[:2]
         choices = tuple(get_args(kind)) if get_origin(kind) is Literal else ()
-        found.append(OptionSpec(field.name, str if choices else kind, field.default, option, choices))
-    return found
+        specs.append(OptionSpec(field.name, str if choices else kind, field.default, option, choices))
+    return specs
 
 
 def build(options: type[T], values: dict[str, Any]) -> T:
-    """An Options from loose values (a form, flags, a link), each checked. Raises ExplorerError naming what is wrong."""
+    """An Options object from values of a form, flags or a link, all of which are checked. Raises ExplorerError."""
     known = {setting.name: setting for setting in option_specs(options)}
     unknown = sorted(set(values) - set(known))
     if unknown:

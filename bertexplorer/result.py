@@ -1,4 +1,4 @@
-"""Result: the answer of an analysis as rows, as a sentence and as a figure, with everything that produced it."""
+"""Result: the answer of an analysis as rows, as a sentence and as a figure, with its provenance."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from bertexplorer.figures import Figure, FigureModule
     from bertexplorer.model.checkpoint import Checkpoint
 
-IMAGES = (".png", ".svg", ".pdf", ".webp", ".jpeg", ".jpg")
-PRINTED = 10  # rows of a printed result
+IMAGE_SUFFIXES = (".png", ".svg", ".pdf", ".webp", ".jpeg", ".jpg")
+PRINTED_ROWS = 10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """The answer of an analysis; shows its figure in a notebook and its rows in a terminal.
+    """The answer of an analysis. Notebooks show its figure, and terminals its rows.
 
-    Two results are equal if the same analysis gave the same rows for the same text and options.
+    Two results are equal if the analysis, text, options and rows are equal.
 
     Example:
         >>> result = bx.fill_mask("Paris is the [MASK] of France.", top=1)
@@ -50,7 +50,7 @@ class Result:
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:
-        """The numbers, with a dictionary for each row; the same as in an exported CSV."""
+        """The numbers, a dictionary for each row, as in an exported CSV."""
         return list(self.module.rows(self.value))
 
     @cached_property
@@ -93,22 +93,22 @@ class Result:
         return export.as_python(self.module, self.checkpoint, self.text, self.options)
 
     def save(self, path: str | Path) -> Path:
-        """Write the result to *path*; its suffix says what: .csv, .json or .py, the figure as .html, or as an image:
-        .png, .svg, .pdf, .webp, .jpeg (needs kaleido). Returns the path. Raises ExplorerError for another suffix, and
-        for an image of BertViz, whose figure is a page."""
+        """Write the result to *path* and return it. The suffix is the format: .csv, .json or .py, the figure as .html
+        or as an image: .png, .svg, .pdf, .webp, .jpeg (needs kaleido). Raises ExplorerError for another suffix, and for
+        an image of BertViz, whose figure is a page."""
         path = Path(path)
         suffix = path.suffix.lower()
         writers = {".csv": self.to_csv, ".json": self.to_json, ".py": self.code, ".html": self.to_html}
         try:
             if suffix in writers:
                 path.write_text(writers[suffix](), "utf-8", newline="")
-            elif suffix in IMAGES:
+            elif suffix in IMAGE_SUFFIXES:
                 path.write_bytes(self.image(suffix[1:]))
             else:
-                wanted = ", ".join([*writers, *IMAGES])
+                wanted = ", ".join([*writers, *IMAGE_SUFFIXES])
                 raise ExplorerError(f"The file name {path.name!r:.60} ends in {suffix!r}; wanted one of {wanted}.")
         except OSError as error:
-            raise ExplorerError(f"{path} cannot be written: {error.strerror}. Choose another place.") from error
+            raise ExplorerError(f"{path} cannot be written: {error.strerror}. Choose another path.") from error
         return path
 
     def to_html(self) -> str:
@@ -131,16 +131,16 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        asked = [(r.analysis, r.text, r.options) for r in (self, other)]
-        return asked[0] == asked[1] and self.rows == other.rows
+        questions = [(result.analysis, result.text, result.options) for result in (self, other)]
+        return questions[0] == questions[1] and self.rows == other.rows
 
     def __hash__(self) -> int:
         return hash((self.analysis, self.text))
 
     def __repr__(self) -> str:
-        more = len(self.rows) - PRINTED
+        more = len(self.rows) - PRINTED_ROWS
         left = f"\n… and {more:,} more rows" if more > 0 else ""
-        return f"{self.analysis} ({self.checkpoint.name}): {self.said}\n{as_table(self.rows[:PRINTED])}{left}"
+        return f"{self.analysis} ({self.checkpoint.name}): {self.said}\n{as_table(self.rows[:PRINTED_ROWS])}{left}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if isinstance(self.figure, str):
@@ -195,7 +195,7 @@ class Comparison:
 
 
 def compare(first: Result, second: Result) -> Comparison:
-    """Compare *second* with *first*; each is named by what differs. Raises ExplorerError for results of two analyses.
+    """Compare *second* with *first*, named by their difference. Raises ExplorerError for results of two analyses.
 
     Example:
         >>> bert = bx.load("mini")
@@ -212,16 +212,16 @@ def compare(first: Result, second: Result) -> Comparison:
     elif first.text != second.text:
         names = (first.text.first, second.text.first)
     else:
-        given = [asdict(result.options) for result in (first, second)]
+        options, others = asdict(first.options), asdict(second.options)
         names = ("", "")
-        for name, value in given[0].items():
-            if value != given[1][name]:
-                names = (f"{name} {value}", f"{name} {given[1][name]}")
+        for name, value in options.items():
+            if value != others[name]:
+                names = (f"{name} {value}", f"{name} {others[name]}")
     return Comparison(first, second, names if names[0] != names[1] else ("first", "second"))
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:
-    """Rows as aligned columns."""
+    """Rows as a text with aligned columns."""
     cells = [list(rows[0])] + [[brief(value) for value in row.values()] for row in rows] if rows else [["no rows"]]
     widths = [max(len(line[i]) for line in cells) for i in range(len(cells[0]))]
     return "\n".join("  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)).rstrip() for line in cells)

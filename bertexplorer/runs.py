@@ -1,4 +1,4 @@
-"""Runs in Python: fine-tune or pretrain a checkpoint in a folder, watch its events, use the result."""
+"""Runs in Python: fine-tune or pretrain a checkpoint in a folder, follow its events, use the result."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A run in its *folder*: what it was asked, what happened, and the best checkpoint so far."""
+    """A run in its *folder*: its settings, its events, and the best checkpoint so far."""
 
     folder: Path
 
     @property
     def spec(self) -> dict[str, Any]:
-        """Its settings, as spec.json holds them."""
-        return runs.spec(self.folder) or {}
+        """The content of spec.json."""
+        return runs.read_spec(self.folder) or {}
 
     @property
     def events(self) -> list[Event]:
-        """What happened, first to last: each a dictionary with "event", "time" (unix seconds) and "step"."""
+        """The events in order: dictionaries with "event", "time" (unix seconds) and "step"."""
         return runs.history(self.folder)
 
     @property
@@ -42,31 +42,29 @@ class TrainingRun:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """Of the newest evaluation, on the validation rows."""
-        found = [event["metrics"] for event in self.events if event["event"] == "evaluated" and "metrics" in event]
-        return dict(found[-1]) if found else {}
+        """The metrics of the latest evaluation on the validation rows."""
+        metrics = [event["metrics"] for event in self.events if event["event"] == "evaluated" and "metrics" in event]
+        return dict(metrics[-1]) if metrics else {}
 
     @property
     def best(self) -> Path:
-        """The folder of the best checkpoint. Raises ExplorerError if none was kept yet."""
+        """The folder of the best checkpoint. Raises ExplorerError if there is none yet."""
         from bertexplorer.training.checkpointing import list_commits
 
-        if found := [*list_commits(self.folder / "best")[-1:], *runs.pretrained(self.folder)]:
-            return found[0]
-        raise ExplorerError(
-            f"The run in {self.folder} has kept no checkpoint yet. Resume it until its first evaluation."
-        )
+        if folders := [*list_commits(self.folder / "best")[-1:], *runs.last_commits(self.folder)]:
+            return folders[0]
+        raise ExplorerError(f"The run in {self.folder} has no checkpoint yet. Resume it until its first evaluation.")
 
     def load(self) -> Bert:
         """The best checkpoint, with every analysis."""
         return load(self.best)
 
     def predict(self, rows: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, Any]]:
-        """What the best checkpoint answers to new *rows*, each a dictionary of the task's columns."""
+        """The answers of the best checkpoint to new *rows*, each a dictionary of the task's columns."""
         from bertexplorer.training.finetuning.artifacts import open_learner
 
-        given = [rows] if isinstance(rows, Mapping) else rows
-        return list(open_learner(self.best).predict([dict(row) for row in given]))
+        several = [rows] if isinstance(rows, Mapping) else rows
+        return list(open_learner(self.best).predict([dict(row) for row in several]))
 
     def influence(self, row: Mapping[str, str], label: str = "") -> Influences:
         """The training rows that made *label* (left out: the run's own answer) the answer to a new *row*, and those
@@ -90,9 +88,9 @@ class TrainingRun:
         return influence.run_to_end(influence.suspects(self.folder))
 
     def resume(self, on_event: Callable[[Event], object] | None = None) -> TrainingRun:
-        """Go on until the run is finished, after it was stopped or interrupted. *on_event* gets each event as it
-        happens; left out, they are written to stderr. Raises ExplorerError if another process works on it."""
-        return watched(self, on_event)
+        """Continue a stopped or interrupted run until it is finished. *on_event* gets each event as it happens; by
+        default, they are written to stderr. Raises ExplorerError if another process works on the run."""
+        return follow(self, on_event)
 
 
 def train(
@@ -113,10 +111,10 @@ def train(
     *data*: a CSV, TSV, JSONL, JSON, CoNLL or TXT file, rows as dictionaries, or a DataFrame; *dev*: the same for
     validation, a tenth of the data if left out. *columns*: the task's columns -> yours, guessed if left out. *strict*:
     whether rows that cannot be used stop it, rather than being skipped. *settings*: epochs, rate, batch, method,
-    seed and all the others that `bertexplorer train --help` lists. *on_event* gets each event as it happens; left out,
-    they are written to stderr. An interrupted run goes on with `TrainingRun(out).resume()`.
+    seed and all the others that `bertexplorer train --help` lists. *on_event* gets each event as it happens; by
+    default, they are written to stderr. `TrainingRun(out).resume()` continues an interrupted run.
 
-    Raises ExplorerError if *out* exists, for rows that make no run, and for an unknown setting.
+    Raises ExplorerError if *out* exists, for unsuitable rows, and for an unknown setting.
 
     Example:
         >>> rows = [{"text": f"a {w} film", "label": w} for w in ["good", "bad"] * 20]
@@ -128,17 +126,17 @@ def train(
 
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ExplorerError(f"{folder} exists. Name a new folder, or go on with TrainingRun({str(out)!r}).resume().")
+        raise ExplorerError(f"{folder} exists. Name a new folder, or continue with TrainingRun({str(out)!r}).resume().")
     start = load(checkpoint)
-    place = start.checkpoint.folder
-    if place == Path():
+    start_folder = start.checkpoint.folder
+    if start_folder == Path():
         raise ExplorerError(f"{start.name} is only in memory. Save it to a folder, and train from that.")
     write_run(
         folder,
         task,
         table_of(data),
         None if dev is None else table_of(dev),
-        checkpoint=(start.name, place.resolve()),
+        checkpoint=(start.name, start_folder.resolve()),
         values=settings,
         columns=columns or {},
         file=Path(data).name if isinstance(data, str | Path) else "rows in memory",
@@ -146,7 +144,7 @@ def train(
         strict=strict,
         tell=lambda words: sys.stderr.write(words + "\n"),
     )
-    return watched(TrainingRun(folder), on_event)
+    return follow(TrainingRun(folder), on_event)
 
 
 def pretrain(
@@ -161,7 +159,7 @@ def pretrain(
 
     *settings*: objective, minutes, steps, layers, hidden, heads, start (the folder of a checkpoint to start from) and
     all the others that `bertexplorer pretrain --help` lists. *on_event* as for `train`. Raises ExplorerError if *out*
-    holds a run, for a text that is too short, and for an unknown setting.
+    contains a run, for a text that is too short, and for an unknown setting.
 
     Example:
         >>> run = bx.pretrain("corpus.txt", out="runs/mine", minutes=10)  # doctest: +SKIP
@@ -172,25 +170,25 @@ def pretrain(
     folder = Path(out)
     if (folder / "spec.json").exists():
         raise ExplorerError(
-            f"{folder} holds a run. Name a new folder, or go on with TrainingRun({str(out)!r}).resume()."
+            f"{folder} contains a run. Name a new folder, or continue with TrainingRun({str(out)!r}).resume()."
         )
     files = [text] if isinstance(text, str | Path) else list(text)
     prepare_folder(folder, [str(file) for file in files], settings)
-    return watched(TrainingRun(folder), on_event)
+    return follow(TrainingRun(folder), on_event)
 
 
-def watched(run: TrainingRun, on_event: Callable[[Event], object] | None) -> TrainingRun:
-    """*run*, once it is done. Its events are reported as they happen."""
+def follow(run: TrainingRun, on_event: Callable[[Event], object] | None) -> TrainingRun:
+    """Compute the rest of *run*, and report its events as they happen. Return *run*."""
     from bertexplorer.training.events import format_event
 
-    tell = on_event or (lambda event: sys.stderr.write(format_event(event) + "\n"))
-    for event in going(run):
-        tell(event)
+    report = on_event or (lambda event: sys.stderr.write(format_event(event) + "\n"))
+    for event in remaining_events(run):
+        report(event)
     return run
 
 
-def going(run: TrainingRun) -> Iterator[Event]:
-    """The events of the rest of *run*."""
+def remaining_events(run: TrainingRun) -> Iterator[Event]:
+    """Compute the rest of *run*, and yield its events."""
     if "stretches" in run.spec:
         from bertexplorer.training.pretraining.run import pretrain
 

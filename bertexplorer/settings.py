@@ -11,11 +11,11 @@ from pathlib import Path
 from bertexplorer.errors import ExplorerError
 
 PACKAGE = Path(__file__).resolve().parent
-ROOT = PACKAGE.parent  # of the repository, or the folder that packages are installed in
+ROOT = PACKAGE.parent  # of the repository, or the folder in which packages are installed
 INSTALLED = (PACKAGE / "assets").is_dir()  # from a wheel, which carries the assets inside the package
 ASSETS = (PACKAGE if INSTALLED else ROOT) / "assets"
-SHORTEST_CODE = 6  # characters
-GONE = {  # variables of 0.1 that have no effect any more -> why
+MIN_CODE_LENGTH = 6
+OBSOLETE = {  # variables of 0.1 that no longer have an effect -> why
     name: "the search index is files in the data folder"
     for name in ("BERTEXPLORER_QDRANT_URL", "BERTEXPLORER_QDRANT_KEY")
 }
@@ -23,13 +23,13 @@ QUOTA_MB = 2000
 
 
 def user_data(platform: str, env: Mapping[str, str], home: Path) -> Path:
-    """The folder in which *platform* (sys.platform) has a program keep the data of its user."""
+    """The folder for user data on *platform* (sys.platform)."""
     if platform == "win32":
         return Path(env.get("LOCALAPPDATA") or home / "AppData" / "Local") / "bertexplorer"
     if platform == "darwin":
         return home / "Library" / "Application Support" / "bertexplorer"
-    given = Path(env.get("XDG_DATA_HOME", ""))
-    return (given if given.is_absolute() else home / ".local" / "share") / "bertexplorer"
+    folder = Path(env.get("XDG_DATA_HOME", ""))
+    return (folder if folder.is_absolute() else home / ".local" / "share") / "bertexplorer"
 
 
 DATA = user_data(sys.platform, os.environ, Path("~").expanduser()) if INSTALLED else ROOT / "data"
@@ -37,38 +37,38 @@ DATA = user_data(sys.platform, os.environ, Path("~").expanduser()) if INSTALLED 
 
 @dataclass(frozen=True)
 class Settings:
-    """Every limit in one place. docs/serving.md lists the environment variables that change them."""
+    """All limits and folders. docs/serving.md lists the environment variables that change them."""
 
     host: str = "127.0.0.1"
     port: int = 7860
-    models_dir: Path = DATA / "models"  # where a typed folder name is looked up
-    data_dir: Path = DATA  # uploaded lines and the search index
-    checkpoint: str = "mini"  # the checkpoint that the page opens with
+    models_dir: Path = DATA / "models"  # in which typed folder names are looked up
+    data_dir: Path = DATA  # runs, uploads and the search index
+    checkpoint: str = "mini"  # with which the page opens
     precision: str = "auto"
-    memory_mb: int = 4096  # loaded checkpoints beyond this are dropped, least recently used first
-    cache_mb: int = 256  # passes over recent texts, kept for each loaded checkpoint
-    hub_timeout_s: float = 4.5  # to find out whether the hub can be reached: the answer comes within 5 s
+    memory_mb: int = 4096  # of loaded checkpoints; beyond this, the least recently used are evicted
+    cache_mb: int = 256  # of passes over recent texts, for each loaded checkpoint
+    hub_timeout_s: float = 4.5  # until the hub counts as unreachable: the page reports that within 5 s
     hosts: tuple[str, ...] = ()  # further host names of the page
     proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is trusted
-    code: str = ""  # the code that each browser must enter once; empty: no code
+    code: str = ""  # which each browser must enter once; empty: no code
     public: bool = False  # served to others without a code
     request_kb: int = 1000  # size of one request that is not an upload
-    upload_mb: int = 25  # of all the files of one upload together
+    upload_mb: int = 25  # of all files of one upload together
     upload_files: int = 8  # of one upload
-    upload_s: int = 120  # in which an upload, or any other request, must have arrived
-    quota_mb: int | None = None  # of the disk, for all that one browser uploads and trains; see quota
-    waiting: int = 50  # answers of quick views that are waited for; further requests are asked to come again
-    tokens: int = 1_000_000  # that one answer may send through a checkpoint; 0: no limit
-    sessions: int = 600  # open pages that are remembered; beyond this the oldest are forgotten
-    metrics: str = "local"  # who may see /metrics, /healthz and /readyz: local, public
-    log: str = "warning"  # and what is graver, as lines of JSON on stderr; info: requests too
-    pickle: str = "auto"  # what to do with pytorch_model.bin: convert, refuse; auto: convert if this page is local
-    workers: int = 0  # further processes that compute the answers; 0: the server computes them itself
-    worker_cores: int = 0  # of each worker; 0: they share those of this machine, and have one each on Ray
-    runs: str = "here"  # where runs are computed: here, or ray: on the cluster
-    runs_url: str = ""  # object storage over which their folders go there; empty: all nodes see the data folder
+    upload_s: int = 120  # in which any request must arrive completely
+    quota_mb: int | None = None  # of the disk for the uploads and runs of one browser; see quota
+    waiting: int = 50  # requests for quick views that may wait; the server rejects further ones
+    tokens: int = 1_000_000  # that one answer may compute; 0: no limit
+    sessions: int = 600  # open pages; beyond this the server forgets the oldest
+    metrics: str = "local"  # who may read /metrics, /healthz and /readyz: local, public
+    log: str = "warning"  # lowest level of the log on stderr; info includes requests
+    pickle: str = "auto"  # pytorch_model.bin: convert, refuse; auto: convert if this page is local
+    workers: int = 0  # processes that answer; 0: the server itself answers
+    worker_cores: int = 0  # of each worker; 0: workers share the cores of this machine; on Ray, each has one
+    runs: str = "here"  # where runs are computed: here; ray: on the cluster
+    runs_url: str = ""  # object storage that synchronizes their folders; empty: all nodes see the data folder
     ray: str = ""  # the Ray cluster on which the workers run: auto, local or an address; empty: on this machine
-    lessons_dir: Path | None = None  # lessons of your own, besides the bundled ones
+    lessons_dir: Path | None = None  # your own lessons, in addition to the bundled ones
 
     @classmethod
     def from_env(cls, env: Mapping[str, str]) -> "Settings":
@@ -76,21 +76,21 @@ class Settings:
         that cannot be used."""
         default = cls()
 
-        def number(name: str, otherwise: int, most: int) -> int:
-            value = env.get(name, str(otherwise))
-            if not value.isdecimal() or int(value) > most:
-                raise ExplorerError(f"{name} is {value!r}; wanted a whole number, {most:,} at most.")
+        def number(name: str, default: int, maximum: int) -> int:
+            value = env.get(name, str(default))
+            if not value.isdecimal() or int(value) > maximum:
+                raise ExplorerError(f"{name} is {value!r}; wanted a whole number, {maximum:,} at most.")
             return int(value)
 
-        def word(name: str, words: tuple[str, ...]) -> str:
-            value = env.get(name, words[0]).lower()
-            if value not in words:
-                raise ExplorerError(f"{name} is {value!r:.60}; wanted one of {', '.join(words)}.")
+        def choice(name: str, choices: tuple[str, ...]) -> str:
+            value = env.get(name, choices[0]).lower()
+            if value not in choices:
+                raise ExplorerError(f"{name} is {value!r:.60}; wanted one of {', '.join(choices)}.")
             return value
 
         code = env.get("BERTEXPLORER_CODE", default.code).strip()
-        if code and len(code) < SHORTEST_CODE:
-            raise ExplorerError(f"BERTEXPLORER_CODE has {len(code)} characters; wanted {SHORTEST_CODE} at least.")
+        if code and len(code) < MIN_CODE_LENGTH:
+            raise ExplorerError(f"BERTEXPLORER_CODE has {len(code)} characters; wanted {MIN_CODE_LENGTH} at least.")
         return cls(
             host=env.get("BERTEXPLORER_HOST", default.host),
             port=number("BERTEXPLORER_PORT", default.port, 65_535),
@@ -102,7 +102,7 @@ class Settings:
             memory_mb=number("BERTEXPLORER_MEMORY_MB", default.memory_mb, 10_000_000),
             cache_mb=number("BERTEXPLORER_CACHE_MB", default.cache_mb, 10_000_000),
             hosts=tuple(name.strip().lower() for name in env.get("BERTEXPLORER_HOSTS", "").split(",") if name.strip()),
-            proxies=proxies(env.get("BERTEXPLORER_PROXIES", "")),
+            proxies=parse_proxies(env.get("BERTEXPLORER_PROXIES", "")),
             code=code,
             request_kb=number("BERTEXPLORER_REQUEST_KB", default.request_kb, 1_000_000),
             upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
@@ -114,12 +114,12 @@ class Settings:
             sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
             workers=number("BERTEXPLORER_WORKERS", default.workers, 1000),
             worker_cores=number("BERTEXPLORER_WORKER_CORES", default.worker_cores, 1000),
-            runs=word("BERTEXPLORER_RUNS", ("here", "ray")),
-            runs_url=url(env.get("BERTEXPLORER_RUNS_URL", default.runs_url).strip()),
+            runs=choice("BERTEXPLORER_RUNS", ("here", "ray")),
+            runs_url=check_url(env.get("BERTEXPLORER_RUNS_URL", default.runs_url).strip()),
             ray=env.get("BERTEXPLORER_RAY", default.ray).strip(),
-            metrics=word("BERTEXPLORER_METRICS", ("local", "public")),
-            pickle=word("BERTEXPLORER_PICKLE", ("auto", "convert", "refuse")),
-            log=word("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),
+            metrics=choice("BERTEXPLORER_METRICS", ("local", "public")),
+            pickle=choice("BERTEXPLORER_PICKLE", ("auto", "convert", "refuse")),
+            log=choice("BERTEXPLORER_LOG", ("warning", "info", "debug", "error")),
         )
 
     @property
@@ -134,12 +134,12 @@ class Settings:
 
     @property
     def converts(self) -> bool:
-        """Whether weights that lie as pickles alone are converted."""
+        """Whether to convert the weights of checkpoints that have only pickles."""
         return self.local if self.pickle == "auto" else self.pickle == "convert"
 
     @property
     def quota(self) -> int:
-        """Bytes that one browser may fill. 0: no limit, the default if only this machine can reach the page."""
+        """Bytes of the disk for one browser. 0: no limit, the default if only this machine can reach the page."""
         return 1_000_000 * ((0 if self.local else QUOTA_MB) if self.quota_mb is None else self.quota_mb)
 
     @property
@@ -148,30 +148,31 @@ class Settings:
         return self.data_dir / "tmp"
 
 
-def url(written: str) -> str:
-    """An address of object storage. Raises ExplorerError for anything else."""
-    if written and not re.fullmatch(r"[a-z0-9]+://\S+", written):
-        raise ExplorerError(f"BERTEXPLORER_RUNS_URL is {written!r:.60}; wanted an address such as s3://bucket/runs.")
-    return written
+def check_url(value: str) -> str:
+    """Return *value*. Raises ExplorerError if it is not an address of object storage."""
+    if value and not re.fullmatch(r"[a-z0-9]+://\S+", value):
+        raise ExplorerError(f"BERTEXPLORER_RUNS_URL is {value!r:.60}; wanted an address such as s3://bucket/runs.")
+    return value
 
 
-def proxies(written: str) -> tuple[str, ...]:
+def parse_proxies(value: str) -> tuple[str, ...]:
     """Addresses and networks, separated by commas. Raises ExplorerError for anything else."""
-    found = tuple(one.strip() for one in written.split(",") if one.strip())
-    for one in found:
+    networks = tuple(part.strip() for part in value.split(",") if part.strip())
+    for network in networks:
         try:
-            ipaddress.ip_network(one)
+            ipaddress.ip_network(network)
         except ValueError as error:
             raise ExplorerError(
-                f"BERTEXPLORER_PROXIES names {one!r:.60}; wanted addresses or networks, such as 127.0.0.1, 10.0.0.0/8."
+                f"BERTEXPLORER_PROXIES names {network!r:.60}; wanted addresses or networks, such as "
+                "127.0.0.1, 10.0.0.0/8."
             ) from error
-    return found
+    return networks
 
 
-QUIET = {  # nothing leaves the machine unless a person asks for a hub name
+QUIET = {  # so that nothing leaves the machine unless a person types a hub name
     "GRADIO_ANALYTICS_ENABLED": "False",
     "GRADIO_RUN_HISTORY": "False",
-    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000",  # else gradio sums up all events so far at every event
+    "GRADIO_ANALYTICS_CACHE_FREQUENCY": "1000000",  # otherwise gradio summarizes all events at every event
     "GRADIO_ANALYTICS_MAX_EVENTS": "100",
     "HF_HUB_DISABLE_TELEMETRY": "1",
     "HF_HUB_DISABLE_PROGRESS_BARS": "1",

@@ -30,13 +30,13 @@ from bertexplorer.training.run_process import alone
 folder = Path(sys.argv[1])
 for _ in range(2):
     with alone(folder):
-        assert locks.held(folder / "lock") and locks.holder(folder / "lock") == os.getpid()
+        assert locks.is_locked(folder / "lock") and locks.holder_pid(folder / "lock") == os.getpid()
         try:
             with alone(folder):
                 raise SystemExit("held twice")
         except ExplorerError as error:
             assert "another process" in str(error)
-    assert not locks.held(folder / "lock")
+    assert not locks.is_locked(folder / "lock")
 assert memory_mb() == 0.0
 print(len(names))
 """
@@ -52,7 +52,7 @@ def test_without_fcntl_and_resource_all_is_imported_and_a_run_is_locked(tmp_path
 def test_a_run_is_locked_where_the_system_knows_how(tmp_path: Path) -> None:
     for _ in range(2):
         with lock_run(tmp_path):
-            assert locks.holder(tmp_path / "lock") == os.getpid()
+            assert locks.holder_pid(tmp_path / "lock") == os.getpid()
             with pytest.raises(ExplorerError, match="another process"), lock_run(tmp_path):
                 pass
-        assert not locks.held(tmp_path / "lock") and locks.holder(tmp_path / "lock") == 0
+        assert not locks.is_locked(tmp_path / "lock") and locks.holder_pid(tmp_path / "lock") == 0

@@ -1,4 +1,4 @@
-"""Admission: runs the work of one request in a thread, with a place in the queue; drops it once the client has left."""
+"""Admission: answers each request in a thread once it has a place in a queue, and stops if the client disconnects."""
 
 import asyncio
 import json
@@ -18,8 +18,8 @@ from bertexplorer.engine.queues import Busy, RequestQueues
 from bertexplorer.errors import ExplorerError, unforeseen
 
 JSON, LINES, PROBLEM = "application/json", "application/x-ndjson", "application/problem+json"
-SPARE = 16  # threads in addition to those for the full queues: to refuse further requests at once
-FIRST_S, NEXT_S = 0.2, 0.5  # until the first report of progress to a client, and between two reports
+SPARE_THREADS = 16  # in addition to those for full queues, to reject further requests at once
+FIRST_REPORT_S, REPORT_INTERVAL_S = 0.2, 0.5  # of progress to a client
 log = logging.getLogger(__name__)
 
 
@@ -33,73 +33,73 @@ class Reply:
     headers: dict[str, str] = field(default_factory=dict)
 
 
-Tell = Callable[[dict[str, Any]], None]
+SendLine = Callable[[dict[str, Any]], None]  # sends a line of JSON ahead of the reply; thread-safe
 
 
-def as_json(value: Any, status: int = 200) -> Reply:
+def json_reply(value: Any, status: int = 200) -> Reply:
     return Reply(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY), JSON, status)
 
 
 def problem(status: int, title: str, detail: str, **more: Any) -> Reply:
-    """An error after RFC 9457: *detail* says what was given, what was wanted and what to do."""
+    """An error as RFC 9457 defines it. *detail* says what was given, what was wanted and what to do."""
     headers = {"retry-after": str(more["retry_after"])} if "retry_after" in more else {}
     problem = {"type": "about:blank", "title": title, "status": status, "detail": detail, **more}
     return Reply(orjson.dumps(problem), PROBLEM, status, headers)
 
 
-def refusal(error: ExplorerError) -> Reply:
-    """The response for an error that people are meant to read."""
+def error_reply(error: ExplorerError) -> Reply:
+    """The response to an error that is meant for people."""
     if isinstance(error, Busy):
         return problem(503, "Busy", str(error), retry_after=error.seconds)
     return problem(422, "Not possible", str(error), **({"missing": error.missing} if error.missing else {}))
 
 
-def sent(reply: Reply) -> Response:
-    """*reply* as the response to a request that needs no place in the queue."""
+def to_response(reply: Reply) -> Response:
+    """Convert the *reply* to a request that needs no place in a queue."""
     return Response(reply.body, reply.status, {"cache-control": "no-store", **reply.headers}, reply.media)
 
 
 class Task(Protocol):
-    """One answer on its way, wherever it is computed."""
+    """An answer that is computed here or in another process."""
 
-    def start(self, tell: Tell) -> "Future[Reply]":
-        """Begin. *tell* takes lines that go ahead of the reply, in any thread."""
+    def start(self, send_line: SendLine) -> "Future[Reply]":
+        """Start computing. *send_line* may be called from any thread."""
 
     def progress(self) -> dict[str, Any]:
-        """A message for the waiting client, see RequestQueues.progress; empty if there is none."""
+        """A message for the waiting client, see RequestQueues.progress; {} if there is none."""
 
     def stop(self) -> None:
-        """Nobody waits for the reply any more."""
+        """Stop computing, as nobody waits for the reply any more."""
 
 
 class Admission:
-    """The threads that compute requests, and the queues in which they wait."""
+    """The threads that answer requests, and the queues in which requests wait."""
 
     def __init__(self, queues: RequestQueues) -> None:
         self.queues = queues
-        self.threads = ThreadPoolExecutor(queues.most + SPARE, "answer")
+        self.threads = ThreadPoolExecutor(queues.most + SPARE_THREADS, "answer")
 
-    def answer(
-        self, request: Request, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True
-    ) -> "Answer":
-        """A response that *compute* makes. It is given a function that sends a line ahead of the answer to a client
-        that accepts lines of JSON. *slow*: waits in the slow queue; *place*: whether it needs a place at all."""
-        return answered(request, self.task(compute, slow=slow, place=place))
+    def respond(
+        self, request: Request, compute: Callable[[SendLine], Reply], *, slow: bool = False, queued: bool = True
+    ) -> "TaskResponse":
+        """The response whose reply *compute* returns; see `task`."""
+        return task_response(request, self.task(compute, slow=slow, queued=queued))
 
-    def task(self, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True) -> "LocalTask":
-        """The same as a task that has not begun."""
-        return LocalTask(self, compute, slow, place)
+    def task(self, compute: Callable[[SendLine], Reply], *, slow: bool = False, queued: bool = True) -> "LocalTask":
+        """Create the task that calls *compute*, whose argument sends lines ahead of the reply to clients that accept
+        lines of JSON. *slow*: it waits in the slow queue. *queued*: whether it waits in a queue at all."""
+        return LocalTask(self, compute, slow, queued)
 
 
 class LocalTask:
-    """What a thread of this process computes, once it has a place in the queue."""
+    """A task that a thread of this process computes."""
 
-    def __init__(self, admission: Admission, compute: Callable[[Tell], Reply], slow: bool, place: bool) -> None:
-        self.admission, self.compute, self.slow, self.place = admission, compute, slow, place
+    def __init__(self, admission: Admission, compute: Callable[[SendLine], Reply], slow: bool, queued: bool) -> None:
+        self.admission, self.compute, self.slow, self.queued = admission, compute, slow, queued
         self.work: Work = admission.queues.new_work()
 
-    def start(self, tell: Tell) -> "Future[Reply]":
-        return self.admission.threads.submit(self.run, tell)
+    def start(self, send_line: SendLine) -> "Future[Reply]":
+        return self.admission.threads.submit(self.run, send_line)
 
     def progress(self) -> dict[str, Any]:
         return self.admission.queues.progress(self.work)
@@ -107,83 +107,84 @@ class LocalTask:
     def stop(self) -> None:
         self.admission.queues.stop(self.work)
 
-    def run(self, tell: Tell) -> Reply:
+    def run(self, send_line: SendLine) -> Reply:
         try:
-            if not self.place:
-                return self.compute(tell)
+            if not self.queued:
+                return self.compute(send_line)
             with self.admission.queues.place(self.work, slow=self.slow):
-                return self.compute(tell)
+                return self.compute(send_line)
         except ExplorerError as error:
-            return refusal(error)
+            return error_reply(error)
         except Stopped as stopped:
             return problem(499, "Stopped", str(stopped))
         except Exception:
             return problem(500, "Unforeseen", unforeseen(log, "a request failed"))
 
 
-def answered(request: Request, task: Task) -> "Answer":
-    """The response to *request* that *task* makes."""
-    return Answer(task, LINES in request.headers.get("accept", ""))
+def task_response(request: Request, task: Task) -> "TaskResponse":
+    """The response to *request* whose reply *task* computes."""
+    return TaskResponse(task, LINES in request.headers.get("accept", ""))
 
 
-class Answer(Response):
-    """Sends the result. Work whose client leaves is stopped before its next batch, or taken out of the queue."""
+class TaskResponse(Response):
+    """Starts the task and sends its reply. If the client disconnects, the task stops before its next batch, or leaves
+    the queue. *lines*: whether the client accepts lines of JSON."""
 
     def __init__(self, task: Task, lines: bool) -> None:
         self.task, self.lines = task, lines
         self.background = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        loop, news = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
+        loop, sent_lines = asyncio.get_running_loop(), asyncio.Queue[dict[str, Any]]()
 
-        def tell(line: dict[str, Any]) -> None:
-            loop.call_soon_threadsafe(news.put_nowait, line)
+        def send_line(line: dict[str, Any]) -> None:
+            loop.call_soon_threadsafe(sent_lines.put_nowait, line)
 
-        computed = asyncio.wrap_future(self.task.start(tell))
-        left = asyncio.ensure_future(gone(receive))
-        either: set[asyncio.Future[Any]] = {computed, left}
-        begun, wait = False, FIRST_S
-        while not computed.done() and not left.done():
-            await asyncio.wait(either, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
-            lines = [news.get_nowait() for _ in range(news.qsize())] or [self.task.progress()]
-            if self.lines and not computed.done() and lines[-1]:
-                if not begun:
-                    await send(start(200, LINES, {}))
-                begun, wait = True, NEXT_S
-                await send({"type": "http.response.body", "body": line(lines[-1]), "more_body": True})
-        if not computed.done():
+        result = asyncio.wrap_future(self.task.start(send_line))
+        disconnect = asyncio.ensure_future(wait_for_disconnect(receive))
+        events: set[asyncio.Future[Any]] = {result, disconnect}
+        started, wait = False, FIRST_REPORT_S
+        while not result.done() and not disconnect.done():
+            await asyncio.wait(events, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            lines = [sent_lines.get_nowait() for _ in range(sent_lines.qsize())] or [self.task.progress()]
+            if self.lines and not result.done() and lines[-1]:
+                if not started:
+                    await send(response_start(200, LINES, {}))
+                started, wait = True, REPORT_INTERVAL_S
+                await send({"type": "http.response.body", "body": json_line(lines[-1]), "more_body": True})
+        if not result.done():
             self.task.stop()
             return
-        left.cancel()
-        reply = computed.result()
-        if self.lines and (begun or reply.status >= 400):  # browsers would report a status as a fault of the page
-            if not begun:
-                await send(start(200, LINES, {}))
-            whole = {"status": reply.status, "answer": orjson.Fragment(reply.body)}
-            await send({"type": "http.response.body", "body": line(whole)})
+        disconnect.cancel()
+        reply = result.result()
+        if self.lines and (started or reply.status >= 400):  # browsers log an error status as a fault of the page
+            if not started:
+                await send(response_start(200, LINES, {}))
+            last_line = {"status": reply.status, "answer": orjson.Fragment(reply.body)}
+            await send({"type": "http.response.body", "body": json_line(last_line)})
             return
-        await send(start(reply.status, reply.media, {"content-length": str(len(reply.body)), **reply.headers}))
+        headers = {"content-length": str(len(reply.body)), **reply.headers}
+        await send(response_start(reply.status, reply.media, headers))
         await send({"type": "http.response.body", "body": reply.body})
 
 
-async def gone(receive: Receive) -> None:
-    """Returns once the client has left."""
+async def wait_for_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-def start(status: int, media: str, headers: dict[str, str]) -> dict[str, Any]:
-    named = {"content-type": media, "cache-control": "no-store", **headers}
-    raw = [(key.encode(), value.encode()) for key, value in named.items()]
+def response_start(status: int, media: str, headers: dict[str, str]) -> dict[str, Any]:
+    headers = {"content-type": media, "cache-control": "no-store", **headers}
+    raw = [(key.encode(), value.encode()) for key, value in headers.items()]
     return {"type": "http.response.start", "status": status, "headers": raw}
 
 
-def line(value: Any) -> bytes:
+def json_line(value: Any) -> bytes:
     return orjson.dumps(value) + b"\n"
 
 
-def loads(body: bytes) -> Any:
-    """The JSON of a request; None if it is not JSON."""
+def parse_json(body: bytes) -> Any:
+    """Parse the body of a request; None if it is not JSON."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""Analyses: a route for each, with the names and options of the page, the command line and the MCP tools."""
+"""Analyses: a route for each, with the same names and options as the page, the command line and the MCP tools."""
 
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, cast
@@ -9,11 +9,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.analysis.export import provenance
-from bertexplorer.api.admission import answered
+from bertexplorer.api.admission import task_response
 from bertexplorer.api.calls import Backend, Call
-from bertexplorer.api.models import Answered, example, question
+from bertexplorer.api.models import Answered, example, question_model
 from bertexplorer.api.problems import Route
-from bertexplorer.api.view import drawn
+from bertexplorer.api.view import figure_json
 from bertexplorer.model.text import Span
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -21,19 +21,19 @@ from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
 
 SPANS = ("hidden", "picked")
-OWN = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields of a question that are not settings
+COMMON = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields that all analyses share
 
 
 def routes(backend: Backend, checkpoint: str) -> APIRouter:
-    """POST /api/v1/NAME for every view. *backend*: where it is computed; *checkpoint*: the default."""
+    """POST /api/v1/NAME for every view. *backend*: where it is computed. *checkpoint*: the default."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Analyses"])
     for view in VIEWS.values():
-        add(router, view, backend, question(view, checkpoint))
+        add_route(router, view, backend, question_model(view, checkpoint))
     return router
 
 
-def add(router: APIRouter, view: View, backend: Backend, model: type[BaseModel]) -> None:
-    """The route of one analysis."""
+def add_route(router: APIRouter, view: View, backend: Backend, model: type[BaseModel]) -> None:
+    """Add the route of one analysis."""
 
     @router.post(
         f"/{view.slug}",
@@ -45,27 +45,27 @@ def add(router: APIRouter, view: View, backend: Backend, model: type[BaseModel])
     )
     async def ask(
         request: Request,
-        asked: Annotated[model, Body(examples=[example(view)])],  # type: ignore[valid-type]
+        body: Annotated[model, Body(examples=[example(view)])],  # type: ignore[valid-type]
         figure: Annotated[
             Literal["plotly"] | None, Query(description="Whether the figure comes with the answer")
         ] = None,
     ) -> Response:
-        owner, given = request.scope["state"]["owner"], cast(BaseModel, asked).model_dump(mode="json")
-        call = Call("analysis", view.slug, owner, given, view.slow, figure is not None)
-        return answered(request, backend.task(call))
+        owner, fields = request.scope["state"]["owner"], cast(BaseModel, body).model_dump(mode="json")
+        call = Call("analysis", view.slug, owner, fields, view.slow, figure is not None)
+        return task_response(request, backend.task(call))
 
 
-def state_of(view: str, given: dict[str, Any]) -> State:
-    """The state that the page would have. *given*: the fields of the view's model."""
-    spans = {kind: tuple(Span(**span) for span in given[kind]) for kind in SPANS}
-    options = {name: value for name, value in given.items() if name not in OWN}
-    marked: dict[str, Any] = {name: given[name] for name in OWN if name not in SPANS}
-    return State(**marked, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
+def state_of(view: str, fields: dict[str, Any]) -> State:
+    """The state of the page that asks the same question. *fields*: those of the view's model."""
+    spans = {kind: tuple(Span(**span) for span in fields[kind]) for kind in SPANS}
+    options = {name: value for name, value in fields.items() if name not in COMMON}
+    common: dict[str, Any] = {name: fields[name] for name in COMMON if name not in SPANS}
+    return State(**common, hidden=spans["hidden"], picked=spans["picked"], view=view, options=options)
 
 
 def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, Any]:
-    """Rows, sentence and provenance, as orjson takes them; with the *figure* if wanted. Raises ExplorerError as the
-    analysis does."""
+    """Rows, a sentence and provenance as orjson can serialize them. *figure*: also the figure. Raises ExplorerError as
+    the analysis does."""
     view, text = VIEWS[state.view], state.as_text
     checkpoint = explore.library.get(state.checkpoint, state.precision)
     result = explore.analyse(checkpoint, state)
@@ -75,8 +75,8 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
         "pair": text.second,
         **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
         "options": asdict(explore.options(state)),
-        "provenance": provenance(checkpoint, explore.library.called(state.checkpoint)),
+        "provenance": provenance(checkpoint, explore.library.title(state.checkpoint)),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),
-        **(drawn(view.figure.draw(result)) if figure else {}),
+        **(figure_json(view.figure.draw(result)) if figure else {}),
     }

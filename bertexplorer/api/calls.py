@@ -1,4 +1,4 @@
-"""Calls: what a view or an analysis is asked, as plain data, and the port that takes it to where it is computed."""
+"""Calls: questions to a view or an analysis as plain data, and the backends that answer them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,33 +12,33 @@ from bertexplorer.api.admission import Task
 class Call:
     """One question.
 
-    *kind*: a view as the page shows it, its numbers as a file, or an analysis of the HTTP API. *name*: of the analysis,
-    or the kind of file. *given*: the JSON of the request. *slow*: waits in the slow queue."""
+    *kind*: a view for the page, its numbers as a file, or an analysis of the HTTP API. *name*: of the analysis, or the
+    kind of file. *given*: the JSON of the request. *slow*: it waits in the slow queue. *figure*: the answer of an
+    analysis includes the figure."""
 
     kind: Literal["view", "export", "analysis"]
     name: str
     owner: str
     given: Any
     slow: bool = False
-    figure: bool = False  # whether the figure comes with the answer of an analysis
+    figure: bool = False
 
     @property
-    def asks(self) -> tuple[str, str]:
-        """(checkpoint, text), as far as they can be told without computing anything; where it is computed follows from
-        them. Both are "" for a request that will be refused."""
+    def routing_key(self) -> tuple[str, str]:
+        """(checkpoint, text), by which a replica is chosen. Both are "" for an invalid request, which will fail."""
         fields = self.given if isinstance(self.given, dict) else {}
         if self.kind != "analysis" and isinstance(link := fields.get("link"), str):
             fields = {name: values[0] for name, values in parse_qs(link.removeprefix("?")).items()}
         elif self.kind != "analysis":
             fields = state if isinstance(state := fields.get("state"), dict) else {}
-        found = [fields.get(name) for name in ("checkpoint", "text", "pair")]
-        checkpoint, *texts = (one if isinstance(one, str) else "" for one in found)
+        values = [fields.get(name) for name in ("checkpoint", "text", "pair")]
+        checkpoint, *texts = (value if isinstance(value, str) else "" for value in values)
         return checkpoint.strip(), "\0".join(texts)
 
 
 @dataclass(frozen=True)
-class Replica:
-    """What is known of a process that answers calls, for metrics."""
+class ReplicaStatus:
+    """The state of a process that answers calls, for metrics. *ready*: it has answered its first call."""
 
     name: str
     answered: int
@@ -48,16 +48,16 @@ class Replica:
 
 
 class Backend(Protocol):
-    """Where calls are computed."""
+    """Where calls are answered."""
 
     def task(self, call: Call) -> Task:
-        """The answer to *call*, not begun."""
+        """Create a task that will answer *call*."""
 
-    def warm(self) -> str:
-        """Wait for the first answer, which nobody asked for. Returns its error, "" if there is none."""
+    def warm_up(self) -> str:
+        """Wait for a first answer, which loads the opening checkpoint. Return its error, "" if there is none."""
 
-    def replicas(self) -> Sequence[Replica]:
-        """The processes other than this one that answer, if there are any."""
+    def replicas(self) -> Sequence[ReplicaStatus]:
+        """The state of each process that answers, other than this one."""
 
     def close(self) -> None:
         """End those processes."""

@@ -1,4 +1,4 @@
-"""Checkpoints: list them, and fetch one."""
+"""Checkpoints: list them, and download one."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, CheckpointOf, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -14,47 +14,47 @@ from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import Explore
 
-NAMED = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
+REQUEST = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
 
 
 def routes(explore: Explore, admission: Admission) -> APIRouter:
     """GET and POST /api/v1/checkpoints."""
     router = APIRouter(prefix="/api/v1/checkpoints", route_class=Route, tags=["Checkpoints"])
 
-    def mine(request: Request) -> Explore:
+    def explore_of(request: Request) -> Explore:
         return explore.of(request.scope["state"]["owner"])
 
     @router.get(
         "", operation_id="list-checkpoints", summary="List checkpoints", responses={200: {"model": list[CheckpointOf]}}
     )
     def checkpoints(request: Request) -> Response:
-        """The checkpoints that may be chosen."""
-        return sent(as_json(facts.checkpoints(mine(request).library)))
+        """The checkpoints to choose from."""
+        return to_response(json_reply(facts.checkpoints(explore_of(request).library)))
 
-    @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=NAMED)
+    @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=REQUEST)
     async def fetch(request: Request) -> Response:
         """Download a checkpoint from the hub; lines ahead of the answer report progress."""
-        own, wanted = mine(request), loads(await request.body())
+        own, fields = explore_of(request), parse_json(await request.body())
 
-        def fetched(tell: Tell) -> Reply:
-            name, precision = named(wanted)
-            for sentence in own.fetch(name):
-                tell({"notice": sentence})
+        def download(send_line: SendLine) -> Reply:
+            name, precision = parse_request(fields)
+            for notice in own.fetch(name):
+                send_line({"notice": notice})
             own.library.get(name, precision)
-            return as_json({"name": name})
+            return json_reply({"name": name})
 
-        return admission.answer(request, fetched, place=False)
+        return admission.respond(request, download, queued=False)
 
     return router
 
 
-def named(wanted: Any) -> tuple[str, str]:
-    """(name, precision) of a request. Raises ExplorerError."""
-    if not isinstance(wanted, dict) or not isinstance(wanted.get("name"), str):
+def parse_request(fields: Any) -> tuple[str, str]:
+    """Return (name, precision). Raises ExplorerError."""
+    if not isinstance(fields, dict) or not isinstance(fields.get("name"), str):
         raise ExplorerError('The request names no checkpoint. Send {"name": "…"}.')
-    if unknown := sorted(set(wanted) - {"name", "precision"}):
+    if unknown := sorted(set(fields) - {"name", "precision"}):
         raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted name, precision.")
-    precision = wanted.get("precision", "auto")
+    precision = fields.get("precision", "auto")
     if precision not in PRECISIONS:
         raise ExplorerError(f"precision: got {precision!r:.60}; wanted one of {', '.join(PRECISIONS)}.")
-    return wanted["name"].strip(), precision
+    return fields["name"].strip(), precision

@@ -1,4 +1,4 @@
-"""Classroom: rooms opened, voted in and moved on. Phones ask for a room's state again and again, and mostly get 204."""
+"""Classroom: open a room, vote in it, move it on. Phones poll the state of a room, and mostly get 204."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -41,94 +41,98 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, rooms: Classroo
     """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg, and POST …/vote, …/step, …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
-    phones(router, explore, rooms)
+    add_phone_routes(router, explore, rooms)
 
     @router.post("", operation_id="open-class", summary="Open a class", openapi_extra=OPENED)
-    async def opened(request: Request) -> Response:
+    async def open_class(request: Request) -> Response:
         """A room with a code of four letters, for the questions of a lesson or one of your own."""
-        given = loads(await request.body())
+        fields = parse_json(await request.body())
         own = explore.of(request.scope["state"]["owner"])
 
-        def open_room(tell: Tell) -> Reply:
-            return as_json({"code": rooms.open(own.owner, *asked(own, shelf, given, opening)).code})
+        def open_room(send_line: SendLine) -> Reply:
+            return json_reply({"code": rooms.open(own.owner, *asked(own, shelf, fields, opening)).code})
 
-        return admission.answer(request, open_room, place=False)
+        return admission.respond(request, open_room, queued=False)
 
     @router.post("/suggest", operation_id="suggest-question", summary="Suggest a question", openapi_extra=SUGGESTED)
     async def suggest(request: Request) -> Response:
-        """A question about a view, which the teacher may change before the class is asked."""
-        mine, given = explore.of(request.scope["state"]["owner"]), fields(loads(await request.body()), "link")
-        return admission.answer(request, lambda tell: as_json(suggested(mine, str(given["link"]), opening)))
+        """A question about a view, which the teacher may change before asking the class."""
+        own, given = explore.of(request.scope["state"]["owner"]), fields(parse_json(await request.body()), "link")
+        return admission.respond(request, lambda send_line: json_reply(suggested(own, str(given["link"]), opening)))
 
     @router.post("/{code}/step", operation_id="step-class", summary="Move a class on", openapi_extra=STEPPED)
     async def step(request: Request, code: str) -> Response:
         """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
-        room, owner = known(rooms, request, code)
-        given = fields(loads(await request.body()), "question", "phase", "to")
-        question, phase, to = whole(given, "question"), str(given["phase"]), str(given["to"])
-        mine = explore.of(owner)
+        room, owner = find_room(rooms, request, code)
+        given = fields(parse_json(await request.body()), "question", "phase", "to")
+        question, phase, to = integer(given, "question"), str(given["phase"]), str(given["to"])
+        own_explore = explore.of(owner)
 
-        def move(tell: Tell) -> Reply:
+        def move(send_line: SendLine) -> Reply:
             own(room, owner)
-            current = to == "reveal" and (room.at, room.phase) == (question, phase)
-            reveal = revealed(mine, shelf, room, opening) if current else None
+            is_current = to == "reveal" and (room.at, room.phase) == (question, phase)
+            reveal = revealed(own_explore, shelf, room, opening) if is_current else None
             rooms.step(room, owner, question, phase, to, reveal)
-            return as_json(snapshot(room, owner))
+            return json_reply(snapshot(room, owner))
 
-        return admission.answer(request, move, place=to == "reveal")
+        return admission.respond(request, move, queued=to == "reveal")
 
     @router.post("/{code}/end", operation_id="end-class", summary="End a class")
     def end(request: Request, code: str) -> Response:
         """End the class and delete its votes."""
-        room, owner = known(rooms, request, code)
+        room, owner = find_room(rooms, request, code)
         rooms.end(room, owner)
-        return sent(as_json({"ended": room.code}))
+        return to_response(json_reply({"ended": room.code}))
 
     return router
 
 
-def phones(router: APIRouter, explore: Explore, rooms: Classroom) -> None:
-    """Add what phones ask for."""
+def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> None:
+    """Add the routes for phones."""
 
     @router.get("/{code}", operation_id="read-class", summary="Read a class")
     async def state(request: Request, code: str, v: int = -1, peek: bool = False) -> Response:
-        """The room as this browser may see it; 204 if nothing has changed since *v*. *peek*: for the teacher, the
-        counts of a vote that has closed."""
-        room, owner = known(rooms, request, code)
+        """The room as this browser may see it; 204 if it has not changed since version *v*. *peek*: for the teacher,
+        the counts of a vote that has closed."""
+        room, owner = find_room(rooms, request, code)
         if owner == room.teacher:
-            return sent(as_json({**snapshot(room, owner), **board(room, peek), **reach(explore, request, room)}))
+            return to_response(
+                json_reply(
+                    {**snapshot(room, owner), **teacher_fields(room, peek), **join_fields(explore, request, room)}
+                )
+            )
         rooms.hear(room, owner)
         if v == room.changes:
             return Response(status_code=204, headers={"cache-control": "no-store"})
-        return sent(as_json(snapshot(room, owner)))
+        return to_response(json_reply(snapshot(room, owner)))
 
     @router.get("/{code}/qr.svg", operation_id="class-code", summary="A class's QR code")
     def code_of(request: Request, code: str) -> Response:
         """The address of the class as a QR code."""
-        room, _ = known(rooms, request, code)
-        drawn = io.BytesIO()
-        segno.make(address(explore, request, room.code), error="m").save(drawn, kind="svg", border=2, scale=8)
-        return Response(drawn.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
+        room, _ = find_room(rooms, request, code)
+        image = io.BytesIO()
+        segno.make(address(explore, request, room.code), error="m").save(image, kind="svg", border=2, scale=8)
+        return Response(image.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
 
     @router.post("/{code}/vote", operation_id="vote", summary="Vote", openapi_extra=VOTED)
     async def vote(request: Request, code: str) -> Response:
-        """One vote a browser, question and round; the last one counts until the vote closes."""
-        room, owner = known(rooms, request, code)
-        given = fields(loads(await request.body()), "question", "round", "choice")
-        rooms.vote(room, owner, whole(given, "question"), whole(given, "round"), chosen(room, given))
-        return sent(as_json({"saved": given["choice"]}))
+        """One vote for each browser, question and round. It can be changed until the vote closes."""
+        room, owner = find_room(rooms, request, code)
+        given = fields(parse_json(await request.body()), "question", "round", "choice")
+        rooms.vote(room, owner, integer(given, "question"), integer(given, "round"), parse_choice(room, given))
+        return to_response(json_reply({"saved": given["choice"]}))
 
 
-def known(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]:
-    """(room, browser) of a request. Raises ExplorerError for a wrong code, and for a browser without cookies."""
+def find_room(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]:
+    """Return (room, owner). Raises ExplorerError for a wrong code, and for a browser without cookies."""
     state = request.scope["state"]
     if not state["known"]:
-        raise ExplorerError("This browser blocks cookies, so votes could not be told apart. Allow them.")
+        raise ExplorerError("This browser blocks cookies, so its votes cannot be recognized. Allow them.")
     return rooms.room(code, state["owner"], request.client.host if request.client else ""), state["owner"]
 
 
 def snapshot(room: Room, owner: str) -> dict[str, Any]:
-    """The room as a phone shows it: nobody's votes but its own until the answer is out."""
+    """The room as a phone shows it, with only its own votes until the answer is revealed."""
     question, voter = room.questions[room.at], room.voter(owner)
     out: dict[str, Any] = {
         "v": room.changes,
@@ -147,21 +151,21 @@ def snapshot(room: Room, owner: str) -> dict[str, Any]:
 
 
 def results(room: Room) -> dict[str, Any]:
-    """The votes of both rounds, and who moved from where to where."""
+    """The votes of both rounds, and the moves between choices."""
     if not room.questions[room.at].choices:
         return {"numbers": [room.numbers(room.at, round) for round in (1, 2)]}
     return {"counts": [room.counts(room.at, round) for round in (1, 2)], "moves": room.moves(room.at)}
 
 
-def board(room: Room, peek: bool) -> dict[str, Any]:
-    """What the teacher sees besides: how many are here and have voted; counts only of a closed vote."""
+def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
+    """Further fields for the teacher: how many are present and have voted; with *peek*, the counts of a closed vote."""
     round = 2 if room.phase in ("vote2", "closed2") else 1
     out = {"teacher": True, "here": room.present(), "voted": len(room.votes.get((room.at, round), {}))}
     return {**out, **results(room)} if peek and room.phase in ("closed1", "discuss", "closed2") else out
 
 
-def reach(explore: Explore, request: Request, room: Room) -> dict[str, str]:
-    """Where phones go, and what to do if they cannot."""
+def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:
+    """The address for phones, and what to do if they cannot reach it."""
     note = ""
     if explore.library.settings.local:
         note = "Only this computer can reach the page. Start it with --host 0.0.0.0 so that phones can join."
@@ -169,7 +173,7 @@ def reach(explore: Explore, request: Request, room: Room) -> dict[str, str]:
 
 
 def address(explore: Explore, request: Request, code: str) -> str:
-    """The address of a room, by a name that a phone knows too."""
+    """The address of a room with a host name that works on a phone."""
     url = request.url
     host = url.hostname or ""
     if host in ("localhost", "127.0.0.1", "::1") and not explore.library.settings.local:
@@ -179,7 +183,7 @@ def address(explore: Explore, request: Request, code: str) -> str:
 
 
 def own_address() -> str:
-    """The address of this machine in its network, "" if it has none. Nothing is sent."""
+    """The address of this machine in its network, "" if it has none. Sends nothing."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.connect(("10.255.255.255", 1))
@@ -195,17 +199,17 @@ def fields(given: Any, *names: str) -> dict[str, Any]:
     return given
 
 
-def whole(given: dict[str, Any], name: str) -> int:
+def integer(given: dict[str, Any], name: str) -> int:
     if type(given[name]) is not int:
         raise ExplorerError(f"{name}: got {given[name]!r:.40}; wanted a whole number.")
     return int(given[name])
 
 
-def chosen(room: Room, given: dict[str, Any]) -> float:
-    """A choice by its number, or a number as it was typed. Raises ExplorerError."""
+def parse_choice(room: Room, given: dict[str, Any]) -> float:
+    """The number of a choice, or a typed number. Raises ExplorerError."""
     question = room.questions[room.at]
     if question.choices:
-        return whole(given, "choice")
+        return integer(given, "choice")
     number = typed_number(given["choice"], question.prompt)
     if not math.isfinite(number) or abs(number) > 1e12:
         raise ExplorerError(f"choice: got {given['choice']!r:.40}; wanted a number of ordinary size.")

@@ -1,4 +1,4 @@
-"""Documents: the API in OpenAPI, and a page that reads it without a network."""
+"""Documents: the OpenAPI document of the API, and a page that shows it without a network."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -24,7 +24,7 @@ ABOUT = (
     "Where the server has a class code, send it as `Authorization: Bearer CODE`. Runs belong to the cookie that the "
     "first answer sets: keep it, as `curl -c jar -b jar` does."
 )
-WORDS = {  # status -> (when, whether it says when to try again)
+ERRORS = {  # status -> (when, whether the response has Retry-After)
     "400": ("Not JSON, or a host name that the server does not answer to", False),
     "422": ("A field is unfit, or the analysis cannot be made of it", False),
     "503": ("Too many wait already", True),
@@ -32,57 +32,60 @@ WORDS = {  # status -> (when, whether it says when to try again)
 }
 
 
-def routes(described: Sequence[BaseRoute]) -> APIRouter:
-    """The document of *described* and the page."""
+def routes(documented: Sequence[BaseRoute]) -> APIRouter:
+    """The OpenAPI document of the *documented* routes, and the page that shows it."""
     router = APIRouter(prefix="/api/v1", route_class=Route, include_in_schema=False)
 
     @cache
-    def written() -> bytes:
-        return orjson.dumps(document(described))
+    def content() -> bytes:
+        return orjson.dumps(document(documented))
 
     @router.get("/openapi.json")
     def openapi() -> Response:
         """The OpenAPI document."""
-        return Response(written(), media_type="application/json")
+        return Response(content(), media_type="application/json")
 
     @router.get("/docs")
     def page() -> Response:
-        """A page that reads the document."""
+        """A page that shows the OpenAPI document."""
         return FileResponse(STATIC / "docs.html", headers={"cache-control": "no-cache"})
 
     @router.get("/docs/{name}")
     def part(name: Literal["docs.js", "docs.css"]) -> Response:
         """The page's script and style."""
-        kind = {"docs.js": "text/javascript", "docs.css": "text/css"}[name]  # the system's names for these differ
-        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"}, media_type=kind)
+        media_type = {"docs.js": "text/javascript", "docs.css": "text/css"}[
+            name
+        ]  # operating systems name these differently
+        return FileResponse(STATIC / name, headers={"cache-control": "no-cache"}, media_type=media_type)
 
     return router
 
 
-def document(described: Sequence[BaseRoute]) -> dict[str, Any]:
-    """OpenAPI 3.1 of the routes, with the problems that each may answer."""
-    made = get_openapi(title="BERT Explorer", version="1", description=ABOUT, routes=described)
-    schemas = made["components"]["schemas"]
+def document(documented: Sequence[BaseRoute]) -> dict[str, Any]:
+    """OpenAPI 3.1 of the routes, including their errors."""
+    openapi = get_openapi(title="BERT Explorer", version="1", description=ABOUT, routes=documented)
+    schemas = openapi["components"]["schemas"]
     schemas["Problem"] = Problem.model_json_schema()
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
-    for path in made["paths"].values():
+    for path in openapi["paths"].values():
         for method in METHODS:
             if method in path:
                 responses = path[method]["responses"]
                 responses.pop("422", None)
                 responses |= {
-                    status: unfit(*words) for status, words in WORDS.items() if method == "post" or status == "default"
+                    status: error_response(*error)
+                    for status, error in ERRORS.items()
+                    if method == "post" or status == "default"
                 }
-    return made
+    return openapi
 
 
-def unfit(when: str, again: bool) -> dict[str, Any]:
-    """An error in the document."""
-    made: dict[str, Any] = {
+def error_response(when: str, has_retry_after: bool) -> dict[str, Any]:
+    response: dict[str, Any] = {
         "description": when,
         "content": {PROBLEM: {"schema": {"$ref": "#/components/schemas/Problem"}}},
     }
-    if again:
-        made["headers"] = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
-    return made
+    if has_retry_after:
+        response["headers"] = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
+    return response

@@ -1,4 +1,4 @@
-"""Lessons: list them, read one without its answers, and have an answer judged."""
+"""Lessons: list them, read one without its answers, and grade an answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, loads, sent
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import STATE, read_state
@@ -46,86 +46,90 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     """GET /api/v1/lessons, GET /api/v1/lessons/{slug}, POST /api/v1/lessons/{slug}/{block}."""
     router = APIRouter(prefix="/api/v1/lessons", route_class=Route, tags=["Lessons"])
 
-    def spoken(slug: str, lang: str) -> str:
+    def shown_language(slug: str, lang: str) -> str:
         """The language in which the lesson is shown."""
         return lang if (slug, lang) in shelf.translations else "en"
 
     @router.get("", operation_id="list-lessons", summary="List lessons")
     def lessons(lang: str = "") -> Response:
-        """The lessons in their order, with what each is about and the views that it uses; *lang*: a language, where a
-        lesson is translated."""
-        return sent(
-            as_json([{**listed(shelf.lesson(slug, lang)), "language": spoken(slug, lang)} for slug in shelf.files])
+        """The lessons in order, with their topics and the views that they use. *lang*: the language, where a
+        translation exists."""
+        return to_response(
+            json_reply(
+                [{**summary(shelf.lesson(slug, lang)), "language": shown_language(slug, lang)} for slug in shelf.files]
+            )
         )
 
     @router.post("/own", operation_id="keep-lesson", summary="Upload a lesson")
     def keep(request: Request, file: UploadFile) -> Response:
-        """Store a lesson of your own. Its address is known to you and to those whom you give it."""
+        """Store a lesson of your own. Only people with its address can open it."""
         content, own = file.file.read(), explore.of(request.scope["state"]["owner"])
-        own.quota.room(own.owner, len(content))
+        own.quota.check(own.owner, len(content))
         slug = shelf.keep(content)
         problems = [f"Line {problem.line}: {problem.text}" for problem in shelf.lesson(slug).problems]
-        return sent(as_json({"slug": slug, "problems": problems}))
+        return to_response(json_reply({"slug": slug, "problems": problems}))
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:
-        """A run that lessons replay: its figure, the figure in a sentence, what was trained and the command for it."""
-        held = recording(PREFIX + name)
-        figure = orjson.Fragment(learning.draw(held.curves).to_json())
-        said = learning.say(held.curves, higher=held.higher)
-        about = {"title": held.title, "card": held.card, "command": held.command}
-        return sent(as_json({**about, "said": said, "figure": figure}))
+        """A run that lessons replay: its figure, a sentence about it, what was trained, and the command."""
+        run = recording(PREFIX + name)
+        figure = orjson.Fragment(learning.draw(run.curves).to_json())
+        said = learning.say(run.curves, higher=run.higher)
+        about = {"title": run.title, "card": run.card, "command": run.command}
+        return to_response(json_reply({**about, "said": said, "figure": figure}))
 
     @router.get("/{slug}", operation_id="read-lesson", summary="Read a lesson")
     def lesson(slug: str, lang: str = "") -> Response:
-        """A lesson without its answers: prose as nested elements, and its questions, claims and figures."""
-        held = shelf.lesson(slug, lang)
-        return sent(as_json({**shown(held), "language": spoken(slug, lang), "languages": shelf.languages(slug)}))
+        """A lesson without its answers: prose as nested elements, questions, claims and figures."""
+        content = lesson_json(shelf.lesson(slug, lang))
+        return to_response(
+            json_reply({**content, "language": shown_language(slug, lang), "languages": shelf.languages(slug)})
+        )
 
-    answers(router, explore, admission, shelf, opening)
+    add_answer_routes(router, explore, admission, shelf, opening)
     return router
 
 
-def answers(router: APIRouter, explore: Explore, admission: Admission, shelf: Shelf, opening: State) -> None:
-    """Add what is computed: answers judged, and all of them for other systems."""
+def add_answer_routes(router: APIRouter, explore: Explore, admission: Admission, shelf: Shelf, opening: State) -> None:
+    """Add the routes that compute: grading, and exports with all answers."""
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
         """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server."""
-        held, own = shelf.lesson(slug), explore.of(request.scope["state"]["owner"])
+        lesson, own = shelf.lesson(slug), explore.of(request.scope["state"]["owner"])
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
 
-        def write(tell: Tell) -> Reply:
-            content = EXPORTS[kind](own, held, opening, checkpoint).encode()
+        def write(send_line: SendLine) -> Reply:
+            content = EXPORTS[kind](own, lesson, opening, checkpoint).encode()
             return Reply(content, "text/plain; charset=utf-8", headers={"x-file-name": f"{slug}.{kind}"})
 
-        return admission.answer(request, write, slow=True)
+        return admission.respond(request, write, slow=True)
 
     @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
     async def answer(request: Request, slug: str, part: str, lang: str = "") -> Response:
-        """What is said of an answer to a question; of a claim, whether it holds on the checkpoint."""
-        block, given = shelf.lesson(slug, lang).block(part), loads(await request.body())
+        """Grade the answer to a question. For a claim: whether it holds on the checkpoint."""
+        block, fields = shelf.lesson(slug, lang).block(part), parse_json(await request.body())
         own = explore.of(request.scope["state"]["owner"])
 
-        def judge(tell: Tell) -> Reply:
-            return as_json(judged(own, block, given, opening))
+        def grade(send_line: SendLine) -> Reply:
+            return json_reply(grade_answer(own, block, fields, opening))
 
-        return admission.answer(
-            request, judge, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), place=bool(block.link)
+        return admission.respond(
+            request, grade, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), queued=bool(block.link)
         )
 
 
-def listed(lesson: Lesson) -> dict[str, Any]:
-    """A lesson in the list."""
+def summary(lesson: Lesson) -> dict[str, Any]:
+    """The entry of a lesson in the list."""
     about = {name: lesson.about.get(name, "") for name in ("topic", "minutes")}
     about |= {name: inline(str(lesson.about.get(name, ""))) for name in ("question", "can")}
     views = sorted({view for block in lesson.blocks for view in views_of(block)})
     return {"slug": lesson.slug, "title": lesson.title, **about, "views": views, "questions": len(lesson.questions)}
 
 
-def shown(lesson: Lesson) -> dict[str, Any]:
-    """A lesson as it is read."""
+def lesson_json(lesson: Lesson) -> dict[str, Any]:
+    """A lesson for readers, without its answers."""
     parts = [
         part_of(part) if isinstance(part, Block) else {"kind": "prose", "text": tree(part)} for part in lesson.parts
     ]
@@ -133,11 +137,11 @@ def shown(lesson: Lesson) -> dict[str, Any]:
     more: dict[str, Any] = {"misreading": inline(misreading.rstrip(".") + "."), "instead": inline(instead)}
     more["sources"] = [str(source) for source in lesson.about.get("sources", [])]
     problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
-    return {**listed(lesson), **more, "parts": parts, "problems": problems}
+    return {**summary(lesson), **more, "parts": parts, "problems": problems}
 
 
 def part_of(block: Block) -> dict[str, Any]:
-    """A block without what gives its answer away."""
+    """A block without fields that reveal its answer."""
     out: dict[str, Any] = {"kind": block.kind, "id": block.id, "prompt": tree(block.prompt), "link": block.shown}
     if block.kind in ("predict", "choice", "share"):
         out["choices"] = [inline(item.text) for item in block.items]
@@ -146,27 +150,27 @@ def part_of(block: Block) -> dict[str, Any]:
     return out
 
 
-def judged(explore: Explore, block: Block, given: Any, opening: State) -> dict[str, Any]:
-    """What is said of the answer in *given*, the JSON of a request. Raises ExplorerError."""
-    if not isinstance(given, dict):
-        raise ExplorerError('The request is not JSON, or no object. Send {"answer": …}.')
-    if unknown := sorted(set(given) - {"answer", "attempt", "state", "checkpoint"}):
+def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) -> dict[str, Any]:
+    """Grade the answer in *fields*, the JSON of a request. Raises ExplorerError."""
+    if not isinstance(fields, dict):
+        raise ExplorerError('The request is not a JSON object. Send {"answer": …}.')
+    if unknown := sorted(set(fields) - {"answer", "attempt", "state", "checkpoint"}):
         raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted answer, attempt, state, checkpoint.")
-    attempt, checkpoint = given.get("attempt", 1), given.get("checkpoint", "")
+    attempt, checkpoint = fields.get("attempt", 1), fields.get("checkpoint", "")
     if type(attempt) is not int or attempt < 1:
         raise ExplorerError(f"attempt: got {attempt!r:.40}; wanted a whole number, 1 or more.")
     if not isinstance(checkpoint, str):
         raise ExplorerError(f"checkpoint: got {checkpoint!r:.40}; wanted text.")
     facts: grading.Facts = {}
-    if block.kind == "find" and given.get("state") is not None:
-        facts = grading.facts_of(explore, read_state(given["state"], opening))
+    if block.kind == "find" and fields.get("state") is not None:
+        facts = grading.facts_of(explore, read_state(fields["state"], opening))
     else:
         facts = grading.facts_for(explore, block.link, opening, checkpoint)
     if block.kind == "claim":
         claim = grading.claim(block, facts)
         return {"holds": claim.holds, "text": inline(claim.text)}
     if not block.is_question:
-        raise ExplorerError(f"{block.id} is a {block.kind} and asks nothing.")
-    found = grading.grade(block, given.get("answer"), facts, attempt)
-    read = {"text": tree(found.text), "answer": inline(found.answer), "after": tree(found.after)}
-    return {**asdict(found), **read, "criteria": [inline(one) for one in found.criteria]}
+        raise ExplorerError(f"{block.id} is a {block.kind} and has no question. Answer another part.")
+    grade = grading.grade(block, fields.get("answer"), facts, attempt)
+    prose = {"text": tree(grade.text), "answer": inline(grade.answer), "after": tree(grade.after)}
+    return {**asdict(grade), **prose, "criteria": [inline(criterion) for criterion in grade.criteria]}

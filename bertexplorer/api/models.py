@@ -12,7 +12,7 @@ from bertexplorer.ui.view import View
 
 TEXT = {"type": "string"}
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
-MOST_SPANS = 600
+MAX_SPANS = 600
 
 
 class Asked(BaseModel):
@@ -35,7 +35,7 @@ class SpanOf(Asked):
         return self
 
 
-Spans = Annotated[list[SpanOf], Field(max_length=MOST_SPANS)]
+Spans = Annotated[list[SpanOf], Field(max_length=MAX_SPANS)]
 
 
 class Answered(BaseModel):
@@ -67,34 +67,36 @@ class CheckpointOf(BaseModel):
     licence: str | None = None
 
 
-def fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, Any]:
-    """name -> (type, default) of each setting of an Options, as create_model takes them. *defaults* override
-    its own."""
-    given = defaults or {}
+def option_fields(options: type, defaults: dict[str, Any] | None = None) -> dict[str, Any]:
+    """name -> (type, default) of each setting of an Options class, for create_model. *defaults* override its own."""
+    overrides = defaults or {}
     return {
-        setting.name: (kind(setting), given.get(setting.name, setting.default)) for setting in option_specs(options)
+        setting.name: (field_type(setting), overrides.get(setting.name, setting.default))
+        for setting in option_specs(options)
     }
 
 
-def kind(setting: OptionSpec) -> Any:
-    """The type of a setting with its bounds, choices and texts."""
+def field_type(setting: OptionSpec) -> Any:
+    """The type of a setting with its bounds, choices and descriptions."""
     option = setting.option
-    held = one_of(setting.choices) if setting.choices else setting.kind
-    return Annotated[held, Field(title=option.label, description=option.info or None, ge=option.low, le=option.high)]
+    plain_type = one_of(setting.choices) if setting.choices else setting.kind
+    return Annotated[
+        plain_type, Field(title=option.label, description=option.info or None, ge=option.low, le=option.high)
+    ]
 
 
-def one_of(words: tuple[str, ...]) -> Any:
-    """The type of a field that is one of *words*."""
-    return Literal[words]
+def one_of(choices: tuple[str, ...]) -> Any:
+    """The type of a field that is one of *choices*."""
+    return Literal[choices]
 
 
-def question(view: View, checkpoint: str) -> type[BaseModel]:
+def question_model(view: View, checkpoint: str) -> type[BaseModel]:
     """The model of a request to *view*. *checkpoint*: the default."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
-    hidden = Annotated[Spans, Field(description="Words to hide, besides the masks in the text.")]
-    picked = Annotated[Spans, Field(description="Words that the analysis is about, where it is about some.")]
-    chosen = Annotated[str, Field(max_length=500, description="A name that GET /api/v1/checkpoints lists.")]
+    hidden = Annotated[Spans, Field(description="Words to hide, in addition to the masks in the text.")]
+    picked = Annotated[Spans, Field(description="Words that the analysis is about, if it is about words.")]
+    name = Annotated[str, Field(max_length=500, description="A name that GET /api/v1/checkpoints lists.")]
     return create_model(
         "".join(part.title() for part in view.slug.split("-")),
         __base__=Asked,
@@ -104,9 +106,9 @@ def question(view: View, checkpoint: str) -> type[BaseModel]:
         pair=(pair, ""),
         hidden=(hidden, []),
         picked=(picked, []),
-        checkpoint=(chosen, checkpoint),
+        checkpoint=(name, checkpoint),
         precision=(one_of(PRECISIONS), "auto"),
-        **fields(view.analysis.Options),
+        **option_fields(view.analysis.Options),
     )
 
 
@@ -114,12 +116,12 @@ def example(view: View) -> dict[str, Any]:
     """The view's first example as a request."""
     first = view.examples[0]
     picked = [span._asdict() for span in spans_of(first.picked)]
-    whole = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
-    return {name: value for name, value in whole.items() if value not in ("", [])}
+    fields = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
+    return {name: value for name, value in fields.items() if value not in ("", [])}
 
 
 def body(required: tuple[str, ...], example: dict[str, Any], **properties: Any) -> dict[str, Any]:
-    """The OpenAPI entry of a request that is read field by field."""
+    """The OpenAPI entry of a request body that has no pydantic model."""
     schema = {"type": "object", "required": required, "properties": properties, "additionalProperties": False}
     schema["examples"] = [example]
     return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}

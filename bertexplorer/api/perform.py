@@ -1,4 +1,4 @@
-"""Perform: the answer to a call. The same function answers in this process, in a worker and in a cluster."""
+"""Perform: answers a call. The same function is used in the server, in workers and on a cluster."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ import orjson
 
 from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply
 from bertexplorer.api.analyses import answer, state_of
-from bertexplorer.api.calls import Call, Replica
-from bertexplorer.api.view import exported, read, reply
+from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.api.view import export_reply, parse_request, view_reply
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.ui.explore import Explore
@@ -15,7 +15,7 @@ from bertexplorer.ui.state import State
 
 
 def perform(explore: Explore, opening: State, call: Call) -> Reply:
-    """The reply to *call*. *explore*: of its owner. Raises ExplorerError as the analysis does."""
+    """The reply to *call*. *explore*: that of its owner. Raises ExplorerError as the analysis does."""
     if call.kind == "analysis":
         try:
             return Reply(orjson.dumps(answer(explore, state_of(call.name, call.given), call.figure)), JSON)
@@ -23,25 +23,27 @@ def perform(explore: Explore, opening: State, call: Call) -> Reply:
             raise
         except ExplorerError as error:
             raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
-    state, notice = read(explore, call.given, opening)
-    return exported(explore, state, call.name) if call.kind == "export" else reply(explore, state, notice)
+    state, notice = parse_request(explore, call.given, opening)
+    if call.kind == "export":
+        return export_reply(explore, state, call.name)
+    return view_reply(explore, state, notice)
 
 
 class InProcess:
-    """The backend of a server that computes everything itself: threads and queues of this process."""
+    """The backend of a server that answers by itself, with its own threads and queues."""
 
     def __init__(self, explore: Explore, admission: Admission, opening: State) -> None:
         self.explore, self.admission, self.opening = explore, admission, opening
 
     def task(self, call: Call) -> LocalTask:
-        own = self.explore.of(call.owner)
-        return self.admission.task(lambda tell: perform(own, self.opening, call), slow=call.slow)
+        explore = self.explore.of(call.owner)
+        return self.admission.task(lambda send_line: perform(explore, self.opening, call), slow=call.slow)
 
-    def warm(self) -> str:
+    def warm_up(self) -> str:
         return self.explore.answer(self.opening).error
 
-    def replicas(self) -> Sequence[Replica]:
+    def replicas(self) -> Sequence[ReplicaStatus]:
         return ()
 
     def close(self) -> None:
-        """Nothing runs elsewhere."""
+        """There are no other processes to end."""

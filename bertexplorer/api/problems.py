@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.api.admission import JSON, PROBLEM, Reply, problem, refusal, sent
+from bertexplorer.api.admission import JSON, PROBLEM, Reply, error_reply, problem, to_response
 from bertexplorer.errors import ExplorerError, unforeseen
 
 WANTED = {  # type of a pydantic error -> what was wanted
@@ -39,12 +39,12 @@ WANTED = {  # type of a pydantic error -> what was wanted
     "union_tag_invalid": "{discriminator} to be one of {expected_tags}",
     "union_tag_not_found": "an object with {discriminator}",
 }
-SHOWN = 60  # characters of what was sent that an error repeats
+MAX_EXCERPT = 60  # characters of a request that an error repeats
 log = logging.getLogger(__name__)
 
 
 class Problem(BaseModel):
-    """An error after RFC 9457."""
+    """An error as RFC 9457 defines it."""
 
     type: str = Field(description="about:blank: the status says what kind of error it is.")
     title: str
@@ -54,31 +54,31 @@ class Problem(BaseModel):
     missing: str | None = Field(None, description="What the request lacks: mask, pair or checkpoint.")
 
 
-def invalid(error: RequestValidationError) -> Reply:
-    """The first thing that is wrong with a request, in a sentence."""
+def validation_problem(error: RequestValidationError) -> Reply:
+    """The problem for the first error in a request."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
         return problem(400, "Not JSON", 'The request is not JSON. Send an object such as {"text": "…"}.')
     if first["loc"][0] == "path":
-        detail = f"There is no {shown(first['input'])} here. GET /api/v1/openapi.json lists what there is."
+        detail = f"There is no {excerpt(first['input'])} here. GET /api/v1/openapi.json lists the routes."
         return problem(404, "Not Found", detail)
-    return problem(422, "Not possible", sentence(first))
+    return problem(422, "Not possible", describe(first))
 
 
-def sentence(error: Any) -> str:
+def describe(error: Any) -> str:
     """field: got …; wanted …. *error*: one of pydantic's."""
-    where = ".".join(str(part) for part in error["loc"] if part != "body")[:SHOWN] or "The request"
+    field = ".".join(str(part) for part in error["loc"] if part != "body")[:MAX_EXCERPT] or "The request"
     if error["type"] == "extra_forbidden":
-        return f"{where}: not a field here; leave it out, or see the fields at /api/v1/docs."
-    got = "nothing" if error["type"] in ("missing", "union_tag_not_found") else shown(error["input"])
+        return f"{field}: not a field here; leave it out, or see the fields at /api/v1/docs."
+    got = "nothing" if error["type"] in ("missing", "union_tag_not_found") else excerpt(error["input"])
     wanted = WANTED.get(error["type"], "").format(**error.get("ctx", {}))
-    return f"{where}: got {got}; wanted {wanted or error['msg'].removeprefix('Input should be ')}."
+    return f"{field}: got {got}; wanted {wanted or error['msg'].removeprefix('Input should be ')}."
 
 
-def shown(value: Any) -> str:
-    """At most SHOWN characters of it."""
-    written = json.dumps(value, ensure_ascii=False, default=repr) if not isinstance(value, bytes) else "no JSON"
-    return written if len(written) <= SHOWN else f"{written[: SHOWN - 1]}…"
+def excerpt(value: Any) -> str:
+    """*value* as JSON, cut to MAX_EXCERPT characters."""
+    text = json.dumps(value, ensure_ascii=False, default=repr) if not isinstance(value, bytes) else "no JSON"
+    return text if len(text) <= MAX_EXCERPT else f"{text[: MAX_EXCERPT - 1]}…"
 
 
 class Route(APIRoute):
@@ -89,24 +89,24 @@ class Route(APIRoute):
         return self.body_field is not None and not isinstance(self.body_field.field_info, Form)
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        answer = super().get_route_handler()
+        handle = super().get_route_handler()
 
-        async def answered(request: Request) -> Response:
+        async def handle_errors(request: Request) -> Response:
             try:
                 if self.takes_json and not request.headers.get("content-type", "").lower().startswith(JSON):
                     detail = "The request is not marked as JSON. Send the header Content-Type: application/json."
-                    return sent(problem(415, "Not JSON", detail))
-                return await answer(request)
+                    return to_response(problem(415, "Not JSON", detail))
+                return await handle(request)
             except RequestValidationError as error:
-                return sent(invalid(error))
+                return to_response(validation_problem(error))
             except ExplorerError as error:
-                return sent(refusal(error))
+                return to_response(error_reply(error))
             except HTTPException as error:
-                return sent(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
+                return to_response(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
             except Exception:
-                return sent(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
+                return to_response(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
 
-        return answered
+        return handle_errors
 
 
 class Problems:
@@ -119,36 +119,36 @@ class Problems:
         if scope["type"] != "http" or not scope["path"].startswith("/api/"):
             await self.app(scope, receive, send)
             return
-        held: Message | None = None
+        start: Message | None = None
         body = b""
 
-        async def worded(message: Message) -> None:
-            nonlocal held, body
-            if message["type"] == "http.response.start" and plain(message):
-                held = message
-            elif held is None:
+        async def convert(message: Message) -> None:
+            nonlocal start, body
+            if message["type"] == "http.response.start" and is_plain_error(message):
+                start = message
+            elif start is None:
                 await send(message)
             else:
                 body += message.get("body", b"")
                 if not message.get("more_body", False):
-                    for part in as_problem(held, body):
+                    for part in to_problem(start, body):
                         await send(part)
 
-        await self.app(scope, receive, worded)
+        await self.app(scope, receive, convert)
 
 
-def plain(start: Message) -> bool:
-    """Whether a response that starts like this is an error that is not a problem yet."""
-    kind = dict(start.get("headers", [])).get(b"content-type", b"")
-    return start["status"] >= 400 and kind.decode("latin-1") != PROBLEM
+def is_plain_error(start: Message) -> bool:
+    """Whether a response that starts with *start* is an error, but not a problem."""
+    media = dict(start.get("headers", [])).get(b"content-type", b"")
+    return start["status"] >= 400 and media.decode("latin-1") != PROBLEM
 
 
-def as_problem(start: Message, body: bytes) -> tuple[Message, Message]:
-    """The same error as a problem; headers other than those of the body stay."""
+def to_problem(start: Message, body: bytes) -> tuple[Message, Message]:
+    """Convert a plain error to a problem. Headers that do not describe the body stay."""
     status = start["status"]
-    kept = [(key, value) for key, value in start.get("headers", []) if not key.lower().startswith(b"content-")]
-    wait = dict(kept).get(b"retry-after", b"").decode("latin-1")
+    headers = [(key, value) for key, value in start.get("headers", []) if not key.lower().startswith(b"content-")]
+    wait = dict(headers).get(b"retry-after", b"").decode("latin-1")
     more = {"retry_after": int(wait)} if wait.isdecimal() else {}
-    made = problem(status, HTTPStatus(status).phrase, body.decode("utf-8", "replace"), **more)
-    kept += [(b"content-type", PROBLEM.encode()), (b"content-length", str(len(made.body)).encode())]
-    return {**start, "headers": kept}, {"type": "http.response.body", "body": made.body}
+    reply = problem(status, HTTPStatus(status).phrase, body.decode("utf-8", "replace"), **more)
+    headers += [(b"content-type", PROBLEM.encode()), (b"content-length", str(len(reply.body)).encode())]
+    return {**start, "headers": headers}, {"type": "http.response.body", "body": reply.body}

@@ -1,4 +1,4 @@
-"""Routes: the whole API on one router, and the answer to unknown addresses."""
+"""Routes: the whole API on one router, and the response to unknown addresses."""
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.routing import Match
 
 from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, suite_runs, view
-from bertexplorer.api.admission import Admission, problem, sent
+from bertexplorer.api.admission import Admission, problem, to_response
 from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
@@ -27,7 +27,7 @@ def routes(
     service: RunService | None = None,
     backend: Backend | None = None,
 ) -> APIRouter:
-    """*queues*: where answers wait; *opening*: the state that the page opens with; *service*: the runs, if any;
+    """*queues*: where requests wait. *opening*: the state with which the page opens. *service*: the runs, if any.
     *backend*: where views are computed, None for this process."""
     admission, checkpoint, shelf = Admission(queues), opening.checkpoint, Shelf.of(explore.library.settings)
     backend = backend or InProcess(explore, admission, opening)
@@ -45,16 +45,16 @@ def routes(
             suite_runs.routes(service, explore, admission, checkpoint),
         ]
     parts += [documents.routes([route for part in parts for route in part.routes])]
-    whole, known = APIRouter(), [route for part in parts for route in part.routes]
+    router, known = APIRouter(), [route for part in parts for route in part.routes]
     for part in parts:
-        whole.include_router(part)
+        router.include_router(part)
 
-    @whole.api_route("/mcp", methods=METHODS, include_in_schema=False)
+    @router.api_route("/mcp", methods=METHODS, include_in_schema=False)
     async def no_tools() -> Response:
         """Reached where the MCP SDK is not installed."""
-        return sent(problem(404, "Not Found", f"{MISSING}, and start the server again."))
+        return to_response(problem(404, "Not Found", f"{MISSING}, and start the server again."))
 
-    @whole.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
+    @router.api_route("/api/{rest:path}", methods=METHODS, include_in_schema=False)
     async def nothing(request: Request) -> Response:
         """Unknown addresses and methods, which gradio would answer with its page."""
         fitting = [route for route in known if route.matches(request.scope)[0] == Match.PARTIAL]
@@ -62,8 +62,8 @@ def routes(
         if allowed:
             wrong = problem(405, "Method Not Allowed", f"This address answers {allowed} only, not {request.method}.")
             wrong.headers["allow"] = allowed
-            return sent(wrong)
+            return to_response(wrong)
         detail = f"There is no {request.url.path[:60]} here. GET /api/v1/openapi.json lists what there is."
-        return sent(problem(404, "Not Found", detail))
+        return to_response(problem(404, "Not Found", detail))
 
-    return whole
+    return router

@@ -13,24 +13,24 @@ from pydantic import BaseModel, Field, create_model
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json, problem, sent
-from bertexplorer.api.models import Asked, fields, one_of
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, problem, to_response
+from bertexplorer.api.models import Asked, one_of, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
-from bertexplorer.store.runs import ACTIVE, MAX_NAME, Run
+from bertexplorer.store.runs import ACTIVE_STATES, MAX_NAME, Run
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import MOST_SEEDS, RunRequest, RunService
 
-POLL_S, PING_S = 0.5, 15.0  # between two looks at a run's log, and between two signs of life to a follower
-MOST_STREAMS = 100  # runs that may be followed at once
-AGAIN_S = 10  # after which a client may try again
-MOST_ROWS = 50_000
+POLL_S, PING_S = 0.5, 15.0  # between two reads of a run's log, and between two signs of life to the client
+MAX_STREAMS = 100
+RETRY_AFTER_S = 10
+MAX_ROWS = 50_000
 EXAMPLE = {"task": "classification", "name": "my first run", "settings": {"epochs": 1.0}}
-SPEC = ("checkpoint", "options", "tuning", "data", "experiment", "arm")  # of spec.json what is shown: no paths
+PUBLIC_SPEC = ("checkpoint", "options", "tuning", "data", "experiment", "arm")  # fields of spec.json without paths
 STREAM = "text/event-stream"
-Rows = Annotated[list[dict[str, Any]] | None, Field(max_length=MOST_ROWS)]
+Rows = Annotated[list[dict[str, Any]] | None, Field(max_length=MAX_ROWS)]
 Id = Annotated[str, Path(description="The id of a run", pattern=r"^[\w.-]{1,100}$")]
 
 
@@ -44,7 +44,7 @@ class RunOf(BaseModel):
     state: str = Field(
         description="queued, starting, running, stopping, stopped, finished, failed, interrupted or deleted"
     )
-    message: str = Field(description="Its state, in words for a person.")
+    message: str = Field(description="Its state, for people.")
     progress: float = Field(description="From 0 to 1.")
     step: int
     seconds_left: float | None
@@ -65,76 +65,76 @@ class Wished(Asked):
     key: Annotated[str, Field(max_length=100, description="The same key gives the same run again.")] = ""
 
 
-def described(run: Run) -> dict[str, Any]:
-    """A run as RunOf describes it, without its path on the disk."""
-    spec = {name: value for name, value in (run.spec or {}).items() if name in SPEC}
-    best = [saved.name for saved in runs.checkpoints(run) if saved.name == f"run:{run.id}"]
-    held = {name: getattr(run, name) for name in RunOf.model_fields if name not in ("kind", "best", "spec")}
-    return {**held, "kind": (run.spec or {}).get("kind", ""), "best": "".join(best), "spec": spec}
+def run_json(run: Run) -> dict[str, Any]:
+    """The fields of RunOf."""
+    spec = {name: value for name, value in (run.spec or {}).items() if name in PUBLIC_SPEC}
+    best = [saved.name for saved in runs.list_checkpoints(run) if saved.name == f"run:{run.id}"]
+    fields = {name: getattr(run, name) for name in RunOf.model_fields if name not in ("kind", "best", "spec")}
+    return {**fields, "kind": (run.spec or {}).get("kind", ""), "best": "".join(best), "spec": spec}
 
 
-def wishes(checkpoint: str) -> Any:
-    """The model of a new run: one for each task, discriminated by the task. *checkpoint*: the default."""
-    made: Any = None
+def request_model(checkpoint: str) -> Any:
+    """The model of a new run: a union with a model for each task. *checkpoint*: the default."""
+    union: Any = None
     for name, task in BY_NAME.items():
         title = "".join(part.title() for part in name.split("-"))
         settings = create_model(
-            f"{title}Settings", __base__=Asked, **fields(Tuning, task.DEFAULTS), **fields(task.Options)
+            f"{title}Settings", __base__=Asked, **option_fields(Tuning, task.DEFAULTS), **option_fields(task.Options)
         )
         columns = ", ".join(column.name for column in task.COLUMNS)
         help = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the Train page."
-        own: dict[str, Any] = {
+        task_fields: dict[str, Any] = {
             "task": (one_of((name,)), ...),
             "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),
             "rows": (Annotated[Rows, Field(description=help)], None),
             "settings": (settings, Field(default_factory=settings)),
         }
-        model: Any = create_model(f"{title}Run", __base__=Wished, **own)
-        made = model if made is None else made | model
-    return Annotated[made, Field(discriminator="task")]
+        model: Any = create_model(f"{title}Run", __base__=Wished, **task_fields)
+        union = model if union is None else union | model
+    return Annotated[union, Field(discriminator="task")]
 
 
 def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRouter:
-    """Start, list, look, follow, stop."""
+    """Start, list, get, follow and stop runs."""
     router, streams = APIRouter(prefix="/api/v1/runs", route_class=Route, tags=["Runs"]), Streams(service)
-    wished = wishes(checkpoint)
+    new_run = request_model(checkpoint)
 
     @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunOf]}})
-    def listed(request: Request) -> Response:
-        """Your runs, the newest first."""
-        return sent(as_json([described(run) for run in service.jobs.runs(owner(request))]))
+    def list_runs(request: Request) -> Response:
+        """Your runs, newest first."""
+        return to_response(json_reply([run_json(run) for run in service.jobs.runs(owner(request))]))
 
     @router.post(
         "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunOf}}
     )
-    async def start(request: Request, asked: Annotated[wished, Body(examples=[EXAMPLE])]) -> Response:  # type: ignore[valid-type]
-        """Fine-tune a checkpoint on built-in rows or on yours. The run waits in line; your cookie is its owner."""
+    async def start(request: Request, body: Annotated[new_run, Body(examples=[EXAMPLE])]) -> Response:  # type: ignore[valid-type]
+        """Fine-tune a checkpoint on built-in rows or on yours. The run waits in a queue. Your cookie is its owner."""
 
-        def compute(tell: Tell) -> Reply:
-            run = begun(service, asked, owner(request))
-            return Reply(orjson.dumps(described(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+        def compute(send_line: SendLine) -> Reply:
+            run = start_run(service, body, owner(request))
+            return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
-        return admission.answer(request, compute, slow=True)
+        return admission.respond(request, compute, slow=True)
 
     @router.get("/{id}", operation_id="get-run", summary="Look at a run", responses={200: {"model": RunOf}})
-    def look(request: Request, id: Id) -> Response:
+    def get(request: Request, id: Id) -> Response:
         """One run."""
-        return sent(found(service, id, owner(request), described))
+        return to_response(find_run(service, id, owner(request), run_json))
 
     @router.get(
         "/{id}/events", operation_id="follow-run", summary="Follow a run", responses={200: {"content": {STREAM: {}}}}
     )
     async def follow(request: Request, id: Id) -> Response:
-        """What a run has written and goes on to write, as server-sent events, until it ends. The last one, "end",
-        holds the run. Last-Event-ID goes on after that event."""
-        missing = await asyncio.to_thread(found, service, id, owner(request), lambda run: None)
-        return sent(missing) if missing.status != 200 else streams.follow(request, id)
+        """The log of a run as server-sent events, until the run ends. The last event, "end", contains the run.
+        Last-Event-ID continues after that event."""
+        reply = await asyncio.to_thread(find_run, service, id, owner(request), lambda run: None)
+        return to_response(reply) if reply.status != 200 else streams.follow(request, id)
 
     @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
     def stop(request: Request, id: Id) -> Response:
-        """End a run after its next commit. One that has ended stays as it is."""
-        return sent(
-            found(service, id, owner(request), lambda run: described(service.supervisor.stop(run.id, run.owner)))
+        """End a run after its next commit. Does nothing if it has ended."""
+        return to_response(
+            find_run(service, id, owner(request), lambda run: run_json(service.supervisor.stop(run.id, run.owner)))
         )
 
     return router
@@ -144,83 +144,83 @@ def owner(request: Request) -> str:
     return str(request.scope["state"]["owner"])
 
 
-def found(service: RunService, id: str, owner: str, answer: Any) -> Reply:
-    """What *answer* says of a run, or that the owner has none of that id."""
+def find_run(service: RunService, id: str, owner: str, answer: Any) -> Reply:
+    """The reply that *answer* makes for a run; 404 if the owner has no run with this id."""
     try:
         run = service.jobs.run(id, owner)
     except ExplorerError as error:
         return problem(404, "Not there", str(error))
-    return as_json(answer(run))
+    return json_reply(answer(run))
 
 
-def begun(service: RunService, asked: Any, owner: str) -> Run:
-    """Queue the requested run. Raises ExplorerError as RunService.start does."""
-    if asked.mapping and asked.rows is None:
+def start_run(service: RunService, fields: Any, owner: str) -> Run:
+    """Queue the run that the request body describes. Raises ExplorerError as RunService.start does."""
+    if fields.mapping and fields.rows is None:
         raise ExplorerError("mapping: got columns; wanted rows to go with them. Leave it out for the built-in rows.")
-    with tempfile.TemporaryDirectory(dir=service.jobs.folder) as place:
+    with tempfile.TemporaryDirectory(dir=service.jobs.folder) as folder:
         files = {}
-        for name, rows in (("rows", asked.rows), ("dev", asked.dev)):
+        for name, rows in (("rows", fields.rows), ("dev", fields.dev)):
             if rows is not None:
-                files[name] = Folder(place) / f"{name}.json"
+                files[name] = Folder(folder) / f"{name}.json"
                 files[name].write_text(json.dumps(rows), "utf-8")
-        wish = RunRequest(
-            asked.task,
-            asked.checkpoint,
+        run_request = RunRequest(
+            fields.task,
+            fields.checkpoint,
             str(files.get("rows", "")),
             str(files.get("dev", "")),
-            name=asked.name,
-            mapping=asked.mapping,
-            values=asked.settings.model_dump(exclude_unset=True),
-            skip=asked.skip,
-            seeds=asked.seeds,
+            name=fields.name,
+            mapping=fields.mapping,
+            values=fields.settings.model_dump(exclude_unset=True),
+            skip=fields.skip,
+            seeds=fields.seeds,
         )
-        return service.start(wish, owner, key=asked.key)
+        return service.start(run_request, owner, key=fields.key)
 
 
 class Streams:
-    """The logs of runs that are being followed; *count*: how many."""
+    """The logs of runs that clients follow. *count*: how many."""
 
     def __init__(self, service: RunService) -> None:
         self.service, self.count = service, 0
 
     def follow(self, request: Request, id: str) -> Response:
         """The log of one of the caller's runs, from Last-Event-ID on."""
-        if self.count >= MOST_STREAMS:
-            words = f"Busy: {self.count} runs are followed already. Try again in {AGAIN_S} s."
-            return sent(problem(503, "Busy", words, retry_after=AGAIN_S))
+        if self.count >= MAX_STREAMS:
+            detail = f"Busy: {self.count} clients follow runs already. Try again in {RETRY_AFTER_S} s."
+            return to_response(problem(503, "Busy", detail, retry_after=RETRY_AFTER_S))
         since = request.headers.get("last-event-id", "0")
-        begin = int(since) if since.isdecimal() and len(since) < 19 else 0
-        return StreamingResponse(self.lines(request, id, begin), media_type=STREAM)
+        position = int(since) if since.isdecimal() and len(since) < 19 else 0
+        return StreamingResponse(self.events(request, id, position), media_type=STREAM)
 
-    async def lines(self, request: Request, id: str, since: int) -> AsyncIterator[bytes]:
+    async def events(self, request: Request, id: str, since: int) -> AsyncIterator[bytes]:
         self.count += 1
         try:
             idle = 0.0
             while not await request.is_disconnected():
-                run, new, since = await asyncio.to_thread(self.look, id, owner(request), since)
+                run, new, since = await asyncio.to_thread(self.read, id, owner(request), since)
                 for event in new:
-                    yield line(str(event["event"]), event, since if event is new[-1] else None)
-                if run.state not in (*ACTIVE, "queued"):
-                    yield line("end", await asyncio.to_thread(described, run), None)
+                    yield server_sent_event(str(event["event"]), event, since if event is new[-1] else None)
+                if run.state not in (*ACTIVE_STATES, "queued"):
+                    yield server_sent_event("end", await asyncio.to_thread(run_json, run), None)
                     return
                 idle = 0.0 if new else idle + POLL_S
                 if idle >= PING_S:
                     idle = 0.0
                     yield b": still there\n\n"
                 await asyncio.sleep(POLL_S)
-        except ExplorerError as error:  # it was deleted meanwhile
-            yield line("gone", {"detail": str(error)}, None)
+        except ExplorerError as error:  # the run was deleted
+            yield server_sent_event("gone", {"detail": str(error)}, None)
         finally:
             self.count -= 1
 
-    def look(self, id: str, owner: str, since: int) -> tuple[Run, list[dict[str, Any]], int]:
-        """(the run, its events from byte *since* on, where the next look begins). The state is read first: what is
-        written after it is seen by the next look, or the run has ended and writes no more."""
+    def read(self, id: str, owner: str, since: int) -> tuple[Run, list[dict[str, Any]], int]:
+        """(the run, its events from byte *since* on, where the next read begins). The state is read first: events that
+        are written later belong to the next read, unless the run has ended and writes no more."""
         run = self.service.jobs.run(id, owner)
-        return run, *runs.events(run.folder, since)
+        return run, *runs.read_events(run.folder, since)
 
 
-def line(kind: str, data: dict[str, Any], id: int | None) -> bytes:
-    """A server-sent event. *id*: the byte of the log after it."""
-    mark = f"id: {id}\n" if id is not None else ""
-    return f"{mark}event: {' '.join(kind.split())}\ndata: {json.dumps(data, allow_nan=False)}\n\n".encode()
+def server_sent_event(kind: str, data: dict[str, Any], id: int | None) -> bytes:
+    """*id*: the byte of the log after the event."""
+    id_line = f"id: {id}\n" if id is not None else ""
+    return f"{id_line}event: {' '.join(kind.split())}\ndata: {json.dumps(data, allow_nan=False)}\n\n".encode()

@@ -1,4 +1,4 @@
-"""Suites of any size as runs: start one, take its cases."""
+"""Suites of any size as runs: start one, and get its cases."""
 
 from typing import Annotated, Any
 
@@ -11,17 +11,17 @@ from starlette.responses import FileResponse, Response
 
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import built_in
-from bertexplorer.api.admission import Admission, Reply, Tell, problem, sent
-from bertexplorer.api.models import Asked, fields
+from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_response
+from bertexplorer.api.models import Asked, option_fields
 from bertexplorer.api.problems import Route
-from bertexplorer.api.runs import Id, RunOf, described, owner
+from bertexplorer.api.runs import Id, RunOf, owner, run_json
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import MAX_NAME
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.training import suite_run
 from bertexplorer.ui.training.run_service import RunService
 
-MOST_LISTED = 1000  # cases in one answer
+MAX_LISTED = 1000  # cases in one response
 
 
 class TableOf(BaseModel):
@@ -37,19 +37,20 @@ class TableOf(BaseModel):
     )
 
 
-def wishes(checkpoint: str) -> Any:
+def request_model(checkpoint: str) -> Any:
     """The model of a new run. *checkpoint*: the default."""
-    own: dict[str, Any] = {name: kind for name, kind in fields(Options).items() if name != "most"}
-    own |= {
+    fields: dict[str, Any] = {name: field for name, field in option_fields(Options).items() if name != "most"}
+    fields |= {
         "checkpoint": (Annotated[str, Field(max_length=500)], checkpoint),
         "precision": (Annotated[str, Field(max_length=10)], "auto"),
         "name": (Annotated[str, Field(max_length=MAX_NAME)], ""),
     }
-    return create_model("SuiteRunOf", __base__=Asked, **own)
+    return create_model("SuiteRunOf", __base__=Asked, **fields)
 
 
 def routes(service: RunService, explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
-    router, wished = APIRouter(prefix="/api/v1/suites", route_class=Route, tags=["Runs"]), wishes(checkpoint)
+    router = APIRouter(prefix="/api/v1/suites", route_class=Route, tags=["Runs"])
+    new_run = request_model(checkpoint)
 
     @router.post(
         "",
@@ -58,20 +59,20 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         status_code=202,
         responses={202: {"model": RunOf}},
     )
-    async def start(request: Request, asked: wished) -> Response:  # type: ignore[valid-type]
-        """Score all rows of a suite, 100,000 at most, in the background. *rows*: the key that POST /rows gave."""
+    async def start(request: Request, body: new_run) -> Response:  # type: ignore[valid-type]
+        """Score all rows of a suite, 100,000 at most, in the background. *rows*: a key from POST /rows."""
 
-        def compute(tell: Tell) -> Reply:
+        def compute(send_line: SendLine) -> Reply:
             own = explore.of(owner(request))
-            service.quota.room(own.owner)
-            given: Any = asked
+            service.quota.check(own.owner)
+            given: Any = body
             loaded = own.library.get(given.checkpoint, given.precision)
             rows = own.rows.load(given.rows).rows if given.rows else built_in(given.suite)
             name = given.name or f"Suite, {'uploaded rows' if given.rows else given.suite}, {given.checkpoint}"
             run = suite_run.begin(service.jobs, own.owner, loaded, rows, given.scoring, name[:MAX_NAME])
-            return Reply(orjson.dumps(described(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+            return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
-        return admission.answer(request, compute, slow=True)
+        return admission.respond(request, compute, slow=True)
 
     table: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
 
@@ -81,9 +82,11 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         try:
             file = service.jobs.run(id, owner(request)).folder / "suite" / "cases.csv"
         except ExplorerError as error:
-            return sent(problem(404, "Not there", str(error)))
+            return to_response(problem(404, "Not there", str(error)))
         if not file.is_file():
-            return sent(problem(404, "Not there", "The run has not finished, so it has no cases yet. Wait for it."))
+            return to_response(
+                problem(404, "Not there", "The cases are available once the run is finished. Wait for it.")
+            )
         return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
 
     @router.get(
@@ -99,14 +102,14 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         category: Annotated[str, Query(max_length=1000)] = "",
         order: suite_run.Order = "file",
         start: Annotated[int, Query(ge=0)] = 0,
-        count: Annotated[int, Query(ge=0, le=MOST_LISTED)] = 25,
+        count: Annotated[int, Query(ge=0, le=MAX_LISTED)] = 25,
     ) -> Response:
         """A part of the scored cases, filtered and sorted, once the run is finished."""
         try:
             run = service.jobs.run(id, owner(request))
-            found = await run_in_threadpool(suite_run.page, run, which, category, order, start, count)
+            page = await run_in_threadpool(suite_run.page, run, which, category, order, start, count)
         except ExplorerError as error:
-            return sent(problem(404, "Not there", str(error)))
-        return Response(orjson.dumps(found), media_type="application/json")
+            return to_response(problem(404, "Not there", str(error)))
+        return Response(orjson.dumps(page), media_type="application/json")
 
     return router

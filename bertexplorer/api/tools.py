@@ -12,9 +12,9 @@ from typing import Annotated, Any
 from pydantic import BaseModel, Field
 from starlette.types import ASGIApp
 
-from bertexplorer.api.admission import SPARE
+from bertexplorer.api.admission import SPARE_THREADS
 from bertexplorer.api.analyses import answer
-from bertexplorer.api.models import CheckpointOf, kind, one_of
+from bertexplorer.api.models import CheckpointOf, field_type, one_of
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, in_words_of, not_installed
 from bertexplorer.model.text import MAX_CHARACTERS
@@ -27,7 +27,7 @@ from bertexplorer.ui.state import State, scrub, spots
 from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
 
-OFFERED = (
+TOOLS = (
     "fill-mask",
     "pseudo-likelihood",
     "contrast",
@@ -44,7 +44,7 @@ ABOUT = (
     "hidden word, and returns the result in a sentence with its numbers as rows. A checkpoint is a name that the tool "
     "checkpoints lists."
 )
-ROWS, MOST_ROWS = 20, 200
+DEFAULT_ROWS, MAX_ROWS = 20, 200
 MISSING = (
     'The MCP SDK is not installed. Run: pip install "bertexplorer[mcp]" (in a checkout: '
     "pip install -r requirements-mcp.txt)"
@@ -52,7 +52,7 @@ MISSING = (
 
 
 class ToolAnswer(BaseModel):
-    """What a tool returns."""
+    """The result of a tool."""
 
     said: str = Field(description="The result in a sentence.")
     rows: list[dict[str, Any]] = Field(description="The numbers.")
@@ -62,7 +62,7 @@ class ToolAnswer(BaseModel):
 
 
 class Listed(BaseModel):
-    """The checkpoints that may be named."""
+    """The checkpoints to choose from."""
 
     checkpoints: list[CheckpointOf]
 
@@ -72,31 +72,31 @@ def installed() -> bool:
     return not not_installed("mcp")
 
 
-def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
-    """An MCPServer with the tools. *checkpoint*: the default."""
+def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
+    """Create an MCPServer with the tools. *checkpoint*: the default."""
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
-    threads = ThreadPoolExecutor(queues.most + SPARE, "tool")
-    made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
-    reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-    for name in OFFERED:
-        tool, view = asking(name, explore, queues, threads), VIEWS[name]
-        signed(tool, [parameter("context", Context), *parameters(view, checkpoint)], ToolAnswer)
+    threads = ThreadPoolExecutor(queues.most + SPARE_THREADS, "tool")
+    server = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
+    read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    for name in TOOLS:
+        tool, view = make_tool(name, explore, queues, threads), VIEWS[name]
+        set_signature(tool, [parameter("context", Context), *parameters(view, checkpoint)], ToolAnswer)
         about = f"{view.question} {view.analysis.__doc__.splitlines()[0]}"
-        made.add_tool(tool, name.replace("-", "_"), title=view.title, description=about, annotations=reads)
+        server.add_tool(tool, name.replace("-", "_"), title=view.title, description=about, annotations=read_only)
 
     def checkpoints(context: Any) -> Listed:
         own = explore.of(owner(context))
-        return Listed(checkpoints=[CheckpointOf(**one) for one in facts.checkpoints(own.library)])
+        return Listed(checkpoints=[CheckpointOf(**checkpoint) for checkpoint in facts.checkpoints(own.library)])
 
-    signed(checkpoints, [parameter("context", Context)], Listed)
-    made.add_tool(checkpoints, description="The checkpoints that may be named, and their sizes.", annotations=reads)
-    return made
+    set_signature(checkpoints, [parameter("context", Context)], Listed)
+    server.add_tool(checkpoints, description="The checkpoints to choose from, and their sizes.", annotations=read_only)
+    return server
 
 
-def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor) -> Callable[..., Any]:
-    """The function behind the tool of *view*."""
+def make_tool(view: str, explore: Explore, queues: RequestQueues, threads: Executor) -> Callable[..., Any]:
+    """Create the function behind the tool of *view*."""
 
     async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> ToolAnswer:
         work = queues.new_work()
@@ -104,9 +104,9 @@ def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor
         def compute() -> ToolAnswer:
             own = explore.of(owner(context))
             with queues.place(work, slow=VIEWS[view].slow):
-                marked = {name: given.pop(name) for name in ("checkpoint", "precision")}
+                common = {name: given.pop(name) for name in ("checkpoint", "precision")}
                 picked = spots(text, pair, pick)
-                state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **marked)
+                state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **common)
                 return tool_answer(VIEWS[view], answer(own, state), most_rows)
 
         try:
@@ -122,48 +122,48 @@ def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor
     return ask
 
 
-def tool_answer(view: View, answered: dict[str, Any], most: int) -> ToolAnswer:
-    rows = answered["rows"]
+def tool_answer(view: View, answer: dict[str, Any], max_rows: int) -> ToolAnswer:
+    rows = answer["rows"]
     return ToolAnswer(
-        said=answered["said"],
-        rows=rows[:most],
-        left_out=max(0, len(rows) - most),
+        said=answer["said"],
+        rows=rows[:max_rows],
+        left_out=max(0, len(rows) - max_rows),
         note=view.note,
-        provenance=answered["provenance"],
+        provenance=answer["provenance"],
     )
 
 
 def parameters(view: View, checkpoint: str) -> list[inspect.Parameter]:
-    """What the tool of a view takes: a text, and the settings that a person would set."""
+    """The parameters of the tool of a view: a text, and the settings that a person would set."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
     pick = Annotated[str, Field(description="A word of the text that the analysis is about, where it is about one.")]
-    chosen = Annotated[str, Field(description="A name that the tool checkpoints lists.")]
-    most = Annotated[int, Field(ge=1, le=MOST_ROWS, description="Rows to return.")]
-    own = [
-        parameter(one.name, kind(one), one.default)
-        for one in option_specs(view.analysis.Options)
-        if not one.option.by_page
+    name = Annotated[str, Field(description="A name that the tool checkpoints lists.")]
+    most = Annotated[int, Field(ge=1, le=MAX_ROWS, description="Rows to return.")]
+    settings = [
+        parameter(setting.name, field_type(setting), setting.default)
+        for setting in option_specs(view.analysis.Options)
+        if not setting.option.by_page
     ]
     return [
         parameter("text", text),
         parameter("pair", pair, ""),
         parameter("pick", pick, ""),
-        *own,
-        parameter("checkpoint", chosen, checkpoint),
+        *settings,
+        parameter("checkpoint", name, checkpoint),
         parameter("precision", one_of(PRECISIONS), "auto"),
-        parameter("most_rows", most, ROWS),
+        parameter("most_rows", most, DEFAULT_ROWS),
     ]
 
 
-def parameter(name: str, kind: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind)
+def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def signed(function: Callable[..., Any], takes: list[inspect.Parameter], returns: type) -> None:
+def set_signature(function: Callable[..., Any], parameters: list[inspect.Parameter], returns: type) -> None:
     """Give *function* the signature from which the SDK makes its schema."""
-    function.__signature__ = inspect.Signature(takes, return_annotation=returns)  # type: ignore[attr-defined]
-    function.__annotations__ = {one.name: one.annotation for one in takes} | {"return": returns}
+    function.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
+    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": returns}
 
 
 def owner(context: Any) -> str:
@@ -172,26 +172,26 @@ def owner(context: Any) -> str:
     return str(request.scope["state"]["owner"]) if request is not None else ""
 
 
-def served(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
-    """(the app that answers /mcp, the lifespan in which it does). The request filter checks names and origins."""
+def mcp_app(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
+    """(the app that answers /mcp, its lifespan). It does not check hosts and origins, as the request filter does."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    made = server(explore, queues, checkpoint)
+    server = create_server(explore, queues, checkpoint)
     open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    app = made.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
+    app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
 
     @asynccontextmanager
-    async def lifespan(whole: Any) -> AsyncIterator[None]:
-        async with made.session_manager.run():
+    async def lifespan(parent: Any) -> AsyncIterator[None]:
+        async with server.session_manager.run():
             yield
 
     return app, lifespan
 
 
 def main(library: CheckpointRegistry, settings: Settings) -> int:
-    """Serve the tools over stdio until the client leaves. Raises ExplorerError without the SDK."""
+    """Serve the tools over stdio until the client disconnects. Raises ExplorerError without the SDK."""
     if not installed():
         raise ExplorerError(MISSING)
-    made = server(Explore(library), RequestQueues(limit=settings.tokens), settings.checkpoint)
-    asyncio.run(made.run_stdio_async())
+    server = create_server(Explore(library), RequestQueues(limit=settings.tokens), settings.checkpoint)
+    asyncio.run(server.run_stdio_async())
     return 0

@@ -1,4 +1,4 @@
-"""View: the route of the Explore page. A request carries the whole state of the page, the answer all that it shows."""
+"""View: the route of the Explore page. A request contains the whole state of the page, the reply all that it shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, Tell, answered, as_json, loads, problem
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, problem, task_response
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
@@ -29,7 +29,7 @@ from bertexplorer.ui.schema import page_schema
 from bertexplorer.ui.state import COMPARED, SPANS, State, spans_of, write_spans
 from bertexplorer.ui.tabs import VIEWS
 
-FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that each may be
+FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state -> its allowed values, None for any text
     "view": tuple(VIEWS),
     "text": None,
     "pair": None,
@@ -40,16 +40,16 @@ FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state, and the words that 
     "against": COMPARED,
     "other": None,
 }
-KINDS = ("csv", "json", "python")
+EXPORT_KINDS = ("csv", "json", "python")
 STATE = {
     "type": "object",
     "properties": {
-        **{name: {**TEXT, "enum": words} if words else TEXT for name, words in FIELDS.items()},
+        **{name: {**TEXT, "enum": values} if values else TEXT for name, values in FIELDS.items()},
         "options": {"type": "object", "description": "Settings of the view, as GET /api/v1/page lists them."},
     },
     "additionalProperties": False,
 }
-ASKED = body(
+REQUEST = body(
     (),
     {"link": "?view=fill-mask&text=The+cat+[MASK]+on+the+mat."},
     state=STATE,
@@ -69,75 +69,75 @@ def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf,
 
     @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
-        """The views with their settings and examples, and the state that the page opens with."""
-        page = {**page_schema(explore.library.settings), "opening": written(opening), "lessons": shelf.by_view}
+        """The views with their settings and examples, and the state with which the page opens."""
+        page = {**page_schema(explore.library.settings), "opening": state_json(opening), "lessons": shelf.by_view}
         return Response(orjson.dumps(page), media_type="application/json")
 
-    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=ASKED)
+    @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=REQUEST)
     async def view(request: Request) -> Response:
         """The answer to a state, or to the link of one."""
-        return await asked(request)
+        return await respond(request)
 
-    @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=ASKED)
+    @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=REQUEST)
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
-        return await asked(request, kind)
+        return await respond(request, kind)
 
-    async def asked(request: Request, file: str = "") -> Response:
-        owner, given = request.scope["state"]["owner"], loads(await request.body())
-        call = Call("export" if file else "view", file, owner, given, slow(given))
-        return answered(request, backend.task(call))
+    async def respond(request: Request, kind: str = "") -> Response:
+        owner, fields = request.scope["state"]["owner"], parse_json(await request.body())
+        call = Call("export" if kind else "view", kind, owner, fields, is_slow(fields))
+        return task_response(request, backend.task(call))
 
-    uploads(router, explore, admission)
+    add_upload_routes(router, explore, admission)
     return router
 
 
-def uploads(router: APIRouter, explore: Explore, admission: Admission) -> None:
-    """Add the routes that keep files for views."""
+def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission) -> None:
+    """Add the routes that store files for views."""
 
     @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
     def lines(request: Request, file: UploadFile) -> Response:
         """Store the lines of a file for views that search them; their key is a setting of those views."""
-        return stored(request, file, "lines", explore.lines)
+        return store(request, file, "lines", explore.lines)
 
     @router.post("/rows", operation_id="keep-rows", summary="Keep rows")
     def rows(request: Request, file: UploadFile) -> Response:
         """Store the rows of a table for a suite or a probe; their key is a setting of these views."""
-        return stored(request, file, "rows", explore.rows)
+        return store(request, file, "rows", explore.rows)
 
-    def stored(request: Request, file: UploadFile, what: str, kept: Uploads[Any]) -> Response:
+    def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
         own, content = explore.of(request.scope["state"]["owner"]), file.file.read()
 
-        def keep(tell: Tell) -> Reply:
-            key, notice = own.keep(kept, content, file.filename or f"{what}.csv")
-            return as_json({what: key, "notice": notice})
+        def save(send_line: SendLine) -> Reply:
+            key, notice = own.keep(uploads, content, file.filename or f"{what}.csv")
+            return json_reply({what: key, "notice": notice})
 
-        return admission.answer(request, keep, place=False)
+        return admission.respond(request, save, queued=False)
 
 
-def exported(explore: Explore, state: State, kind: str) -> Reply:
-    """A file of KINDS, its name in a header. Raises ExplorerError as the view does."""
-    if kind not in KINDS:
-        raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(KINDS)}.")
+def export_reply(explore: Explore, state: State, kind: str) -> Reply:
+    """A file of EXPORT_KINDS, its name in a header. Raises ExplorerError as the view does."""
+    if kind not in EXPORT_KINDS:
+        raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORT_KINDS)}.")
     name, content = explore.export(state, kind)
     return Reply(content.encode(), "text/plain; charset=utf-8", headers={"x-file-name": name})
 
 
-def slow(body: Any) -> bool:
+def is_slow(body: Any) -> bool:
     """Whether the JSON of a request names a slow view."""
     state = body.get("state") if isinstance(body, dict) else None
     name = state.get("view") if isinstance(state, dict) else None
     return isinstance(name, str) and name in VIEWS and VIEWS[name].slow
 
 
-def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
-    """The state that *body*, the JSON of a request, asks for, and a message about it. Raises ExplorerError.
+def parse_request(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
+    """Return (state, message about it). *body*: the JSON of a request. Raises ExplorerError.
 
-    body: {"link": "?view=…"} or {"state": {…}, "counted_in": {"text": …, "pair": …}, "fill": "0:4-10"}, where
-    *counted_in* contains the texts that the hidden and picked spans refer to, if the texts were edited since. *fill* is
-    a typed mask that the best answer should replace."""
+    body: {"link": "?view=…"} or {"state": {…}, "counted_in": {"text": …, "pair": …}, "fill": "0:4-10"}. *counted_in*:
+    the texts to which the hidden and picked spans refer, if the texts were edited since. *fill*: a typed mask that the
+    best answer should replace."""
     if not isinstance(body, dict):
-        raise ExplorerError("The request is not JSON, or no object. Send an object with a state or a link.")
+        raise ExplorerError("The request is not a JSON object. Send an object with a state or a link.")
     unknown = sorted(set(body) - {"state", "link", "counted_in", "fill"})
     if unknown:
         raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted state or link, counted_in, fill.")
@@ -149,72 +149,72 @@ def read(explore: Explore, body: Any, opening: State) -> tuple[State, str]:
     if isinstance(before, dict):
         text, pair = (str(before.get(name, "")) for name in ("text", "pair"))
         state = explore.typed(replace(state, text=text, pair=pair), state.text, state.pair)
-    if fill := spans(body, "fill"):
+    if fill := parse_spans(body, "fill"):
         state = explore.filled(state, fill[0])
     return state, ""
 
 
-def read_state(given: Any, opening: State) -> State:
-    """A State from JSON; texts that are left out are empty, all else is as in *opening*. Raises ExplorerError naming
-    the field."""
-    if not isinstance(given, dict):
+def read_state(fields: Any, opening: State) -> State:
+    """A State from JSON. Missing texts are empty, other missing fields are those of *opening*. Raises ExplorerError
+    with the name of the field."""
+    if not isinstance(fields, dict):
         raise ExplorerError("The request has no state. Send an object with a state or a link.")
-    unknown = sorted(set(given) - {*FIELDS, "options"})
+    unknown = sorted(set(fields) - {*FIELDS, "options"})
     if unknown:
         raise ExplorerError(f"The state has {unknown[0]!r:.40}; wanted {', '.join(FIELDS)}, options.")
     values: dict[str, Any] = {}
-    for name, words in FIELDS.items():
-        value = given.get(name, "" if name in ("text", "pair", "against", "other") else None)
+    for name, allowed in FIELDS.items():
+        value = fields.get(name, "" if name in ("text", "pair", "against", "other") else None)
         if value is None:
             continue
-        if not isinstance(value, str) or (words and value not in words):
-            wanted = f"one of {', '.join(word or 'nothing' for word in words)}" if words else "text"
+        if not isinstance(value, str) or (allowed and value not in allowed):
+            wanted = f"one of {', '.join(choice or 'nothing' for choice in allowed)}" if allowed else "text"
             raise ExplorerError(f"{name}: got {value!r:.60}; wanted {wanted}.")
         values[name] = value
-    values |= {name: spans(given, name) for name in ("hidden", "picked")}
+    values |= {name: parse_spans(fields, name) for name in ("hidden", "picked")}
     view = values.get("view", opening.view)
-    options = given.get("options", {})
+    options = fields.get("options", {})
     if not isinstance(options, dict):
         raise ExplorerError(f"options: got {options!r:.60}; wanted an object of settings.")
     return replace(opening, **{**values, "view": view, "options": options})
 
 
-def spans(given: dict[str, Any], name: str) -> tuple[Span, ...]:
+def parse_spans(fields: dict[str, Any], name: str) -> tuple[Span, ...]:
     """Raises ExplorerError for anything but spans."""
-    value = given.get(name, "")
+    value = fields.get(name, "")
     if not isinstance(value, str) or not SPANS.fullmatch(value):
         raise ExplorerError(f"{name}: got {value!r:.60}; wanted spans such as 0:4-11,1:0-3.")
     return spans_of(value)
 
 
-def written(state: State) -> dict[str, Any]:
+def state_json(state: State) -> dict[str, Any]:
     """A state as JSON."""
     return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
 
 
-def reply(explore: Explore, state: State, notice: str) -> Reply:
-    """The reply to a state. That of a quick view which depends on its text alone is kept with the checkpoint's passes,
-    because a class presses the same examples."""
+def view_reply(explore: Explore, state: State, notice: str) -> Reply:
+    """The reply to a state. If it depends on the text alone and the view is quick, it is cached with the passes of the
+    checkpoint, because a class opens the same examples."""
     view, cache = VIEWS[state.view], None
     if not (view.needs or view.slow or state.compared or notice):
-        with suppress(ExplorerError):  # the answer will say it
+        with suppress(ExplorerError):  # the answer reports it
             cache = explore.library.get(state.checkpoint, state.precision).cache
     if cache is None:
-        return shown(explore.answer(state), notice)
-    key = ("view", orjson.dumps(written(state), option=orjson.OPT_SORT_KEYS))
-    made: Reply | None = cache.peek(key)
-    if made is None:
+        return answer_reply(explore.answer(state), notice)
+    key = ("view", orjson.dumps(state_json(state), option=orjson.OPT_SORT_KEYS))
+    cached: Reply | None = cache.peek(key)
+    if cached is None:
         answer = explore.answer(state)
-        made = shown(answer, notice)
-        if made.status == 200 and not answer.series:  # whose downloads change
-            cache.get(key, lambda: made, lambda one: len(one.body))
-    return made
+        cached = answer_reply(answer, notice)
+        if cached.status == 200 and not answer.series:  # series change with downloads
+            cache.get(key, lambda: cached, lambda reply: len(reply.body))
+    return cached
 
 
-def shown(answer: Answer, notice: str) -> Reply:
-    """All that the page shows for a state. *notice*: a sentence on what could not be followed in a link."""
+def answer_reply(answer: Answer, notice: str) -> Reply:
+    """All that the page shows for a state. *notice*: a message about parts of a link that could not be followed."""
     state, checkpoint = answer.state, answer.checkpoint
-    out: dict[str, Any] = {"state": written(state), "strip": answer.strip, "notice": notice}
+    out: dict[str, Any] = {"state": state_json(state), "strip": answer.strip, "notice": notice}
     if checkpoint is not None:
         out["checkpoint"] = {
             "label": f"{answer.title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}",
@@ -229,7 +229,7 @@ def shown(answer: Answer, notice: str) -> Reply:
         return problem(status, title, answer.error, **missing, **out)
     assert checkpoint is not None
     out |= {"said": answer.said, "receipt": facts.receipt(checkpoint, answer.took_ms, answer.title)}
-    out |= drawn(answer.figure)
+    out |= figure_json(answer.figure)
     if isinstance(answer.figure, str):
         out["height"] = answer.height
     if answer.cases:
@@ -240,14 +240,14 @@ def shown(answer: Answer, notice: str) -> Reply:
             "name": beside.name,
             "ours": state.text if state.against == "another text" else beside.ours,
             "said": beside.said,
-            "difference": drawn(beside.difference).get("figure"),
-            **drawn(beside.figure),
+            "difference": figure_json(beside.difference).get("figure"),
+            **figure_json(beside.figure),
         }
-    return as_json(out)
+    return json_reply(out)
 
 
-def drawn(figure: Figure | str | None) -> dict[str, Any]:
-    """A figure as the page takes it: plotly's JSON, or a document of its own."""
+def figure_json(figure: Figure | str | None) -> dict[str, Any]:
+    """A figure for the page: plotly's JSON, or an HTML document."""
     if isinstance(figure, str):
         return {"document": figure}
     return {"figure": orjson.Fragment(figure.to_json()) if figure is not None else None}

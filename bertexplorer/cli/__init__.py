@@ -1,9 +1,9 @@
 """The command line: python -m bertexplorer.
 
-main.py     every analysis as a command, its Options as flags; checkpoints; runs that learn
-serve.py    the page, served until a signal ends it
-cluster.py  what is wrong with the nodes of a Ray cluster
-lesson.py   the lessons, listed and checked
+main.py     every analysis as a command, its Options as flags; checkpoints; training runs
+serve.py    serves the page until a signal ends it
+cluster.py  checks the nodes of a Ray cluster
+lesson.py   lists and checks lessons
 """
 
 from bertexplorer.cli.main import main, make_parser

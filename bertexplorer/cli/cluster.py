@@ -1,9 +1,9 @@
-"""bertexplorer cluster check: what is wrong with the nodes of a Ray cluster, and what to do."""
+"""bertexplorer cluster check: reports what is wrong with the nodes of a Ray cluster, and what to do."""
 
 import sys
 from collections.abc import Sequence
 
-from bertexplorer.cluster.check import check
+from bertexplorer.cluster.check import check_cluster
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 
@@ -13,10 +13,10 @@ def command(settings: Settings, arguments: Sequence[str]) -> int:
     cannot be joined."""
     if list(arguments) != ["check"]:
         raise ExplorerError("bertexplorer cluster has one command: check. Its settings are environment variables.")
-    faults = 0
-    for node, fault in check(settings):
-        faults += bool(fault)
-        print(f"{node}: {fault or 'all is well'}")
-    if faults:
-        print(f"bertexplorer: {faults} thing{'s' * (faults > 1)} to fix.", file=sys.stderr)
-    return 1 if faults else 0
+    problems = 0
+    for node, problem in check_cluster(settings):
+        problems += bool(problem)
+        print(f"{node}: {problem or 'no problems'}")
+    if problems:
+        print(f"bertexplorer: {problems} thing{'s' * (problems > 1)} to fix.", file=sys.stderr)
+    return 1 if problems else 0

@@ -1,4 +1,4 @@
-"""bertexplorer lesson: the lessons of the page Learn, listed, and checked by those who write them."""
+"""bertexplorer lesson: lists the lessons of the page Learn, and checks lessons for their authors."""
 
 import argparse
 import sys
@@ -16,50 +16,49 @@ from bertexplorer.ui.explore import Explore, opening
 
 
 def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
-    """Run `bertexplorer lesson`. Returns 0, or 1 if something in a lesson does not hold. Raises ExplorerError for a
-    lesson that is not there."""
-    given = parser().parse_args(arguments)
+    """Run `bertexplorer lesson`. Returns 0, or 1 if a lesson has problems. Raises ExplorerError for an unknown
+    lesson."""
+    flags = make_parser().parse_args(arguments)
     shelf = Shelf.of(library.settings)
-    if given.what == "translate":
-        print("\n".join(line for name in given.lessons for line in template(shelf.lesson(name))))
+    if flags.what == "translate":
+        print("\n".join(line for name in flags.lessons for line in template(shelf.lesson(name))))
         return 0
-    if given.what == "list":
-        print(as_table([described(slug, lesson) for slug, lesson in shelf.lessons.items()]))
+    if flags.what == "list":
+        print(as_table([summary(slug, lesson) for slug, lesson in shelf.lessons.items()]))
         return 0
-    return check_all(library, shelf, given.lessons or list(shelf.files), given.checkpoint)
+    return check_all(library, shelf, flags.lessons or list(shelf.files), flags.checkpoint)
 
 
-def parser() -> argparse.ArgumentParser:
-    """The arguments of `bertexplorer lesson`."""
-    made = argparse.ArgumentParser("bertexplorer lesson", description="List lessons, or check those that you write.")
-    made.add_argument("what", choices=("list", "check", "translate"))
-    made.add_argument(
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser("bertexplorer lesson", description="List lessons, or check those that you write.")
+    parser.add_argument("what", choices=("list", "check", "translate"))
+    parser.add_argument(
         "lessons",
         nargs="*",
         help="files, or names from the list; default: all. translate prints the file to fill in",
     )
-    made.add_argument("--checkpoint", default="", help="evaluate on this checkpoint instead of the page's")
-    return made
+    parser.add_argument("--checkpoint", default="", help="evaluate on this checkpoint instead of the page's")
+    return parser
 
 
-def described(slug: str, lesson: Lesson) -> dict[str, object]:
+def summary(slug: str, lesson: Lesson) -> dict[str, object]:
     about = lesson.about
     row = {"lesson": slug, "title": lesson.title, "topic": about.get("topic", ""), "minutes": about.get("minutes", "")}
     return {**row, "questions": len(lesson.questions)}
 
 
 def check_all(library: CheckpointRegistry, shelf: Shelf, names: Sequence[str], checkpoint: str) -> int:
-    """Print a line for everything that is evaluated, with its number; what is wrong goes to stderr too."""
-    explore, faults = Explore(library), 0
+    """Print a line for everything that is evaluated, with its number. Return 1 if something is wrong."""
+    explore, problems = Explore(library), 0
     for name in names:
         path = Path(name)
         lesson = read_file(path) if path.suffix == ".md" else shelf.lesson(name)
         started = time.perf_counter()
         for line in check.check(explore, lesson, opening(library.settings), checkpoint):
-            faults += line.wrong
+            problems += line.wrong
             where = f"{name}:{line.line}: {line.block}".rstrip(": ")
             print(f"{where}: {'WRONG: ' * line.wrong}{line.text}")
         print(f"{name}: {len(lesson.questions)} questions, {time.perf_counter() - started:.1f} s")
-    if faults:
-        print(f"bertexplorer: {faults} thing{'s' * (faults > 1)} to fix.", file=sys.stderr)
-    return 1 if faults else 0
+    if problems:
+        print(f"bertexplorer: {problems} thing{'s' * (problems > 1)} to fix.", file=sys.stderr)
+    return 1 if problems else 0

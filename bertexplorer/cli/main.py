@@ -1,4 +1,4 @@
-"""Every analysis as a command, with its Options as flags; the list of checkpoints; runs that learn."""
+"""Main: every analysis as a command, with its Options as flags; the list of checkpoints; training runs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings th
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0, or 2 after an error, which is written to stderr in one sentence."""
+    """Run one command. Returns 0, or 2 after printing an error to stderr."""
     os.environ.update(QUIET)  # before huggingface_hub is imported
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     try:
@@ -43,27 +43,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments[:1] == ["pretrain"]:
             return import_module("bertexplorer.training.pretraining.command").main(arguments[1:])
         if arguments[:1] in (["lesson"], ["cluster"]):
-            module, about = f"bertexplorer.cli.{arguments[0]}", {"lesson": library, "cluster": library.settings}
-            return int(import_module(module).command(about[arguments[0]], arguments[1:]))
-        given = make_parser().parse_args(arguments)
-        return run(library, given)
+            module, subject = f"bertexplorer.cli.{arguments[0]}", {"lesson": library, "cluster": library.settings}
+            return int(import_module(module).command(subject[arguments[0]], arguments[1:]))
+        return run(library, make_parser().parse_args(arguments))
     except ExplorerError as error:
         print("bertexplorer:", in_words_of("cli", str(error)), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # the reader, such as head, has seen enough
+    except BrokenPipeError:  # the reader, such as head, has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
 
 
-def run(library: CheckpointRegistry, given: argparse.Namespace) -> int:
-    """Run a command that the parser knows whole."""
-    if given.command == "mcp":
+def run(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
+    """Run a command of `make_parser`."""
+    if flags.command == "mcp":
         return int(import_module("bertexplorer.api.tools").main(library, library.settings))
-    if given.command == "checkpoints":
+    if flags.command == "checkpoints":
         return list_checkpoints(library)
-    return analyse(library, given)
+    return analyse(library, flags)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -85,10 +84,8 @@ def make_parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=about, description=module.__doc__)
         settings = option_specs(module.Options)
         if first := FIRST.get(name):
-            about = next(setting for setting in settings if setting.name == first)
-            command.add_argument(
-                first, nargs="?", default=about.default, choices=about.choices, help=about.option.label
-            )
+            spec = next(setting for setting in settings if setting.name == first)
+            command.add_argument(first, nargs="?", default=spec.default, choices=spec.choices, help=spec.option.label)
             command.set_defaults(text="", pair="")
         else:
             command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
@@ -97,12 +94,12 @@ def make_parser() -> argparse.ArgumentParser:
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="the word of the text that the view is about")
         command.add_argument("--json", action="store_true", help="print JSON, with the question and the provenance")
-        for setting in (one for one in settings if one.name != first):
+        for setting in (setting for setting in settings if setting.name != first):
             flag = "--" + setting.name.replace("_", "-")
-            note = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
+            help = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
             if setting.name in FILES:
-                note = f"{setting.option.label}: a {FILES[setting.name]} file"
-            command.add_argument(flag, default=setting.default, help=note, choices=setting.choices or None)
+                help = f"{setting.option.label}: a {FILES[setting.name]} file"
+            command.add_argument(flag, default=setting.default, help=help, choices=setting.choices or None)
         if name == "suite":
             command.add_argument(
                 "--out", type=Path, help="a folder in which to score all rows; repeat the command to resume"
@@ -112,8 +109,8 @@ def make_parser() -> argparse.ArgumentParser:
 
 
 def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
-    """Fetch the checkpoint and start a fine-tuning run. A folder of another kind of run continues that run."""
-    spec = (runs.spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
+    """Download the checkpoint and start a fine-tuning run, or resume the run in a folder, of any kind."""
+    spec = (runs.read_spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
         from bertexplorer.training.run_process import catch_stop_signals, print_events
         from bertexplorer.ui.training.suite_run import score
@@ -131,37 +128,37 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 
 
 def fetch(library: CheckpointRegistry, name: str) -> None:
-    """Download a checkpoint to this disk; progress goes to stderr."""
+    """Download a checkpoint, with the progress on stderr."""
     for progress in library.fetch(name):
         end = "\n" if progress.done >= progress.total else ""
         print(f"\r{name}: {progress.done:.0f} of {progress.total:.0f} MB", end=end, file=sys.stderr)
 
 
-def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
+def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     from bertexplorer.analysis import Summarised, export
     from bertexplorer.model.text import Text
     from bertexplorer.ui.state import spots
 
-    module: Any = given.module
-    values = {s.name: getattr(given, s.name) for s in option_specs(module.Options)}
+    module: Any = flags.module
+    values = {setting.name: getattr(flags, setting.name) for setting in option_specs(module.Options)}
     more = {}
     for name in FILES:
         if values.get(name):
             more[name], values[name] = read(Path(values[name]), name), ""
     options = build(module.Options, values)
-    fetch(library, given.checkpoint)
-    checkpoint = library.get(given.checkpoint, given.precision)
-    if getattr(given, "out", None):
-        return score(given.out, checkpoint, options, more.get("rows", ()))
-    text = Text(given.text, given.pair, picked=spots(given.text, given.pair, given.pick))
-    for note in checkpoint.tokenizer.encode(text).notes if given.text else ():
+    fetch(library, flags.checkpoint)
+    checkpoint = library.get(flags.checkpoint, flags.precision)
+    if getattr(flags, "out", None):
+        return score(flags.out, checkpoint, options, more.get("rows", ()))
+    text = Text(flags.text, flags.pair, picked=spots(flags.text, flags.pair, flags.pick))
+    for note in checkpoint.tokenizer.encode(text).notes if flags.text else ():
         print(f"note: {note}", file=sys.stderr)
     result = module.run(checkpoint, text, options=options, **more)
-    if isinstance(module, Summarised):  # its rows are single cases
-        name = given.module.__name__.rpartition(".")[2]
+    if isinstance(module, Summarised):  # the rows are single cases
+        name = flags.module.__name__.rpartition(".")[2]
         print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)
     rows = module.rows(result)
-    if given.json:
+    if flags.json:
         print(export.as_json(module, checkpoint, text, options, rows))
     else:
         print(as_table(rows))
@@ -169,7 +166,7 @@ def analyse(library: CheckpointRegistry, given: argparse.Namespace) -> int:
 
 
 def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) -> int:
-    """Score a whole suite in the folder *out*, or go on with it; progress goes to stderr."""
+    """Score a whole suite in the folder *out*, or resume it, with the progress on stderr."""
     from bertexplorer.analysis.suite_cases import built_in
     from bertexplorer.figures import suite
     from bertexplorer.store.suite_folder import SuiteFolder
@@ -184,7 +181,7 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) 
         print(f"\r{done:,} of {progress.total:,} cases{rest}    ", end="", file=sys.stderr)
     print(file=sys.stderr)
     if done < progress.total:
-        print(f"Stopped. The same command goes on with {out}.", file=sys.stderr)
+        print(f"Stopped. Repeat the command to resume {out}.", file=sys.stderr)
         return 130
     print(suite.say(folder.result()))
     print(f"The cases are in {out / 'cases.csv'}.")
@@ -192,17 +189,17 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) 
 
 
 def read(file: Path, what: str) -> Sequence[Any]:
-    """The lines or rows of *file*; how they were read goes to stderr. Raises ExplorerError if it cannot be read."""
-    from bertexplorer.store.suite_folder import MOST
-    from bertexplorer.store.text_uploads import parse, parse_rows, read_file
+    """The lines or rows of *file*. Prints a note about how they were read. Raises ExplorerError."""
+    from bertexplorer.store.suite_folder import MAX_ROWS
+    from bertexplorer.store.text_uploads import parse_lines, parse_rows, read_file
 
-    found: Any = read_file(file, parse if what == "lines" else partial(parse_rows, most=MOST))
-    print(f"note: {found.summary}", file=sys.stderr)
-    return found.lines if what == "lines" else found.rows
+    content: Any = read_file(file, parse_lines if what == "lines" else partial(parse_rows, max_rows=MAX_ROWS))
+    print(f"note: {content.summary}", file=sys.stderr)
+    return content.lines if what == "lines" else content.rows
 
 
 def list_checkpoints(library: CheckpointRegistry) -> int:
-    here = library.offline()
+    offline = library.offline()
     rows: list[dict[str, object]] = [
         {
             "checkpoint": entry.name,
@@ -210,14 +207,14 @@ def list_checkpoints(library: CheckpointRegistry) -> int:
             "size": f"{entry.megabytes:g} MB",
             "heads": ", ".join(entry.heads),
             "licence": entry.licence,
-            "on this disk": "yes" if entry.name in here else "no",
+            "on this disk": "yes" if entry.name in offline else "no",
             "run": "",
         }
         for entry in CATALOGUE
     ]
-    others = [(name, "") for name in here if name not in {entry.name for entry in CATALOGUE}]
+    others = [(name, "") for name in offline if name not in {entry.name for entry in CATALOGUE}]
     others += [(name, title) for title, name in library.trained()]
-    bare = dict.fromkeys(rows[0], "")
-    rows += [{**bare, "checkpoint": name, "on this disk": "yes", "run": title} for name, title in others]
+    empty = dict.fromkeys(rows[0], "")
+    rows += [{**empty, "checkpoint": name, "on this disk": "yes", "run": title} for name, title in others]
     print(as_table(rows))
     return 0

@@ -1,4 +1,4 @@
-"""Check: what is wrong with a cluster, node by node, before anyone asks it something."""
+"""Cluster check: finds what is wrong with the nodes of a cluster before the server uses them."""
 
 import importlib.metadata
 import os
@@ -10,35 +10,36 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.cluster.ray_backend import BESIDE_MB, connect
-from bertexplorer.cluster.remote_folder import RemoteFolder, probe
+from bertexplorer.cluster.ray_backend import BASE_MB, connect
+from bertexplorer.cluster.remote_folder import RemoteFolder, check_storage
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available
 from bertexplorer.settings import Settings
 from bertexplorer.version import __version__
 
-APART_S = 5.0  # by which clocks may differ
-WAIT_S = 60.0  # for the facts of a node
+MAX_CLOCK_DIFFERENCE_S = 5.0
+TIMEOUT_S = 60.0  # for the facts of a node
+MARKER = "word"  # name of the marker file on the object storage
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What a node says of itself. *seen*: the content of the file that the front wrote into the data folder; *stored*:
-    of that on the object storage of runs, if there is one."""
+class NodeFacts:
+    """What a node reports about itself. *data_marker* and *storage_marker*: the content of the marker files that the
+    server has written to the data folder and to the object storage of runs, or why they cannot be read."""
 
     python: str
     bertexplorer: str
     torch: str
     clock: float
-    seen: str
+    data_marker: str
     cores: int
     memory_mb: int
-    stored: str = ""
+    storage_marker: str = ""
 
 
 @dataclass(frozen=True)
 class Node:
-    """A node as Ray counts it."""
+    """A node and its resources according to Ray."""
 
     name: str
     id: str
@@ -46,117 +47,132 @@ class Node:
     memory_mb: int
 
 
-def facts(file: str, url: str = "") -> dict[str, Any]:
-    """The facts of the node that this runs on, as plain data. *file*: a path in the data folder; *url*: a folder on
-    the object storage."""
+def node_facts(marker: str, url: str = "") -> dict[str, Any]:
+    """The NodeFacts of this machine as plain data. *marker*: a file in the data folder. *url*: a folder on the object
+    storage."""
     try:
-        seen = Path(file).read_text("utf-8")
+        data_marker = Path(marker).read_text("utf-8")
     except OSError as error:
-        seen = error.strerror or str(error)
+        data_marker = error.strerror or str(error)
     try:
         torch = importlib.metadata.version("torch")
     except importlib.metadata.PackageNotFoundError:
         torch = "not installed"
-    pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000 if hasattr(os, "sysconf") else 0
-    version = platform.python_version()
-    return asdict(Facts(version, __version__, torch, time.time(), seen, available(), pages, stored(url) if url else ""))
+    memory_mb = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000 if hasattr(os, "sysconf") else 0
+    facts = NodeFacts(
+        python=platform.python_version(),
+        bertexplorer=__version__,
+        torch=torch,
+        clock=time.time(),
+        data_marker=data_marker,
+        cores=available(),
+        memory_mb=memory_mb,
+        storage_marker=read_storage_marker(url) if url else "",
+    )
+    return asdict(facts)
 
 
-def stored(url: str) -> str:
-    """The word below *url*, where this node must also be able to write; or what refuses."""
+def read_storage_marker(url: str) -> str:
+    """The marker below *url*, where this node must also be able to write; or the error."""
     try:
         remote = RemoteFolder(url)
         remote.write(f"node-{secrets.token_hex(4)}", b"1")
-        return remote.read("word").decode("utf-8", "replace")
+        return remote.read(MARKER).decode("utf-8", "replace")
     except OSError as error:
         return str(error)
 
 
-def problems(node: Node, there: Facts, here: Facts, settings: Settings) -> Iterator[str]:
-    """What is wrong with *node*, and what to do. *here*: the facts of the front, asked at the same moment."""
+def node_problems(node: Node, facts: NodeFacts, server: NodeFacts, settings: Settings) -> Iterator[str]:
+    """What is wrong with *node*, and what to do. *server*: the facts of the server at the same moment."""
     for name in ("python", "bertexplorer", "torch"):
-        given, wanted = getattr(there, name), getattr(here, name)
+        version, wanted = getattr(facts, name), getattr(server, name)
         if name == "python":
-            given, wanted = (version.rpartition(".")[0] for version in (given, wanted))
-        if given != wanted:
-            yield f"{name} is {given}; the server has {wanted}. Use the same image on all nodes."
-    if abs(apart := there.clock - here.clock) > APART_S:
-        yield f"its clock is {abs(apart):,.0f} s {'ahead' if apart > 0 else 'behind'}. Start its time service (NTP)."
-    if there.seen != here.seen:
+            version, wanted = (number.rpartition(".")[0] for number in (version, wanted))
+        if version != wanted:
+            yield f"{name} is {version}; the server has {wanted}. Use the same image on all nodes."
+    ahead_s = facts.clock - server.clock
+    if abs(ahead_s) > MAX_CLOCK_DIFFERENCE_S:
+        direction = "ahead" if ahead_s > 0 else "behind"
+        yield f"its clock is {abs(ahead_s):,.0f} s {direction}. Start its time service (NTP)."
+    if facts.data_marker != server.data_marker:
         yield (
-            f"it does not see the data folder {settings.data_dir} of the server ({there.seen[:80]}). Mount it there at "
-            "the same path."
+            f"it does not see the server's data folder {settings.data_dir} ({facts.data_marker[:80]}). Mount it at the "
+            "same path."
         )
-    if there.stored != here.stored:
+    if facts.storage_marker != server.storage_marker:
         yield (
-            f"it cannot use the storage of runs ({there.stored[:200]}). Give it the library, the network and the "
-            f"credentials for {settings.runs_url}."
+            f"it cannot use the storage of runs ({facts.storage_marker[:200]}). Give it the library, the network and "
+            f"the credentials for {settings.runs_url}."
         )
     threads = settings.worker_cores or 1
     if node.cpus and node.cpus < threads:
-        fitting = int(node.cpus) or 1
-        yield f"it offers {node.cpus:g} CPUs; a replica wants {threads}. Set BERTEXPLORER_WORKER_CORES={fitting}."
-    if node.cpus > there.cores:
-        yield f"Ray counts {node.cpus:g} CPUs where {there.cores} are. Start the node with --num-cpus={there.cores}."
-    wanted_mb = settings.memory_mb + BESIDE_MB
-    if node.cpus and node.memory_mb < wanted_mb:
+        worker_cores = int(node.cpus) or 1
+        yield f"it offers {node.cpus:g} CPUs; a replica needs {threads}. Set BERTEXPLORER_WORKER_CORES={worker_cores}."
+    if node.cpus > facts.cores:
         yield (
-            f"it offers {node.memory_mb:,} MB; a replica wants {wanted_mb:,}. Set BERTEXPLORER_MEMORY_MB to "
-            f"{max(100, node.memory_mb - BESIDE_MB):,} at most, or give it more memory."
+            f"Ray counts {node.cpus:g} CPUs, but the node has {facts.cores}. Start it with --num-cpus={facts.cores}."
+        )
+    needed_mb = settings.memory_mb + BASE_MB
+    if node.cpus and node.memory_mb < needed_mb:
+        yield (
+            f"it offers {node.memory_mb:,} MB; a replica needs {needed_mb:,}. Set BERTEXPLORER_MEMORY_MB to "
+            f"{max(100, node.memory_mb - BASE_MB):,} at most, or give it more memory."
         )
 
 
-def nodes() -> list[Node]:
-    """The live nodes of the cluster."""
+def live_nodes() -> list[Node]:
     import ray
 
-    found = []
-    for one in (one for one in ray.nodes() if one["Alive"]):
-        resources = one["Resources"]
-        memory = int(resources.get("memory", 0)) // 1_000_000
-        found.append(Node(one["NodeManagerHostname"], one["NodeID"], resources.get("CPU", 0.0), memory))
-    return found
+    nodes = []
+    for node in (node for node in ray.nodes() if node["Alive"]):
+        resources = node["Resources"]
+        memory_mb = int(resources.get("memory", 0)) // 1_000_000
+        nodes.append(Node(node["NodeManagerHostname"], node["NodeID"], resources.get("CPU", 0.0), memory_mb))
+    return nodes
 
 
-def check(settings: Settings) -> Iterator[tuple[str, str]]:
-    """(name of a node, what is wrong there) for everything that is wrong, and (name, "") for a node without fault.
-    Raises ExplorerError if the cluster cannot be joined, or the data folder not be written."""
+def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
+    """Yield (name of a node, problem) for each problem, and (name, "") for each node without any. Raises ExplorerError
+    if the cluster cannot be joined, or the data folder cannot be written."""
     if not settings.ray:
-        raise ExplorerError("No cluster is named. Set BERTEXPLORER_RAY to the address of its head, or to local.")
+        raise ExplorerError("No cluster is given. Set BERTEXPLORER_RAY to the address of its head, or to local.")
     connect(settings)
     remote = None
     if settings.runs_url:
-        probe(settings.runs_url)
+        check_storage(settings.runs_url)
         remote = RemoteFolder(f"{settings.runs_url.rstrip('/')}/.check-{secrets.token_hex(4)}")
-        remote.write("word", secrets.token_hex(4).encode())
+        remote.write(MARKER, secrets.token_hex(4).encode())
     url = remote.url if remote else ""
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
-    file = settings.data_dir / f".cluster-check-{secrets.token_hex(4)}"
+    marker = settings.data_dir / f".cluster-check-{secrets.token_hex(4)}"
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(file.name, "utf-8")
+        marker.parent.mkdir(parents=True, exist_ok=True)
+        marker.write_text(marker.name, "utf-8")
     except OSError as error:
         raise ExplorerError(
             f"{settings.data_dir} cannot be written: {error.strerror}. Set BERTEXPLORER_DATA."
         ) from error
     try:
-        ask = ray.remote(facts)
-        for node in nodes():
-            there = NodeAffinitySchedulingStrategy(node.id, soft=False)
-            begun = time.time()
+        remote_facts = ray.remote(node_facts)
+        for node in live_nodes():
+            on_node = NodeAffinitySchedulingStrategy(node.id, soft=False)
+            requested_at = time.time()
             try:
-                got = ray.get(ask.options(num_cpus=0, scheduling_strategy=there).remote(str(file), url), timeout=WAIT_S)
+                facts = ray.get(
+                    remote_facts.options(num_cpus=0, scheduling_strategy=on_node).remote(str(marker), url),
+                    timeout=TIMEOUT_S,
+                )
             except ray.exceptions.RayError as error:
-                said = str(error).strip().splitlines()[-1][:200]
-                yield node.name, f"it does not answer ({said}). Install bertexplorer there as on the server."
+                reason = str(error).strip().splitlines()[-1][:200]
+                yield node.name, f"it does not answer ({reason}). Install bertexplorer there as on the server."
                 continue
-            known = Facts(**got)
-            mean = (begun + time.time()) / 2
-            faults = list(problems(node, known, Facts(**{**facts(str(file), url), "clock": mean}), settings))
-            yield from ((node.name, fault) for fault in faults or [""])
+            clock = (requested_at + time.time()) / 2
+            server = NodeFacts(**{**node_facts(str(marker), url), "clock": clock})
+            problems = list(node_problems(node, NodeFacts(**facts), server, settings))
+            yield from ((node.name, problem) for problem in problems or [""])
     finally:
-        file.unlink(missing_ok=True)
+        marker.unlink(missing_ok=True)
         if remote:
-            remote.remove()
+            remote.delete()

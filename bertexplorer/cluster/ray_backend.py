@@ -1,6 +1,7 @@
 """Ray backend: replicas of Ray Serve answer, on this machine or on a cluster. Needs the extra ray.
 
-Handles only: no proxy of Serve listens anywhere. What crosses are the frames of `wire`, never objects of ours."""
+Replicas are called through a handle; Serve's HTTP proxy is off. Calls and replies are frames of `wire`, never pickled
+objects."""
 
 from __future__ import annotations
 
@@ -15,32 +16,32 @@ from contextlib import suppress
 from typing import Any
 from uuid import uuid4
 
-from bertexplorer.api.admission import Reply, Tell, problem, refusal
-from bertexplorer.api.calls import Call, Replica
-from bertexplorer.cluster.ray_replica import RayReplica
-from bertexplorer.cluster.routing import standing
-from bertexplorer.cluster.wire import Head, call_head, frame, reply_of, settings_head, unframe
-from bertexplorer.cluster.workers import AGAIN_S, GIVEN_UP, LIVES, Owned
+from bertexplorer.api.admission import Reply, SendLine, error_reply, problem
+from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.cluster.replica import RayReplica
+from bertexplorer.cluster.routing import replica_stats
+from bertexplorer.cluster.wire import Header, decode_reply, encode_call, encode_settings, pack_frame, unpack_frame
+from bertexplorer.cluster.worker_pool import GAVE_UP, MAX_DEATHS, RETRY_AFTER_S, OwnedRuns
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import Settings
 
 NAME = "bertexplorer"
-OBJECTS_MB = 200  # of the object store of a local cluster: answers are small
-BESIDE_MB = 1000  # of a replica beside its checkpoints: torch and Python
-ONGOING = 64  # calls at once in a replica, whose own queues order them
-QUIET = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}  # nothing leaves the machine
-TAKEN_S = 20.0  # in which a replica must have taken a call; Serve replaces one that died in 7 to 12 s
-PATIENCE = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}  # Ray ends this process if the head is away for longer
-GONE = f"The Ray cluster does not answer. Your text is kept; try again in {AGAIN_S} s."
+OBJECT_STORE_MB = 200  # of a local cluster: answers are small
+BASE_MB = 1000  # memory of a replica without checkpoints: torch and Python
+MAX_ONGOING = 64  # concurrent calls in a replica, whose own queues order them
+NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
+RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}  # Ray ends this process if the head is away for longer
+ROUTING_TIMEOUT_S = 20.0  # until a call must have reached a replica; Serve replaces a dead replica in 7 to 12 s
+NO_ANSWER = f"The Ray cluster does not answer. Your text is kept; try again in {RETRY_AFTER_S} s."
 log = logging.getLogger(__name__)
 
 
 def connect(settings: Settings) -> None:
-    """Start Ray here, or join the cluster that *settings* name. Raises ExplorerError if that is not possible, or if the
-    cluster would let anyone in."""
+    """Start Ray here, or join the cluster that *settings* name. Raises ExplorerError if that is not possible, or if
+    anyone could use the cluster."""
     need("ray", "A Ray cluster")
-    os.environ.update(QUIET | PATIENCE)
+    os.environ.update(NO_USAGE_STATS | RECONNECT)
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     import ray
 
@@ -48,11 +49,11 @@ def connect(settings: Settings) -> None:
         return
     if settings.ray == "local":
         os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own 15 puts answers behind all else on the machine
-        ray.init(include_dashboard=False, object_store_memory=OBJECTS_MB << 20, **quiet)
+        ray.init(include_dashboard=False, object_store_memory=OBJECT_STORE_MB << 20, **quiet)
         return
     if os.environ.get("RAY_AUTH_MODE") != "token" and os.environ.get("BERTEXPLORER_RAY_INSECURE") != "1":
         raise ExplorerError(
-            "RAY_AUTH_MODE is not token: whoever reaches the ports of this Ray cluster can run programs on it. Set "
+            "RAY_AUTH_MODE is not token: anyone who reaches the ports of this Ray cluster can run programs on it. Set "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here and on all its nodes, or BERTEXPLORER_RAY_INSECURE=1 if "
             "nobody else reaches them."
         )
@@ -60,7 +61,7 @@ def connect(settings: Settings) -> None:
         ray.init(address=settings.ray, **quiet)
     except (ConnectionError, RuntimeError, ValueError, OSError) as error:
         raise ExplorerError(
-            f"BERTEXPLORER_RAY is {settings.ray!r:.80}, and no Ray cluster answers there ({str(error)[:200]}). Give "
+            f"BERTEXPLORER_RAY is {settings.ray!r:.80}, but no Ray cluster answers there ({str(error)[:200]}). Give "
             "the address of its head, such as 10.0.0.5:6379, or local for one on this machine."
         ) from error
 
@@ -71,12 +72,12 @@ def deploy(settings: Settings) -> Any:
     from ray.serve.config import RequestRouterConfig
 
     threads = settings.worker_cores or 1
-    memory = (settings.memory_mb + BESIDE_MB) * 1_000_000
-    made = serve.deployment(
+    memory = (settings.memory_mb + BASE_MB) * 1_000_000
+    deployment = serve.deployment(
         RayReplica,
         name="replica",
         num_replicas=settings.workers or 1,
-        max_ongoing_requests=ONGOING,
+        max_ongoing_requests=MAX_ONGOING,
         max_queued_requests=settings.waiting,
         health_check_period_s=5,
         health_check_timeout_s=30,
@@ -89,105 +90,110 @@ def deploy(settings: Settings) -> Any:
     )
     serve.start(proxy_location="Disabled")
     try:
-        bound = made.bind(settings_head(settings), threads)
-        return serve.run(bound, name=NAME, route_prefix=None)
+        return serve.run(deployment.bind(encode_settings(settings), threads), name=NAME, route_prefix=None)
     except RuntimeError as error:
         raise ExplorerError(
-            f"The replicas cannot be started on the Ray cluster: {str(error)[:300]} `bertexplorer cluster check` says "
-            "what its nodes lack."
+            f"The replicas cannot be started on the Ray cluster: {str(error)[:300]} Run `bertexplorer cluster check` "
+            "to see what its nodes lack."
         ) from error
 
 
 class RayTask:
-    """A call on its way to a replica, and its reply on its way back."""
+    """A call that a replica answers."""
 
-    def __init__(self, backend: RayReplicas, head: Head, asks: tuple[str, str]) -> None:
-        self.backend, self.head, self.asks = backend, head, asks
-        self.news: dict[str, Any] = {}
-        self.going: Future[Reply] | None = None
+    def __init__(self, backend: RayBackend, header: Header, routing_key: tuple[str, str]) -> None:
+        self.backend, self.header, self.routing_key = backend, header, routing_key
+        self.last_progress: dict[str, Any] = {}
+        self.reply: Future[Reply] | None = None
 
-    def start(self, tell: Tell) -> Future[Reply]:
-        self.going = asyncio.run_coroutine_threadsafe(self.run(), self.backend.loop)
-        return self.going
+    def start(self, send_line: SendLine) -> Future[Reply]:
+        self.reply = asyncio.run_coroutine_threadsafe(self.run(), self.backend.loop)
+        return self.reply
 
     def progress(self) -> dict[str, Any]:
-        return self.news
+        return self.last_progress
 
     def stop(self) -> None:
-        if self.going:
-            self.going.cancel()
+        if self.reply:
+            self.reply.cancel()
 
     async def run(self) -> Reply:
-        """The reply. A call whose replica dies is asked of another one, once."""
+        """Return the reply. If the replica dies, another one gets the call, once."""
         from ray.exceptions import RayActorError, RayError
         from ray.serve.exceptions import BackPressureError, ReplicaUnavailableError
 
         try:
-            for _ in range(LIVES):
+            for _ in range(MAX_DEATHS):
                 with suppress(RayActorError, ReplicaUnavailableError):
-                    return await self.asked()
-                self.news = {}
-            return problem(503, "Not possible", GIVEN_UP)
+                    return await self.request_reply()
+                self.last_progress = {}
+            return problem(503, "Not possible", GAVE_UP)
         except BackPressureError as error:
-            return refusal(Busy(error.num_queued_requests, AGAIN_S))
+            return error_reply(Busy(error.num_queued_requests, RETRY_AFTER_S))
         except (RayError, ConnectionError):
             log.exception("the Ray cluster does not answer")
-            return problem(503, "No answer", GONE, retry_after=AGAIN_S)
+            return problem(503, "No answer", NO_ANSWER, retry_after=RETRY_AFTER_S)
 
-    async def asked(self) -> Reply:
+    async def request_reply(self) -> Reply:
+        """Send the call to a replica and read frames until its reply. Raises ConnectionError if there is none."""
         key = uuid4().hex
         handle = self.backend.handle.options(method_name="answer", stream=True)
-        answers = handle.remote(frame(self.head), *self.asks, key)
-        done, until = False, time.monotonic() + TAKEN_S
-        coming = asyncio.ensure_future(anext(answers))
+        frames = handle.remote(pack_frame(self.header), *self.routing_key, key)
+        complete, deadline = False, time.monotonic() + ROUTING_TIMEOUT_S
+        next_frame = asyncio.ensure_future(anext(frames))
         try:
             while True:
-                while not (await asyncio.wait({coming}, timeout=1.0))[0]:
-                    if key not in standing.taken and time.monotonic() > until:
-                        raise ConnectionError("no replica has taken the call")
-                head, body = unframe(coming.result())
-                if done := "status" in head:
-                    return reply_of(head, body)
-                self.news = head["progress"]
-                coming = asyncio.ensure_future(anext(answers))
+                while not (await asyncio.wait({next_frame}, timeout=1.0))[0]:
+                    if key not in replica_stats.routed and time.monotonic() > deadline:
+                        raise ConnectionError("the call has not reached a replica")
+                header, body = unpack_frame(next_frame.result())
+                if complete := "status" in header:
+                    return decode_reply(header, body)
+                self.last_progress = header["progress"]
+                next_frame = asyncio.ensure_future(anext(frames))
         except StopAsyncIteration as error:
             raise ConnectionError("a replica ended its answer early") from error
         finally:
-            coming.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # Serve's own, on cancel
-            coming.cancel()
-            standing.taken.discard(key)
-            if not done:
-                answers.cancel()
+            # retrieves the exception that Serve raises on cancel, which asyncio would report as never retrieved
+            next_frame.add_done_callback(lambda future: future.cancelled() or future.exception())
+            next_frame.cancel()
+            replica_stats.routed.discard(key)
+            if not complete:
+                frames.cancel()
 
 
-class RayReplicas:
-    """The replicas. *owned*: owner -> ids of the runs that they may open; None: all runs."""
+class RayBackend:
+    """The replicas, and the calls that they answer. *owned_runs*: None if everyone may open all runs."""
 
-    def __init__(self, settings: Settings, owned: Owned | None = None) -> None:
+    def __init__(self, settings: Settings, owned_runs: OwnedRuns | None = None) -> None:
         connect(settings)
-        self.owned = owned
+        self.owned_runs = owned_runs
         self.handle = deploy(settings)
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="ray", daemon=True).start()
 
     def task(self, call: Call) -> RayTask:
-        owns: Collection[str] | None = self.owned(call.owner) if self.owned else None
-        return RayTask(self, call_head(call, owns), call.asks)
+        owned_runs: Collection[str] | None = self.owned_runs(call.owner) if self.owned_runs else None
+        return RayTask(self, encode_call(call, owned_runs), call.routing_key)
 
-    def warm(self) -> str:
-        return str(self.handle.opening.remote().result(timeout_s=600))
+    def warm_up(self) -> str:
+        return str(self.handle.warm_up_error.remote().result(timeout_s=600))
 
-    def replicas(self) -> Sequence[Replica]:
-        """The restarts, which Ray does not tell of each replica, are listed with a name of their own."""
-        found = [Replica(one, standing.answered[one], standing.in_flight[one], 0, True) for one in standing.live]
-        return [*found, Replica("lost", 0, 0, standing.lost, False)]
+    def replicas(self) -> Sequence[ReplicaStatus]:
+        """Restarts are counted under the name "lost", as Ray does not report them by replica."""
+        live = [
+            ReplicaStatus(name, replica_stats.answered[name], replica_stats.in_flight[name], 0, True)
+            for name in replica_stats.live
+        ]
+        return [*live, ReplicaStatus("lost", 0, 0, replica_stats.lost, False)]
 
     def close(self) -> None:
-        """Take the replicas down. If the cluster has gone, this waits for it; a server that is told to end does not."""
+        """Shut the replicas down. This waits for a cluster that does not answer; a server that gets a signal exits
+        after a timeout all the same."""
         import ray
         from ray import serve
 
-        with suppress(Exception):  # the cluster may have gone
+        with suppress(Exception):  # the cluster may not answer
             serve.delete(NAME)
         self.loop.call_soon_threadsafe(self.loop.stop)
         ray.shutdown()

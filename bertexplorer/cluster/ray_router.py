@@ -1,7 +1,7 @@
-"""Ray router: our routing in a handle of Ray Serve.
+"""Ray router: our routing as a request router of Ray Serve.
 
-Serve's own keeps a checkpoint in the replica that has it, however busy that is. Serve pickles this module by value, so
-what it counts is kept in `routing`."""
+Serve's own router sends a checkpoint to the replica that has it, however busy that is. Serve pickles this module by
+value, so the counters are in `routing`, which it pickles by reference: use them as `routing.replica_stats` only."""
 
 from typing import Any
 
@@ -11,38 +11,38 @@ from bertexplorer.cluster import routing
 
 
 class CheckpointRouter(RequestRouter):
-    """Ranks the replicas of a call: the one that has the checkpoint, then the others by what they are working on."""
+    """Ranks the replicas for a call: first the one that `Router` picks, then the others by load."""
 
-    def __init__(self, *given: Any, **more: Any) -> None:
-        super().__init__(*given, **more)
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
         self.router = routing.Router()
 
     async def choose_replicas(
         self, candidate_replicas: list[RunningReplica], pending_request: PendingRequest | None = None
     ) -> list[list[RunningReplica]]:
-        known = {replica.replica_id.unique_id: replica for replica in candidate_replicas}
-        if gone := set(routing.standing.live) - known.keys():
-            routing.standing.lost += len(gone)
-            for name in gone:
+        replicas = {replica.replica_id.unique_id: replica for replica in candidate_replicas}
+        if dead := set(routing.replica_stats.live) - replicas.keys():
+            routing.replica_stats.lost += len(dead)
+            for name in dead:
                 self.router.forget(name)
-                routing.standing.in_flight.pop(name, None)
-        routing.standing.live = list(known)
-        if not known:
+                routing.replica_stats.in_flight.pop(name, None)
+        routing.replica_stats.live = list(replicas)
+        if not replicas:
             return []
-        loads = {name: float(routing.standing.in_flight[name]) for name in known}
+        loads = {name: float(routing.replica_stats.in_flight[name]) for name in replicas}
         if pending_request is None or len(pending_request.args) < 3:
             first = min(loads, key=lambda name: loads[name])
         else:
             checkpoint, text = pending_request.args[1:3]
             first = self.router.pick(checkpoint, text, loads)
-        rest = sorted(known.keys() - {first}, key=lambda name: loads[name])
-        return [[known[first]], *([known[name]] for name in rest)]
+        others = sorted(replicas.keys() - {first}, key=lambda name: loads[name])
+        return [[replicas[name]] for name in (first, *others)]
 
     def on_request_routed(self, pending_request: PendingRequest, replica_id: ReplicaID, result: Any) -> None:
-        routing.standing.in_flight[replica_id.unique_id] += 1
-        routing.standing.taken.update(pending_request.args[3:4])
+        routing.replica_stats.in_flight[replica_id.unique_id] += 1
+        routing.replica_stats.routed.update(pending_request.args[3:4])
 
     def on_request_completed(self, replica_id: ReplicaID, internal_request_id: str) -> None:
         name = replica_id.unique_id
-        routing.standing.in_flight[name] = max(0, routing.standing.in_flight[name] - 1)
-        routing.standing.answered[name] += 1
+        routing.replica_stats.in_flight[name] = max(0, routing.replica_stats.in_flight[name] - 1)
+        routing.replica_stats.answered[name] += 1

@@ -1,11 +1,11 @@
-"""The folder of a run on object storage, through which the server and the nodes that train exchange it.
+"""The folder of a run on object storage, through which the server and the training nodes exchange files.
 
-URL/owners/OWNER        who may write: the last name in order, NUMBER-WORD
+URL/owners/OWNER        who may write: the last name in order, NUMBER-RANDOM
 URL/blobs/OWNER/SHA     contents
-URL/states/OWNER.NUMBER JSON: which blobs make up which file; the last name in order counts
+URL/states/OWNER.NUMBER JSON: the blobs of each file; the last name in order is the current state
 
-Blobs are written first and the state last, so that a state is whole or absent. A log is a sequence of blobs, of which
-only the last ones are written anew. Object storage neither renames nor locks, and nothing here asks it to."""
+Blobs are written first and the state last, so that a state is either complete or absent. A log is a sequence of blobs,
+of which only the last ones are rewritten. Object storage can neither rename nor lock, and neither is needed here."""
 
 import json
 import secrets
@@ -19,58 +19,58 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import MANIFEST, digest
 from bertexplorer.training.ownership import Superseded
 
-LOGS = ("events.jsonl", "log.txt", "output.txt")  # only ever appended to
-GIVEN = ("spec.json", "inputs")  # what the server alone writes
-PRUNED = ("best", "commits", "snapshots")  # folders in which a run deletes
-LOCAL = ("epoch", "lock", "name", "process", "stop", "trouble")  # what stays where it is
-SMALL = 1 << 20  # bytes of files that are read before they are hashed, as they may be written anew meanwhile
-ATTEMPTS = 5  # at a folder or a state that changes while it is read
-KEPT = 2  # states
+LOGS = ("events.jsonl", "log.txt", "output.txt")  # append-only
+SERVER_FILES = ("spec.json", "inputs")  # written by the server only
+PRUNED_FOLDERS = ("best", "commits", "snapshots")  # in which a run deletes files
+LOCAL_FILES = ("epoch", "lock", "name", "process", "stop", "trouble")  # never synchronized
+SMALL_BYTES = 1 << 20  # smaller files are read before they are hashed, as the run may rewrite them meanwhile
+ATTEMPTS = 5  # to read a folder or a state that changes meanwhile
+KEPT_STATES = 2
 
-Blob = tuple[str, int]  # its name below URL/blobs, and its bytes
+Blob = tuple[str, int]  # its name below URL/blobs, and its size in bytes
 State = dict[str, tuple[Blob, ...]]  # path in the folder -> its contents
 
 
-class Refused(OSError):
-    """Raised if the storage cannot be read or written, with the reason as a sentence."""
+class StorageError(OSError):
+    """Raised if the storage cannot be read or written."""
 
-    def __init__(self, url: str, why: object) -> None:
-        super().__init__(f"{url} refuses: {why or type(why).__name__}")
+    def __init__(self, url: str, reason: object) -> None:
+        super().__init__(f"The storage at {url} failed: {reason or type(reason).__name__}")
 
 
 @contextmanager
-def refusals(url: str) -> Iterator[None]:
-    """Turn whatever a file system of fsspec raises into Refused; files that are missing stay FileNotFoundError."""
+def storage_errors(url: str) -> Iterator[None]:
+    """Turn any error of fsspec into a StorageError, except FileNotFoundError."""
     try:
         yield
-    except (FileNotFoundError, Refused, Superseded):
+    except (FileNotFoundError, StorageError, Superseded):
         raise
-    except Exception as error:  # each library has errors of its own
-        raise Refused(url, error) from error
+    except Exception as error:  # each library has its own errors
+        raise StorageError(url, error) from error
 
 
 class RemoteFolder:
-    """One run below *url*, as fsspec writes it: s3://bucket/runs/ID, gs://…, file:///mnt/…. Not for several threads.
+    """One run below *url* as fsspec writes it: s3://bucket/runs/ID, gs://…, file:///mnt/…. Not thread-safe.
 
     >>> remote = RemoteFolder("memory://runs/1")
-    >>> remote.take()
+    >>> remote.take_ownership()
     >>> remote.push(folder)  # True, as it was new
-    >>> RemoteFolder("memory://runs/1").pull(elsewhere)
+    >>> RemoteFolder("memory://runs/1").pull(other_folder)
     """
 
     def __init__(self, url: str) -> None:
-        """Raises Refused if fsspec has no library for it."""
+        """Raises StorageError if fsspec has no library for it."""
         self.url = url.rstrip("/")
-        self.owner = ""  # our name as a writer; "" before `take`
-        self.seen = ""  # the state that was last written or read
+        self.owner = ""  # our name as a writer; "" before `take_ownership`
+        self.state_name = ""  # of the state that was last written or read
         self.states: list[State] = []  # the last ones that were written or read
-        self.sums: dict[str, tuple[int, int, str]] = {}  # path -> its bytes, its time, its sha256
+        self.digests: dict[str, tuple[int, int, str]] = {}  # path -> size, mtime in ns, sha256
         local = self.url.startswith(("file:", "local:"))
-        more: dict[str, Any] = {"auto_mkdir": True} if local else {}
-        with refusals(self.url):
-            import fsspec  # of the extra "ray"
+        options: dict[str, Any] = {"auto_mkdir": True} if local else {}
+        with storage_errors(self.url):
+            import fsspec  # from the extra "ray"
 
-            self.files, self.root = fsspec.url_to_fs(self.url, use_listings_cache=False, **more)
+            self.files, self.root = fsspec.url_to_fs(self.url, use_listings_cache=False, **options)
 
     @property
     def state(self) -> State:
@@ -78,213 +78,221 @@ class RemoteFolder:
 
     def names(self, kind: str) -> list[str]:
         """The names below URL/*kind*, in order."""
-        with refusals(self.url):
+        with storage_errors(self.url):
             self.files.invalidate_cache()
             try:
-                found = self.files.ls(f"{self.root}/{kind}", detail=False)
+                paths = self.files.ls(f"{self.root}/{kind}", detail=False)
             except FileNotFoundError:
                 return []
-        return sorted(name for path in found if (name := PurePosixPath(path).name) != kind)
+        return sorted(name for path in paths if (name := PurePosixPath(path).name) != kind)
 
     def write(self, name: str, content: bytes | Path) -> None:
-        with refusals(self.url):
+        with storage_errors(self.url):
             if isinstance(content, Path):
                 self.files.put_file(str(content), f"{self.root}/{name}")
             else:
                 self.files.pipe_file(f"{self.root}/{name}", content)
 
     def read(self, name: str) -> bytes:
-        with refusals(self.url):
+        with storage_errors(self.url):
             return bytes(self.files.cat_file(f"{self.root}/{name}"))
 
-    def remove(self) -> None:
+    def delete(self) -> None:
         """Delete the run from the storage."""
-        with refusals(self.url), suppress(FileNotFoundError):
+        with storage_errors(self.url), suppress(FileNotFoundError):
             self.files.rm(self.root, recursive=True)
 
-    def take(self) -> None:
-        """Become the owner: whoever was it before writes nothing that counts any more."""
-        before = self.names("owners")
-        number = int(before[-1].partition("-")[0]) + 1 if before else 1
+    def take_ownership(self) -> None:
+        """Become the only writer: states of earlier owners no longer count."""
+        owners = self.names("owners")
+        number = int(owners[-1].partition("-")[0]) + 1 if owners else 1
         self.owner = f"{number:08d}-{secrets.token_hex(4)}"
         self.write(f"owners/{self.owner}", b"1")
 
-    def check(self) -> None:
-        """Raises Superseded if there is a later owner, and Refused if the storage has lost the run."""
+    def check_ownership(self) -> None:
+        """Raises Superseded if there is a later owner, and StorageError if the run has vanished from the storage."""
         owners = self.names("owners")
         if not owners:
-            raise Refused(self.url, "the run is not there any more.")
+            raise StorageError(self.url, "the run is no longer there")
         if owners[-1] != self.owner:
-            raise Superseded(f"Another process goes on with the run in {self.url}. This one stops without a trace.")
+            raise Superseded(f"Another process has taken over the run in {self.url}. This one stops without a trace.")
 
     def push(self, folder: Path, inputs: Mapping[str, Path] | None = None) -> bool:
-        """Write what has changed in *folder* as a new state; False if nothing has. *inputs*: names below inputs/ ->
-        files or folders from elsewhere; with them goes spec.json, which else stays as it was.
+        """Write the changes in *folder* as a new state; False if there are none. *inputs*: names below inputs/ ->
+        files or folders from elsewhere. spec.json is written only together with them.
 
-        Raises Superseded, and Refused, after which the earlier state counts on."""
+        Raises Superseded, and StorageError, after which the earlier state still counts."""
         for _ in range(ATTEMPTS):
-            with suppress(FileNotFoundError):  # a commit that was deleted meanwhile
-                return self.pushed(folder, inputs)
-        raise Refused(self.url, f"files in {folder} vanish while they are read.")
+            with suppress(FileNotFoundError):  # the run has just deleted a commit
+                return self.push_once(folder, inputs)
+        raise StorageError(self.url, f"files in {folder} vanish while they are read")
 
-    def pushed(self, folder: Path, inputs: Mapping[str, Path] | None) -> bool:
-        paths = {name: folder / name for name in scan(folder) if inputs is not None or not given(name)}
+    def push_once(self, folder: Path, inputs: Mapping[str, Path] | None) -> bool:
+        with_inputs = inputs is not None
+        paths = {name: folder / name for name in list_files(folder) if with_inputs or not is_server_file(name)}
         for name, source in (inputs or {}).items():
-            inside = [f"/{path}" for path in scan(source)] if source.is_dir() else [""]
-            paths |= {f"inputs/{name}{path}": Path(f"{source}{path}") for path in inside}
-        new = {} if inputs is not None else {name: held for name, held in self.state.items() if given(name)}
+            suffixes = [f"/{path}" for path in list_files(source)] if source.is_dir() else [""]
+            paths |= {f"inputs/{name}{suffix}": Path(f"{source}{suffix}") for suffix in suffixes}
+        state = {} if with_inputs else {name: blobs for name, blobs in self.state.items() if is_server_file(name)}
         contents: dict[str, bytes | Path] = {}
-        logs_first = sorted(paths, key=lambda name: name not in LOGS)  # no log speaks of a commit that is not there
-        new |= {name: self.blobs(name, paths[name], contents) for name in logs_first}
-        mine, _, number = self.seen.rpartition(".")
-        if new == self.state and mine == self.owner:
+        logs_first = sorted(paths, key=lambda name: name not in LOGS)  # so that no log mentions a missing commit
+        state |= {name: self.split(name, paths[name], contents) for name in logs_first}
+        owner, _, number = self.state_name.rpartition(".")
+        if state == self.state and owner == self.owner:
             return False
-        self.check()
+        self.check_ownership()
         for name, content in contents.items():
             self.write(f"blobs/{name}", content)
-        name = f"{self.owner}.{int(number) + 1 if mine == self.owner else 0:08d}"
-        self.write(f"states/{name}", json.dumps({"files": new}).encode())
-        self.seen, self.states = name, [*self.states, new]
+        name = f"{self.owner}.{int(number) + 1 if owner == self.owner else 0:08d}"
+        self.write(f"states/{name}", json.dumps({"files": state}).encode())
+        self.state_name, self.states = name, [*self.states, state]
         self.prune()
         return True
 
-    def blobs(self, name: str, path: Path, contents: dict[str, bytes | Path]) -> tuple[Blob, ...]:
-        """The blobs of a file. Those that are not there yet are added to *contents*, by name."""
+    def split(self, name: str, path: Path, contents: dict[str, bytes | Path]) -> tuple[Blob, ...]:
+        """The blobs of a file. The contents of new ones are added to *contents*, by name."""
         stat = path.stat()
-        held = self.state.get(name, ())
-        if name not in LOGS and stat.st_size > SMALL:
-            known = self.sums.get(str(path), (0, 0, ""))
+        if name not in LOGS and stat.st_size > SMALL_BYTES:
+            known = self.digests.get(str(path), (0, 0, ""))
             if known[:2] != (stat.st_size, stat.st_mtime_ns):
-                known = self.sums[str(path)] = (stat.st_size, stat.st_mtime_ns, digest(path))
-            return (self.blob(known[2], stat.st_size, path, contents),)
-        data, whole, at = path.read_bytes(), [], 0
-        for blob in held if name in LOGS else ():
-            if sha256(data[at : at + blob[1]]).hexdigest() != named(blob):
+                known = self.digests[str(path)] = (stat.st_size, stat.st_mtime_ns, digest(path))
+            return (self.reuse_or_add(known[2], stat.st_size, path, contents),)
+        data, blobs, position = path.read_bytes(), [], 0
+        for blob in self.state.get(name, ()) if name in LOGS else ():
+            if sha256(data[position : position + blob[1]]).hexdigest() != sha_of(blob):
                 break
-            whole.append(blob)
-            at += blob[1]
-        while whole and at < len(data) and whole[-1][1] <= len(data) - at:  # so that there are few of them
-            at -= whole.pop()[1]
-        if at == len(data) and whole:
-            return tuple(whole)
-        return (*whole, self.blob(sha256(data[at:]).hexdigest(), len(data) - at, data[at:], contents))
+            blobs.append(blob)
+            position += blob[1]
+        # merge a blob with the data after it unless the blob is longer: the number of blobs stays logarithmic
+        while blobs and position < len(data) and blobs[-1][1] <= len(data) - position:
+            position -= blobs.pop()[1]
+        if position == len(data) and blobs:
+            return tuple(blobs)
+        rest = data[position:]
+        return (*blobs, self.reuse_or_add(sha256(rest).hexdigest(), len(rest), rest, contents))
 
-    def blob(self, sha: str, size: int, content: bytes | Path, contents: dict[str, bytes | Path]) -> Blob:
-        """The blob of this content: one of the last state, or a new one."""
-        there = {named(blob): blob for blobs in self.state.values() for blob in blobs}
-        if sha not in there:
+    def reuse_or_add(self, sha: str, size: int, content: bytes | Path, contents: dict[str, bytes | Path]) -> Blob:
+        """The blob with this content from the last state, or a new one, which is added to *contents*."""
+        existing = {sha_of(blob): blob for blobs in self.state.values() for blob in blobs}
+        if sha not in existing:
             contents[f"{self.owner}/{sha}"] = content
-        return there.get(sha, (f"{self.owner}/{sha}", size))
+        return existing.get(sha, (f"{self.owner}/{sha}", size))
 
     def prune(self) -> None:
-        """Delete what only the states before the last ones needed. What others have written stays."""
-        gone, self.states = self.states[:-KEPT], self.states[-KEPT:]
+        """Delete the older of our states, and the blobs that only they needed. Other owners' files stay."""
+        old_states, self.states = self.states[:-KEPT_STATES], self.states[-KEPT_STATES:]
         needed = {blob for state in self.states for blobs in state.values() for blob in blobs}
-        old = {blob for state in gone for blobs in state.values() for blob in blobs} - needed
-        mine = [name for name in self.names("states") if name <= self.seen]
-        with refusals(self.url):
-            for path in [f"blobs/{name}" for name, _ in sorted(old)] + [f"states/{name}" for name in mine[:-KEPT]]:
+        old_blobs = {blob for state in old_states for blobs in state.values() for blob in blobs} - needed
+        names = [name for name in self.names("states") if name <= self.state_name]
+        with storage_errors(self.url):
+            for path in [
+                *(f"blobs/{name}" for name, _ in sorted(old_blobs)),
+                *(f"states/{name}" for name in names[:-KEPT_STATES]),
+            ]:
                 with suppress(FileNotFoundError):
                     self.files.rm_file(f"{self.root}/{path}")
 
     def pull(self, folder: Path, *, inputs: bool = False) -> bool:
-        """Bring *folder* to the newest state; False if it is there already, or if there is none. *inputs*: also
-        spec.json and inputs/. Raises Refused."""
+        """Bring *folder* to the newest state; False if it has that already, or if there is none. *inputs*: also
+        spec.json and inputs/. Raises StorageError."""
         for _ in range(ATTEMPTS):
-            names = self.names("states")[-KEPT:]
-            if not names or names[-1] == self.seen:
+            names = self.names("states")[-KEPT_STATES:]
+            if not names or names[-1] == self.state_name:
                 return False
-            with suppress(FileNotFoundError):  # a later state has come meanwhile
-                return self.pulled(folder, names, inputs)
-        raise Refused(self.url, "its states vanish while they are read.")
+            with suppress(FileNotFoundError):  # a later state has replaced this one
+                return self.pull_once(folder, names, inputs)
+        raise StorageError(self.url, "its states vanish while they are read")
 
-    def pulled(self, folder: Path, names: list[str], inputs: bool) -> bool:
+    def pull_once(self, folder: Path, names: list[str], inputs: bool) -> bool:
         for name in reversed(names):
             try:
-                state = {path: tuple((b, n) for b, n in held) for path, held in parsed(self.read(f"states/{name}"))}
-            except ValueError:  # half written, on storage that shows that
+                state = parse_state(self.read(f"states/{name}"))
+            except ValueError:  # incomplete: some storage shows files that are still being written
                 continue
-            wanted = {path: held for path, held in state.items() if inputs or not given(path)}
+            wanted = {path: blobs for path, blobs in state.items() if inputs or not is_server_file(path)}
             for path in sorted(wanted, key=lambda path: (path in LOGS, path.endswith(MANIFEST))):
                 if self.state.get(path) != wanted[path]:
                     self.fetch(folder / path, wanted[path])
-            tidy(folder, wanted)
-            self.seen, self.states = name, [state]
+            delete_others(folder, wanted)
+            self.state_name, self.states = name, [state]
             return True
         return False
 
     def fetch(self, target: Path, blobs: tuple[Blob, ...]) -> None:
-        """Write the file that *blobs* make up, reading only those that it does not hold yet. It is replaced at once."""
+        """Replace the file *target* by the contents of *blobs*, in one step. Downloads only what it lacks."""
         target.parent.mkdir(parents=True, exist_ok=True)
-        aside = target.with_name(f".{target.name}.partial")
-        if len(blobs) == 1:  # perhaps large
+        partial = target.with_name(f".{target.name}.partial")
+        if len(blobs) == 1:  # perhaps a large file
             ((name, size),) = blobs
-            if target.is_file() and target.stat().st_size == size and digest(target) == named(blobs[0]):
+            if target.is_file() and target.stat().st_size == size and digest(target) == sha_of(blobs[0]):
                 return
-            with refusals(self.url):
-                self.files.get_file(f"{self.root}/blobs/{name}", str(aside))
-            if digest(aside) != named(blobs[0]):
-                raise Refused(self.url, f"{name} is damaged.")
+            with storage_errors(self.url):
+                self.files.get_file(f"{self.root}/blobs/{name}", str(partial))
+            if digest(partial) != sha_of(blobs[0]):
+                raise StorageError(self.url, f"{name} is damaged")
         else:
-            aside.write_bytes(b"".join(self.joined(target, blobs)))
-        aside.replace(target)
+            partial.write_bytes(b"".join(self.read_blobs(blobs, target)))
+        partial.replace(target)
 
-    def joined(self, target: Path, blobs: tuple[Blob, ...]) -> Iterator[bytes]:
-        """The contents of *blobs*, from *target* as far as it holds them."""
-        before, at = target.read_bytes() if target.is_file() else b"", 0
-        for name, size in blobs:
-            content = before[at : at + size]
-            if sha256(content).hexdigest() != named((name, size)):
+    def read_blobs(self, blobs: tuple[Blob, ...], target: Path) -> Iterator[bytes]:
+        """The contents of *blobs*, from the file *target* where it has them already."""
+        data, position = target.read_bytes() if target.is_file() else b"", 0
+        for blob in blobs:
+            name, size = blob
+            content = data[position : position + size]
+            if sha256(content).hexdigest() != sha_of(blob):
                 content = self.read(f"blobs/{name}")
-            if sha256(content).hexdigest() != named((name, size)):
-                raise Refused(self.url, f"{name} is damaged.")
+            if sha256(content).hexdigest() != sha_of(blob):
+                raise StorageError(self.url, f"{name} is damaged")
             yield content
-            at += size
+            position += size
 
 
-def probe(url: str) -> None:
-    """Write, read and delete below *url*. Raises ExplorerError if that cannot be done."""
+def check_storage(url: str) -> None:
+    """Write, read and delete below *url*. Raises ExplorerError if that fails."""
     word = secrets.token_hex(4)
     try:
         remote = RemoteFolder(f"{url}/.probe-{word}")
         remote.write(word, word.encode())
-        read = remote.read(word)
-        remote.remove()
+        content = remote.read(word)
+        remote.delete()
     except OSError as error:
         raise ExplorerError(
-            f"BERTEXPLORER_RUNS_URL cannot be used: {error}. Name a folder that can be written."
+            f"BERTEXPLORER_RUNS_URL cannot be used: {error}. Give a folder that can be written."
         ) from error
-    if read != word.encode():
-        raise ExplorerError(f"BERTEXPLORER_RUNS_URL is {url}, which reads back other contents than were written.")
+    if content != word.encode():
+        raise ExplorerError(
+            f"BERTEXPLORER_RUNS_URL is {url}, which returns other content than was written. Give another folder."
+        )
 
 
-def named(blob: Blob) -> str:
+def sha_of(blob: Blob) -> str:
     """The sha256 in the name of a blob."""
     return blob[0].rpartition("/")[2]
 
 
-def given(path: str) -> bool:
-    return path.split("/")[0] in GIVEN
+def is_server_file(path: str) -> bool:
+    return path.split("/")[0] in SERVER_FILES
 
 
-def parsed(state: bytes) -> list[tuple[str, list[Blob]]]:
-    """The files of a state. Raises ValueError if it is cut off."""
-    files: dict[str, list[Blob]] = json.loads(state)["files"]
-    return list(files.items())
+def parse_state(content: bytes) -> State:
+    """Raises ValueError if *content* is incomplete."""
+    files: dict[str, list[Blob]] = json.loads(content)["files"]
+    return {path: tuple((name, size) for name, size in blobs) for path, blobs in files.items()}
 
 
-def scan(folder: Path) -> list[str]:
-    """The files in *folder*, as paths in it, without hidden ones and those that are of this machine alone."""
-    found = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
-    kept = [path for path in found if not any(part.startswith(".") for part in path.parts)]
-    return [path.as_posix() for path in kept if str(path) not in LOCAL]
+def list_files(folder: Path) -> list[str]:
+    """The files in *folder* as relative paths, without hidden ones and LOCAL_FILES."""
+    paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
+    visible = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
+    return [path.as_posix() for path in visible if str(path) not in LOCAL_FILES]
 
 
-def tidy(folder: Path, wanted: State) -> None:
-    """Delete what the run has deleted; the manifest of a commit first."""
-    gone = [path for path in scan(folder) if path.split("/")[0] in PRUNED and path not in wanted]
-    for path in sorted(gone, key=lambda path: not path.endswith(MANIFEST)):
+def delete_others(folder: Path, wanted: State) -> None:
+    """Delete what the run has deleted, the manifest of a commit first."""
+    extra = [path for path in list_files(folder) if path.split("/")[0] in PRUNED_FOLDERS and path not in wanted]
+    for path in sorted(extra, key=lambda path: not path.endswith(MANIFEST)):
         (folder / path).unlink(missing_ok=True)
-    for place in sorted({(folder / path).parent for path in gone}, reverse=True):
-        with suppress(OSError):  # it holds something still
-            place.rmdir()
+    for parent in sorted({(folder / path).parent for path in extra}, reverse=True):
+        with suppress(OSError):  # it is not empty
+            parent.rmdir()

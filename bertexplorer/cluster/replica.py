@@ -1,34 +1,71 @@
-"""Replica: what answers calls in a further process, with checkpoints, queues and caches of its own."""
+"""Replica: an engine that answers calls in another process, with its own checkpoints, queues and caches.
 
+Ray is not imported here: Ray Serve is given the class RayReplica."""
+
+import asyncio
 import os
+from collections.abc import AsyncIterator
 
 from bertexplorer.api.admission import Admission, LocalTask
 from bertexplorer.api.perform import perform
-from bertexplorer.cluster.wire import Head, call_of
+from bertexplorer.cluster.wire import Header, decode_call, decode_settings, encode_reply, pack_frame, unpack_frame
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
 
+FIRST_REPORT_S, REPORT_INTERVAL_S = 0.5, 1.0  # over Ray, a report of progress costs as much as an answer
+
 
 class Replica:
-    """One engine. *threads*: cores that it may use; Ray and N workers on one machine divide them."""
+    """One engine. *threads*: cores that it may use; all replicas of a machine share its cores."""
 
     def __init__(self, settings: Settings, threads: int) -> None:
         os.environ.update(QUIET)
         self.settings = settings
-        self.library = CheckpointRegistry(settings, shared=True, cores=threads)
+        self.registry = CheckpointRegistry(settings, shared=True, cores=threads)
         self.queues = RequestQueues(threads, quick_waiting=settings.waiting, limit=settings.tokens)
         self.admission = Admission(self.queues)
-        self.explore, self.opening = Explore(self.library.of("")), opening(settings)
+        self.explore, self.opening = Explore(self.registry.for_owner("")), opening(settings)
 
-    def warm(self) -> str:
-        """Answer once, so that torch and the opening checkpoint are there. Returns the error, "" if there is none."""
+    def warm_up(self) -> str:
+        """Answer once, which loads torch and the opening checkpoint. Return the error, "" if there is none."""
         return self.explore.answer(self.opening).error
 
-    def task(self, head: Head) -> LocalTask:
-        """The answer to a call, as `wire.call_head` writes it."""
-        call, owns = call_of(head)
-        own = self.explore.of(call.owner)
-        own.library.owned = None if owns is None else lambda owner: owns
-        return self.admission.task(lambda tell: perform(own, self.opening, call), slow=call.slow)
+    def task(self, header: Header) -> LocalTask:
+        """Create the task of a call that `wire.encode_call` has written."""
+        call, owned_runs = decode_call(header)
+        explore = self.explore.of(call.owner)
+        explore.library.owned_runs = None if owned_runs is None else lambda owner: owned_runs
+        return self.admission.task(lambda send_line: perform(explore, self.opening, call), slow=call.slow)
+
+
+class RayReplica:
+    """A replica as an actor of Ray Serve. *settings*: from `wire.encode_settings`. *threads*: an argument because Ray
+    does not hide the other cores of the node."""
+
+    def __init__(self, settings: Header, threads: int) -> None:
+        self.replica = Replica(decode_settings(settings), threads)
+        self.error = self.replica.warm_up()
+
+    async def warm_up_error(self) -> str:
+        """The error of the first answer, "" if there is none."""
+        return self.error
+
+    async def answer(self, frame: bytes, checkpoint: str, text: str, key: str) -> AsyncIterator[bytes]:
+        """Yield frames with the progress of the answer, then the answer. The router reads *checkpoint*, *text* and
+        *key*."""
+        task = self.replica.task(unpack_frame(frame)[0])
+        reported: Header = {}
+        reply = asyncio.wrap_future(task.start(lambda line: None))
+        try:
+            wait = FIRST_REPORT_S
+            while not reply.done():
+                await asyncio.wait({reply}, timeout=wait)
+                if not reply.done() and (progress := task.progress()) != reported:
+                    reported, wait = progress, REPORT_INTERVAL_S
+                    yield pack_frame({"progress": progress})
+            yield encode_reply(reply.result())
+        finally:
+            if not reply.done():  # the server has given up this call
+                task.stop()

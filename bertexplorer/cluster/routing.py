@@ -1,57 +1,57 @@
 """Routing: which replica answers a call.
 
-Each checkpoint has a home, which is where it is loaded. Once the home is busier than others, a further replica becomes
-a home too. Among several homes, equal texts have the same one, so its cache answers the second of them."""
+Each checkpoint has a home: the replica that has loaded it. Once the home is busier than the others, a second replica
+becomes a home too. Among several homes, equal texts go to the same one, whose cache answers them from then on."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Mapping
 from hashlib import blake2b
 
-MARGIN = 2.0  # load by which a home may exceed the least busy replica before a call goes there
-REMEMBERED = 1000  # checkpoints; people type their names
+MARGIN = 2.0  # load by which a home may exceed the least busy replica before a call goes elsewhere
+MAX_CHECKPOINTS = 1000  # remembered ones, as people can type any name
 
 
 def rank(key: str, replica: str) -> bytes:
-    """The rendezvous hash: of all replicas, the highest rank for a *key* stays the same while others come and go."""
+    """The rendezvous hash: the replica that ranks highest for a *key* stays the same while others come and go."""
     return blake2b(f"{replica}\0{key}".encode("utf-8", "replace"), digest_size=8).digest()
 
 
 class Router:
-    """Remembers the homes of each checkpoint. Not safe to call from several threads at once."""
+    """Remembers the homes of each checkpoint. Not thread-safe."""
 
     def __init__(self) -> None:
         self.homes: OrderedDict[str, set[str]] = OrderedDict()
 
     def pick(self, checkpoint: str, text: str, loads: Mapping[str, float]) -> str:
-        """The replica for a call. *loads*: what each live replica is working on; there is at least one."""
+        """Choose the replica for a call. *loads*: replica -> its load, for all live ones; at least one."""
         known = self.homes.setdefault(checkpoint, set())
         self.homes.move_to_end(checkpoint)
-        while len(self.homes) > REMEMBERED:
+        while len(self.homes) > MAX_CHECKPOINTS:
             self.homes.popitem(last=False)
-        homes = known & loads.keys() or {max(loads, key=lambda one: rank(checkpoint, one))}
-        bound = min(loads.values()) + MARGIN
-        chosen = max(homes, key=lambda one: rank(f"{checkpoint}\0{text}", one))
-        if loads[chosen] > bound:
-            free = [one for one in homes if loads[one] <= bound] or list(loads)
-            chosen = min(free, key=lambda one: (loads[one], one))
-        known.add(chosen)
-        return chosen
+        homes = known & loads.keys() or {max(loads, key=lambda replica: rank(checkpoint, replica))}
+        limit = min(loads.values()) + MARGIN
+        choice = max(homes, key=lambda replica: rank(f"{checkpoint}\0{text}", replica))
+        if loads[choice] > limit:
+            candidates = [replica for replica in homes if loads[replica] <= limit] or list(loads)
+            choice = min(candidates, key=lambda replica: (loads[replica], replica))
+        known.add(choice)
+        return choice
 
     def forget(self, replica: str) -> None:
-        """*replica* has died, and what it had loaded with it."""
+        """Forget what *replica* had loaded, as it has died."""
         for homes in self.homes.values():
             homes.discard(replica)
 
 
-class Standing:
-    """What the router of a Ray handle in this process knows of each replica, by its id."""
+class ReplicaStats:
+    """What the router of the Ray handle in this process knows about the replicas, by their ids."""
 
     def __init__(self) -> None:
         self.in_flight: Counter[str] = Counter()
         self.answered: Counter[str] = Counter()
         self.live: list[str] = []
-        self.taken: set[str] = set()  # keys of calls that a replica has
-        self.lost = 0
+        self.routed: set[str] = set()  # keys of the pending calls that have reached a replica
+        self.lost = 0  # replicas that have died
 
 
-standing = Standing()
+replica_stats = ReplicaStats()

@@ -1,6 +1,6 @@
-"""Wire: calls, replies and settings as bytes. A frame: two lengths, a head of JSON, a body.
+"""Wire format: calls, replies and settings as bytes. A frame is two lengths, a JSON header and a body.
 
-Nothing is unpickled. The body of a reply crosses as it is, so a figure of a megabyte is not parsed on its way."""
+Nothing is unpickled. The body of a reply is passed on unparsed, as a figure may have a megabyte."""
 
 import json
 import struct
@@ -13,63 +13,67 @@ from bertexplorer.api.admission import Reply
 from bertexplorer.api.calls import Call
 from bertexplorer.settings import Settings
 
-LENGTHS = struct.Struct(">II")
-Head = dict[str, Any]
+LENGTHS = struct.Struct(">II")  # of the header and of the body
+Header = dict[str, Any]
 PATHS = ("models_dir", "data_dir", "lessons_dir")
 
 
-def frame(head: Head, body: bytes = b"") -> bytes:
-    written = json.dumps(head).encode()  # not orjson, which refuses lone surrogates, and people send them
-    return LENGTHS.pack(len(written), len(body)) + written + body
+def pack_frame(header: Header, body: bytes = b"") -> bytes:
+    encoded = json.dumps(header).encode()  # not orjson, which rejects lone surrogates, and people send them
+    return LENGTHS.pack(len(encoded), len(body)) + encoded + body
 
 
-def unframe(whole: bytes) -> tuple[Head, bytes]:
-    """(head, body) of one frame."""
-    size, _ = LENGTHS.unpack_from(whole)
+def unpack_frame(frame: bytes) -> tuple[Header, bytes]:
+    """Return (header, body)."""
+    header_size, _ = LENGTHS.unpack_from(frame)
     start = LENGTHS.size
-    return json.loads(whole[start : start + size]), whole[start + size :]
+    return json.loads(frame[start : start + header_size]), frame[start + header_size :]
 
 
-def read(stream: IO[bytes]) -> tuple[Head, bytes] | None:
-    """The next frame of *stream*; None at its end, also if it ends within a frame."""
+def read_frame(stream: IO[bytes]) -> tuple[Header, bytes] | None:
+    """Read (header, body) of the next frame; None at the end of *stream*, even in the middle of a frame."""
     lengths = stream.read(LENGTHS.size)
     if len(lengths) < LENGTHS.size:
         return None
-    size, more = LENGTHS.unpack(lengths)
-    whole = stream.read(size + more)
-    return None if len(whole) < size + more else (json.loads(whole[:size]), whole[size:])
+    header_size, body_size = LENGTHS.unpack(lengths)
+    content = stream.read(header_size + body_size)
+    if len(content) < header_size + body_size:
+        return None
+    return json.loads(content[:header_size]), content[header_size:]
 
 
-def call_head(call: Call, owns: Collection[str] | None) -> Head:
-    """*owns*: ids of the runs that the owner may open, None for all; only the front knows them."""
-    return {**asdict(call), "owns": None if owns is None else sorted(owns)}
+def encode_call(call: Call, owned_runs: Collection[str] | None) -> Header:
+    """*owned_runs*: ids of the runs that the owner may open, None for all; only the server knows them."""
+    return {**asdict(call), "owns": None if owned_runs is None else sorted(owned_runs)}
 
 
-def call_of(head: Head) -> tuple[Call, set[str] | None]:
-    """(the call, the ids of the runs that its owner may open)."""
-    owns = head["owns"]
-    return Call(**{one.name: head[one.name] for one in fields(Call)}), None if owns is None else set(owns)
+def decode_call(header: Header) -> tuple[Call, set[str] | None]:
+    """Return (the call, the ids of the runs that its owner may open)."""
+    owned_runs = header["owns"]
+    call = Call(**{field.name: header[field.name] for field in fields(Call)})
+    return call, None if owned_runs is None else set(owned_runs)
 
 
-def reply_frame(reply: Reply, **more: Any) -> bytes:
-    return frame({"media": reply.media, "status": reply.status, "headers": reply.headers, **more}, reply.body)
+def encode_reply(reply: Reply, **more: Any) -> bytes:
+    return pack_frame({"media": reply.media, "status": reply.status, "headers": reply.headers, **more}, reply.body)
 
 
-def reply_of(head: Head, body: bytes) -> Reply:
-    return Reply(body, head["media"], head["status"], head["headers"])
+def decode_reply(header: Header, body: bytes) -> Reply:
+    return Reply(body, header["media"], header["status"], header["headers"])
 
 
-def settings_head(settings: Settings, share: int = 1) -> Head:
+def encode_settings(settings: Settings, share: int = 1) -> Header:
     """*settings* for a replica, without the access code. *share*: how many replicas share the memory of a machine."""
     memory: dict[str, Any] = {"memory_mb": max(1, settings.memory_mb // share), "cache_mb": settings.cache_mb // share}
-    given = asdict(replace(settings, code="", **memory))
-    return {name: str(value) if isinstance(value, Path) else value for name, value in given.items()}
+    values = asdict(replace(settings, code="", **memory))
+    return {name: str(value) if isinstance(value, Path) else value for name, value in values.items()}
 
 
-def settings_of(head: Head) -> Settings:
-    known = {one.name for one in fields(Settings)}
+def decode_settings(header: Header) -> Settings:
+    """Unknown names, which a later version may send, are ignored."""
+    known = {field.name for field in fields(Settings)}
     values: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in head.items() if name in known
+        name: tuple(value) if isinstance(value, list) else value for name, value in header.items() if name in known
     }
     values |= {name: Path(values[name]) for name in PATHS if values.get(name)}
     return Settings(**values)

@@ -1,6 +1,6 @@
-"""Worker: a process that answers the calls that come as frames on its standard input, by frames on its output.
+"""Worker: a process that reads calls as frames from its standard input and writes replies as frames to its output.
 
-It ends when its input does, so none outlives the server that started it."""
+It ends when its input ends, so it never outlives the server that started it."""
 
 import contextlib
 import os
@@ -13,16 +13,16 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from bertexplorer.api.admission import FIRST_S, NEXT_S, LocalTask, Reply
+from bertexplorer.api.admission import FIRST_REPORT_S, REPORT_INTERVAL_S, LocalTask, Reply
 from bertexplorer.cluster.replica import Replica
-from bertexplorer.cluster.wire import Head, frame, read, reply_frame, settings_of
+from bertexplorer.cluster.wire import Header, decode_settings, encode_reply, pack_frame, read_frame
 
-BEAT_S = 2.0  # between two signs of life
+HEARTBEAT_S = 2.0  # between two signs of life
 
 
 @dataclass
-class Going:
-    """A call that is being answered, and what was last reported of it."""
+class PendingCall:
+    """A call that is being answered, and the progress that was last reported."""
 
     task: LocalTask
     since: float = field(default_factory=time.monotonic)
@@ -30,66 +30,66 @@ class Going:
 
 
 class Worker:
-    """Answers the calls that come in, many at a time. *out*: where frames go."""
+    """Answers calls, many concurrently. *out*: the stream to which frames are written."""
 
     def __init__(self, replica: Replica, out: IO[bytes]) -> None:
         self.replica, self.out = replica, out
         self.frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
-        self.going: dict[int, Going] = {}
-        for target in (self.write, self.report, self.warm):
+        self.pending: dict[int, PendingCall] = {}
+        for target in (self.write_frames, self.report_progress, self.warm_up):
             threading.Thread(target=target, daemon=True).start()
 
-    def warm(self) -> None:
-        self.frames.put(frame({"ready": self.replica.warm()}))
+    def warm_up(self) -> None:
+        self.frames.put(pack_frame({"ready": self.replica.warm_up()}))
 
-    def take(self, head: Head) -> None:
-        """Begin a call, or stop it."""
-        id: int = head["id"]
-        if head.get("stop"):
-            if going := self.going.get(id):
-                going.task.stop()
+    def handle(self, header: Header) -> None:
+        """Start a call, or stop it."""
+        id: int = header["id"]
+        if header.get("stop"):
+            if call := self.pending.get(id):
+                call.task.stop()
             return
-        task = self.replica.task(head)
-        self.going[id] = Going(task)
-        task.start(lambda line: self.tell(id, line)).add_done_callback(lambda made: self.done(id, made))
+        task = self.replica.task(header)
+        self.pending[id] = PendingCall(task)
+        task.start(lambda line: self.send_line(id, line)).add_done_callback(lambda reply: self.send_reply(id, reply))
 
-    def done(self, id: int, made: "Future[Reply]") -> None:
-        self.going.pop(id, None)
-        self.frames.put(reply_frame(made.result(), id=id))
+    def send_reply(self, id: int, reply: "Future[Reply]") -> None:
+        self.pending.pop(id, None)
+        self.frames.put(encode_reply(reply.result(), id=id))
 
-    def tell(self, id: int, line: dict[str, Any]) -> None:
-        self.frames.put(frame({"id": id, "line": line}))
+    def send_line(self, id: int, line: dict[str, Any]) -> None:
+        self.frames.put(pack_frame({"id": id, "line": line}))
 
-    def write(self) -> None:
-        """Write the frames of all threads, one after the other."""
-        with contextlib.suppress(OSError):  # the server has gone
+    def write_frames(self) -> None:
+        """Write the frames of all threads one after the other."""
+        with contextlib.suppress(OSError):  # the server has ended
             while True:
                 self.out.write(self.frames.get())
                 self.out.flush()
 
-    def report(self) -> None:
-        """Tell how far each call has come, and that this process lives."""
-        beat = 0.0
+    def report_progress(self) -> None:
+        """Report the progress of each call, and that this process is alive."""
+        last_heartbeat = 0.0
         while True:
-            time.sleep(NEXT_S / 2)
+            time.sleep(REPORT_INTERVAL_S / 2)
             now = time.monotonic()
-            for id, one in list(self.going.items()):
-                if now - one.since > FIRST_S and (line := one.task.progress()) != one.reported:
-                    one.reported = line
-                    self.frames.put(frame({"id": id, "progress": line}))
-            if now - beat > BEAT_S:
-                beat = now
-                self.frames.put(frame({"beat": True}))
+            for id, call in list(self.pending.items()):
+                if now - call.since > FIRST_REPORT_S and (progress := call.task.progress()) != call.reported:
+                    call.reported = progress
+                    self.frames.put(pack_frame({"id": id, "progress": progress}))
+            if now - last_heartbeat > HEARTBEAT_S:
+                last_heartbeat = now
+                self.frames.put(pack_frame({"beat": True}))
 
 
 def main() -> int:
-    """Answer until the input ends. The first frame holds the settings."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends it
+    """Answer calls until the input ends. The first frame contains the settings."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the server ends this process
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no frame
-    if (first := read(sys.stdin.buffer)) is None:
+    os.dup2(2, 1)  # libraries may print to stdout, which must contain frames only
+    if (first := read_frame(sys.stdin.buffer)) is None:
         return 0
-    worker = Worker(Replica(settings_of(first[0]["settings"]), first[0]["threads"]), out)
-    while (taken := read(sys.stdin.buffer)) is not None:
-        worker.take(taken[0])
-    os._exit(0)  # nobody waits for what is being computed
+    worker = Worker(Replica(decode_settings(first[0]["settings"]), first[0]["threads"]), out)
+    while (frame := read_frame(sys.stdin.buffer)) is not None:
+        worker.handle(frame[0])
+    os._exit(0)  # nobody waits for the pending calls

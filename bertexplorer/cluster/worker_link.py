@@ -1,4 +1,4 @@
-"""Worker link: the front's end of one worker. Starts its process again and again, knows what is in flight."""
+"""Worker link: the server's side of one worker. Restarts its process and keeps track of its pending calls."""
 
 from __future__ import annotations
 
@@ -14,74 +14,75 @@ from concurrent.futures import Future, InvalidStateError
 from contextlib import suppress
 from typing import Any
 
-from bertexplorer.api.admission import Reply, Tell, problem
-from bertexplorer.cluster.wire import Head, frame, read, reply_of
+from bertexplorer.api.admission import Reply, SendLine, problem
+from bertexplorer.cluster.wire import Header, decode_reply, pack_frame, read_frame
 from bertexplorer.settings import ROOT
 
 COMMAND = (sys.executable, "-m", "bertexplorer", "worker")
-SLOW_LOAD = 4.0  # how many quick calls a slow one counts for
-PAUSES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # before a start, by how many starts in a row have failed
+SLOW_LOAD = 4.0  # a slow call counts as this many quick ones
+RESTART_PAUSES_S = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # by how many starts in a row have failed
 log = logging.getLogger(__name__)
 
 
 class RemoteTask:
-    """A call on its way to a worker, and its reply on its way back."""
+    """A call that a worker answers. *dispatch*: sends the task to a worker."""
 
-    def __init__(self, head: Head, asks: tuple[str, str], give: Callable[[RemoteTask], None]) -> None:
-        self.head, self.asks, self.give = head, asks, give
+    def __init__(self, header: Header, routing_key: tuple[str, str], dispatch: Callable[[RemoteTask], None]) -> None:
+        self.header, self.routing_key, self.dispatch = header, routing_key, dispatch
         self.result: Future[Reply] = Future()
         self.link: WorkerLink | None = None
         self.id = self.deaths = 0
-        self.news: dict[str, Any] = {}
+        self.last_progress: dict[str, Any] = {}
         self.stopped = False
-        self.tell: Tell = lambda line: None
+        self.send_line: SendLine = lambda line: None
 
     @property
     def load(self) -> float:
-        return SLOW_LOAD if self.head["slow"] else 1.0
+        return SLOW_LOAD if self.header["slow"] else 1.0
 
-    def start(self, tell: Tell) -> Future[Reply]:
-        self.tell = tell
+    def start(self, send_line: SendLine) -> Future[Reply]:
+        self.send_line = send_line
         self.result.set_running_or_notify_cancel()
-        self.give(self)
+        self.dispatch(self)
         return self.result
 
     def progress(self) -> dict[str, Any]:
-        return self.news
+        return self.last_progress
 
     def stop(self) -> None:
         self.stopped = True
         if self.link:
-            self.link.drop(self)
+            self.link.cancel(self)
         self.reply(problem(499, "Stopped", "Stopped before it was done."))
 
     def reply(self, reply: Reply) -> None:
-        with suppress(InvalidStateError):  # the first reply counts: another thread may have stopped the task just now
+        with suppress(InvalidStateError):  # another thread may just have stopped the task; the first reply counts
             self.result.set_result(reply)
 
 
 class WorkerLink:
-    """*first*: the frame that every new process is given. *lost*: takes what was in flight in a process that ended."""
+    """The process of one worker, and its successors. *setup*: the first frame for each process. *on_end*: called when
+    a process has ended, with the tasks that it had not answered."""
 
     def __init__(
         self,
         name: str,
-        first: Head,
-        lost: Callable[[WorkerLink, list[RemoteTask]], None],
+        setup: Header,
+        on_end: Callable[[WorkerLink, list[RemoteTask]], None],
         command: Sequence[str] = COMMAND,
     ) -> None:
-        self.name, self.first, self.lost, self.command = name, first, lost, command
+        self.name, self.setup, self.on_end, self.command = name, setup, on_end, command
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
         self.tasks: dict[int, RemoteTask] = {}
-        self.number = self.answered = self.restarts = self.failures = 0
+        self.last_id = self.answered = self.restarts = self.failures = 0
         self.alive = False
         self.ready = threading.Event()
-        self.error = ""  # of its first answer, which it computes before anyone asks
-        self.seen = 0.0
+        self.warm_up_error = ""
+        self.last_frame_at = 0.0
         self.closing = threading.Event()
-        self.thread = threading.Thread(target=self.run, name=f"worker {name}", daemon=True)
+        self.thread = threading.Thread(target=self.keep_running, name=f"worker {name}", daemon=True)
         self.thread.start()
 
     @property
@@ -90,91 +91,92 @@ class WorkerLink:
             return sum(task.load for task in self.tasks.values())
 
     def send(self, task: RemoteTask) -> bool:
-        """Give *task* to the process; False if there is none."""
+        """Send *task* to the process; False if no process is running."""
         with self.lock:
             if not self.alive:
                 return False
-            self.number += 1
-            task.id, task.link, task.news = self.number, self, {}
+            self.last_id += 1
+            task.id, task.link, task.last_progress = self.last_id, self, {}
             self.tasks[task.id] = task
-            self.frames.put(frame({**task.head, "id": task.id}))
+            self.frames.put(pack_frame({**task.header, "id": task.id}))
         return True
 
-    def drop(self, task: RemoteTask) -> None:
-        """Nobody waits for *task* any more."""
+    def cancel(self, task: RemoteTask) -> None:
+        """Have the process stop *task*, as nobody waits for it any more."""
         with self.lock:
             if self.tasks.get(task.id) is task:
                 del self.tasks[task.id]
-                self.frames.put(frame({"id": task.id, "stop": True}))
+                self.frames.put(pack_frame({"id": task.id, "stop": True}))
 
-    def hear(self, head: Head, body: bytes) -> None:
-        """Take a frame of the process."""
-        self.seen = time.monotonic()
-        if "ready" in head:
-            self.error, self.failures = head["ready"], 0
+    def handle(self, header: Header, body: bytes) -> None:
+        """Handle a frame from the process."""
+        self.last_frame_at = time.monotonic()
+        if "ready" in header:
+            self.warm_up_error, self.failures = header["ready"], 0
             self.ready.set()
-        elif "status" in head:
+        elif "status" in header:
             with self.lock:
-                task = self.tasks.pop(head["id"], None)
+                task = self.tasks.pop(header["id"], None)
                 self.answered += task is not None
             if task:
-                task.reply(reply_of(head, body))
-        elif task := self.tasks.get(head.get("id", 0)):
-            if "line" in head:
-                task.tell(head["line"])
+                task.reply(decode_reply(header, body))
+        elif task := self.tasks.get(header.get("id", 0)):
+            if "line" in header:
+                task.send_line(header["line"])
             else:
-                task.news = head["progress"]
+                task.last_progress = header["progress"]
 
-    def run(self) -> None:
-        """Keep a process running until `close`."""
-        while not self.closing.wait(PAUSES_S[min(self.failures, len(PAUSES_S) - 1)]):
+    def keep_running(self) -> None:
+        """Restart the process whenever it ends, until `close`."""
+        while not self.closing.wait(RESTART_PAUSES_S[min(self.failures, len(RESTART_PAUSES_S) - 1)]):
             try:
-                self.live()
+                self.run_process()
             except OSError:
                 log.exception("a worker could not be started", extra={"worker": self.name})
             self.failures += not self.ready.is_set()
             with self.lock:
-                self.alive, left = False, list(self.tasks.values())
+                self.alive, unanswered = False, list(self.tasks.values())
                 self.tasks.clear()
             self.ready.clear()
             self.frames.put(None)
             self.frames = queue.SimpleQueue()
             if not self.closing.is_set():
                 self.restarts += 1
-                log.warning("a worker ended and is started again", extra={"worker": self.name, "in_flight": len(left)})
-            self.lost(self, left)
+                fields = {"worker": self.name, "in_flight": len(unanswered)}
+                log.warning("a worker ended; restarting it", extra=fields)
+            self.on_end(self, unanswered)
 
-    def live(self) -> None:
-        """Start the process and hear it until it ends. Raises OSError if it cannot be started."""
-        threads = str(self.first["threads"])
-        kept = {name: value for name, value in os.environ.items() if name != "BERTEXPLORER_CODE"}
+    def run_process(self) -> None:
+        """Start the process and handle its frames until it ends. Raises OSError if it cannot be started."""
+        threads = str(self.setup["threads"])
+        environment = {name: value for name, value in os.environ.items() if name != "BERTEXPLORER_CODE"}
         with subprocess.Popen(
             self.command,
             cwd=ROOT,
-            env=kept | {"OMP_NUM_THREADS": threads},
+            env=environment | {"OMP_NUM_THREADS": threads},
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # a terminal's Ctrl-C is for the server
+            start_new_session=True,  # so that Ctrl-C in a terminal reaches only the server
         ) as self.process:
             assert self.process.stdin and self.process.stdout
-            self.seen = time.monotonic()
-            self.frames.put(frame(self.first))
-            writer = threading.Thread(target=self.write, args=(self.process.stdin, self.frames), daemon=True)
+            self.last_frame_at = time.monotonic()
+            self.frames.put(pack_frame(self.setup))
+            writer = threading.Thread(target=self.write_frames, args=(self.process.stdin, self.frames), daemon=True)
             writer.start()
             with self.lock:
                 self.alive = True
-            while (heard := read(self.process.stdout)) is not None:
-                self.hear(*heard)
+            while (frame := read_frame(self.process.stdout)) is not None:
+                self.handle(*frame)
             self.process.kill()
 
-    def write(self, stream: Any, frames: queue.SimpleQueue[bytes | None]) -> None:
-        with suppress(OSError, ValueError):  # it has ended, which `run` notices
-            while (one := frames.get()) is not None:
-                stream.write(one)
+    def write_frames(self, stream: Any, frames: queue.SimpleQueue[bytes | None]) -> None:
+        with suppress(OSError, ValueError):  # the process has ended, which `keep_running` notices
+            while (frame := frames.get()) is not None:
+                stream.write(frame)
                 stream.flush()
 
     def kill(self) -> None:
-        """End the process; `run` starts another one."""
+        """End the process; `keep_running` starts another one."""
         if self.process:
             self.process.kill()
 

@@ -1,4 +1,4 @@
-"""The access code: each browser enters it once, where the page can be reached from other machines."""
+"""Access code: if other machines can reach the page, each browser must enter the code once."""
 
 import hmac
 import time
@@ -8,107 +8,108 @@ from urllib.parse import parse_qs, quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.server.asgi import HTML, cookie, cookies, header, reply
-from bertexplorer.server.body import Refused, refuse, whole
+from bertexplorer.server.asgi import HTML, cookie_values, header, reply, set_cookie
+from bertexplorer.server.body import Rejected, read_body, send_rejection
 from bertexplorer.server.connections import network
 from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.settings import ASSETS
 
-TRIES, PERIOD_S = 30, 60.0  # wrong codes per minute from one address, which a whole class often shares
-REMEMBERED = 10_000  # addresses that sent wrong codes
-TERM = 120 * 86_400  # seconds until a browser must enter the code again
-LONGEST, PATIENCE_S = 4000, 20  # bytes of the form, and the seconds in which they must arrive
-OPEN = ("health", "none", "phone", "room")  # a classroom vote has its own code, and allows nothing but voting
-BEARING = ("/api/", "/mcp")  # what programs ask for
-AGAIN = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
+MAX_WRONG, PERIOD_S = 30, 60.0  # wrong codes per minute from one address, which a whole class often shares
+MAX_NETWORKS = 10_000  # networks whose wrong codes are remembered
+PROOF_S = 120 * 86_400  # until a browser must enter the code again
+MAX_FORM_BYTES, FORM_TIMEOUT_S = 4000, 20
+OPEN_ROUTES = ("health", "none", "phone", "room")  # a classroom vote has its own code, which permits only voting
+PROGRAM_PATHS = ("/api/", "/mcp")
+TOO_MANY = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
 
 
 class AccessCode:
-    """Lets a browser through once it has entered the code. Runs inside the owners' layer, so that a proof is valid for
+    """Admits a browser once it has entered the code. This layer is inside OwnerCookies, so that a proof is valid for
     one browser only."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner, code: str) -> None:
         self.app, self.signer, self.code = app, signer, code
         self.name = f"{signer.name}-code"
-        self.wrong: OrderedDict[str, list[float]] = OrderedDict()  # when each network sent wrong codes
+        self.wrong: OrderedDict[str, list[float]] = OrderedDict()  # network -> times of its wrong codes
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else "none"
-        if not self.code or route in OPEN or (route != "code" and self.passed(scope)):
+        if not self.code or route in OPEN_ROUTES or (route != "code" and self.has_proof(scope)):
             await self.app(scope, receive, send)
         elif route == "code":
-            await self.ask_for_code(scope, receive, send)
-        elif scope["path"].startswith(BEARING):
-            await self.borne(scope, receive, send)
+            await self.handle_form(scope, receive, send)
+        elif scope["path"].startswith(PROGRAM_PATHS):
+            await self.handle_program(scope, receive, send)
         elif route == "page":
-            await reply(send, 401, form(wanted(scope["path"], scope["query_string"])), kind=HTML)
+            await reply(send, 401, form(safe_target(scope["path"], scope["query_string"])), media=HTML)
         else:
-            await reply(send, 401, "The class code is needed first. Open the page at / and type it.")
+            await reply(send, 401, "The class code is required first. Open the page at / and type it.")
 
-    def passed(self, scope: Scope) -> bool:
+    def has_proof(self, scope: Scope) -> bool:
         owner = scope["state"]["owner"]
-        return any(self.signer.verify(value, "code", self.code, owner) for value in cookies(scope, self.name))
+        return any(self.signer.verify(value, "code", self.code, owner) for value in cookie_values(scope, self.name))
 
-    async def ask_for_code(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle the form with a code."""
+    async def handle_form(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            fields = parse_qs((await whole(scope, receive, LONGEST, PATIENCE_S)).decode("utf-8", "replace"))
-        except Refused as refused:
-            await refuse(send, refused)
+            body = await read_body(scope, receive, MAX_FORM_BYTES, FORM_TIMEOUT_S)
+        except Rejected as rejected:
+            await send_rejection(send, rejected)
             return
-        back = wanted(fields.get("page", ["/"])[0])
+        fields = parse_qs(body.decode("utf-8", "replace"))
+        target = safe_target(fields.get("page", ["/"])[0])
         address = network((scope.get("client") or ("", 0))[0])
-        if wait := self.wait(address):
-            await reply(send, 429, form(back, AGAIN.format(wait)), [("retry-after", f"{wait:.0f}")], HTML)
+        if wait := self.seconds_to_wait(address):
+            await reply(send, 429, form(target, TOO_MANY.format(wait)), [("retry-after", f"{wait:.0f}")], HTML)
         elif hmac.compare_digest(fields.get("code", [""])[0].strip().encode(), self.code.encode()):
             proof = self.signer.sign("code", self.code, scope["state"]["owner"])
-            await reply(send, 303, "", [("location", back), cookie(scope, self.name, proof, TERM)])
+            await reply(send, 303, "", [("location", target), set_cookie(scope, self.name, proof, PROOF_S)])
         else:
-            self.note(address)
-            await reply(send, 401, form(back, "Wrong code (it is case-sensitive)."), kind=HTML)
+            self.count_wrong(address)
+            await reply(send, 401, form(target, "Wrong code (it is case-sensitive)."), media=HTML)
 
-    async def borne(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request of a program, which sends the code every time."""
+    async def handle_program(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle a request of a program, which sends the code with every request."""
         scheme, _, code = header(scope, "authorization").partition(" ")
         address = network((scope.get("client") or ("", 0))[0])
         if scheme.lower() != "bearer":
             detail = (
-                "The class code is needed. Send it as Authorization: Bearer CODE, or open the page at / and type it."
+                "The class code is required. Send it as Authorization: Bearer CODE, or open the page at / and type it."
             )
             await reply(send, 401, detail, [("www-authenticate", "Bearer")])
-        elif wait := self.wait(address):
-            await reply(send, 429, AGAIN.format(wait), [("retry-after", f"{wait:.0f}")])
+        elif wait := self.seconds_to_wait(address):
+            await reply(send, 429, TOO_MANY.format(wait), [("retry-after", f"{wait:.0f}")])
         elif hmac.compare_digest(code.strip().encode("latin-1"), self.code.encode()):
             await self.app(scope, receive, send)
         else:
-            self.note(address)
+            self.count_wrong(address)
             await reply(send, 401, "Wrong class code (it is case-sensitive).", [("www-authenticate", "Bearer")])
 
-    def wait(self, address: str) -> float:
+    def seconds_to_wait(self, address: str) -> float:
         """Seconds until *address* may try again, 0 for now."""
         now = time.monotonic()
-        own = [at for at in self.wrong.get(address, []) if now - at <= PERIOD_S]
-        return max(1.0, PERIOD_S - (now - own[0])) if len(own) >= TRIES else 0.0
+        recent = [at for at in self.wrong.get(address, []) if now - at <= PERIOD_S]
+        return max(1.0, PERIOD_S - (now - recent[0])) if len(recent) >= MAX_WRONG else 0.0
 
-    def note(self, address: str) -> None:
+    def count_wrong(self, address: str) -> None:
         """Count a wrong code from *address*."""
-        self.wrong[address] = [*self.wrong.get(address, []), time.monotonic()][-TRIES:]
+        self.wrong[address] = [*self.wrong.get(address, []), time.monotonic()][-MAX_WRONG:]
         self.wrong.move_to_end(address)
-        while len(self.wrong) > REMEMBERED:
+        while len(self.wrong) > MAX_NETWORKS:
             self.wrong.popitem(last=False)
 
 
-def wanted(path: str, query: bytes = b"") -> str:
+def safe_target(path: str, query: bytes = b"") -> str:
     """The page of this server to continue to, with its query; "/" for anything else."""
-    path, _, asked = f"{path}?{query.decode('latin-1')}".partition("?")
-    asked = asked.removesuffix("?")
+    path, _, parameters = f"{path}?{query.decode('latin-1')}".partition("?")
+    parameters = parameters.removesuffix("?")
     if path not in ("/", "/learn", "/train", "/pretrain"):
         return "/"
-    return path + (f"?{quote(asked, safe='=&%+-_.~,:;@!()*')}" if asked else "")
+    return path + (f"?{quote(parameters, safe='=&%+-_.~,:;@!()*')}" if parameters else "")
 
 
 def form(page: str, detail: str = "") -> str:
     """The page that asks for the code."""
     source = (ASSETS / "code.html").read_text("utf-8")
-    said = f'<p role="alert">{escape(detail)}</p>' if detail else ""
-    return source.replace("TOLD", said).replace("PAGE", escape(page, quote=True))  # PAGE last: a link may hold either
+    alert = f'<p role="alert">{escape(detail)}</p>' if detail else ""
+    # PAGE last, as a link may contain either word
+    return source.replace("TOLD", alert).replace("PAGE", escape(page, quote=True))

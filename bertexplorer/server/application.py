@@ -17,10 +17,10 @@ from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server.access_code import AccessCode
-from bertexplorer.server.body import Body, largest
-from bertexplorer.server.compression import Assets, Compressed
+from bertexplorer.server.body import BodyLimits, max_upload_bytes
+from bertexplorer.server.compression import AssetCache, PageCompression
 from bertexplorer.server.cookie_signing import CookieSigner
-from bertexplorer.server.files import Files
+from bertexplorer.server.files import FileAccess
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
 from bertexplorer.server.metrics import Metrics
@@ -35,19 +35,10 @@ from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mount
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.run_service import RunService
 
-PRIVATE = (
-    "lessons",
-    "runs",
-    "lines",
-    "class",
-    "index",
-    "corpora",
-    "models",
-    "secret",
-)  # in the data folder, next to the files that are made here
+PRIVATE = ("lessons", "runs", "lines", "class", "index", "corpora", "models", "secret")  # in the data folder
 
 
-def layered(
+def add_layers(
     app: ASGIApp,
     settings: Settings,
     signer: CookieSigner,
@@ -58,20 +49,21 @@ def layered(
     """Wrap *app* in all layers. *events*: the events in gradio's queue."""
     metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
     metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    inside: ASGIApp = Files(Assets(Compressed(app), changed=SCRIPTS), settings.uploads_dir)
     events = events or Events()
-    inside = QueueLimit(inside, events, settings.waiting)
-    inside = Body(inside, settings, sessions, events.fault)
-    inside = AccessCode(inside, signer, settings.code)
-    inside = OwnerCookies(inside, signer)
-    inside = Health(inside, settings, ready, metrics)
-    inside = RequestFilter(inside, settings)
-    inside = Headers(inside)
-    return Problems(RequestLog(inside, metrics))
+    app = AssetCache(PageCompression(app), patches=SCRIPTS)
+    app = FileAccess(app, settings.uploads_dir)
+    app = QueueLimit(app, events, settings.waiting)
+    app = BodyLimits(app, settings, sessions, events.problem)
+    app = AccessCode(app, signer, settings.code)
+    app = OwnerCookies(app, signer)
+    app = Health(app, settings, ready, metrics)
+    app = RequestFilter(app, settings)
+    app = Headers(app)
+    return Problems(RequestLog(app, metrics))
 
 
-def taken(page: gr.Blocks) -> Events:
-    """The events of gradio's queue."""
+def gradio_events(page: gr.Blocks) -> Events:
+    """The events in gradio's queue."""
     queue = page._queue
 
     def inputs(number: int) -> int | None:
@@ -85,17 +77,17 @@ def taken(page: gr.Blocks) -> Events:
     )
 
 
-def api(
+def create_api(
     explore: Explore, queues: RequestQueues, opening: State, service: RunService | None, backend: Backend | None = None
 ) -> FastAPI:
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
-    bare: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
+    without_docs: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
-        tooled, lifespan = tools.served(explore, queues, opening.checkpoint)
-        app = FastAPI(**bare, lifespan=lifespan)
-        app.router.routes.append(Route("/mcp", tooled))
+        mcp, lifespan = tools.mcp_app(explore, queues, opening.checkpoint)
+        app = FastAPI(**without_docs, lifespan=lifespan)
+        app.router.routes.append(Route("/mcp", mcp))
     else:
-        app = FastAPI(**bare)
+        app = FastAPI(**without_docs)
     app.include_router(routes(explore, queues, opening, service, backend))
     for path in ("/j", "/j/{code}"):
         app.router.routes.append(Route(path, phone))
@@ -107,7 +99,7 @@ def phone(request: Request) -> Response:
     return FileResponse(STATIC / "phone.html", headers={"cache-control": "no-cache"})
 
 
-def mounted(
+def mount_page(
     page: gr.Blocks,
     settings: Settings,
     explore: Explore,
@@ -115,13 +107,13 @@ def mounted(
     service: RunService | None = None,
     backend: Backend | None = None,
 ) -> FastAPI:
-    """The pages and the API on our own app, with only those routes of gradio that they need.
+    """Create the app with the pages and the API.
 
     *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
     without runs. *backend*: where views are computed; None for this process."""
     page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
     before_mounting(page, settings.sessions)
-    app = api(explore, queues, opening(settings), service, backend)
+    app = create_api(explore, queues, opening(settings), service, backend)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
     mounted: FastAPI = gr.mount_gradio_app(
         app,
@@ -133,7 +125,7 @@ def mounted(
         run_history=False,
         blocked_paths=[str(settings.data_dir.resolve() / name) for name in PRIVATE],
         show_error=False,
-        max_file_size=largest(settings),  # Body checks this limit first, and reports it in a sentence
+        max_file_size=max_upload_bytes(settings),  # BodyLimits checks this first, and reports it clearly
         ssr_mode=False,
         enable_monitoring=False,
         pwa=False,

@@ -1,4 +1,4 @@
-"""ASGI helpers that the layers share: read a header or a cookie, send a sentence in place of the page."""
+"""ASGI helpers for the layers: read headers and cookies, send a text instead of the page."""
 
 from collections.abc import Iterable
 
@@ -8,52 +8,51 @@ TEXT = "text/plain; charset=utf-8"
 HTML = "text/html; charset=utf-8"
 
 
-def headers(scope: Scope, name: str) -> list[str]:
-    """Every value of the header *name* (lower case), in order."""
-    wanted = name.encode("latin-1")
-    return [value.decode("latin-1") for key, value in scope["headers"] if key == wanted]
+def header_values(scope: Scope, name: str) -> list[str]:
+    """All values of the header *name* (lower case), in order."""
+    raw_name = name.encode("latin-1")
+    return [value.decode("latin-1") for key, value in scope["headers"] if key == raw_name]
 
 
 def header(scope: Scope, name: str) -> str:
     """The first value of the header *name*, "" if there is none."""
-    return next(iter(headers(scope, name)), "")
+    return next(iter(header_values(scope, name)), "")
 
 
-def cookies(scope: Scope, name: str) -> list[str]:
-    """Every value of the cookie *name*; a browser sends several if several were set for different paths."""
-    pairs = [pair.strip().partition("=") for line in headers(scope, "cookie") for pair in line.split(";")]
+def cookie_values(scope: Scope, name: str) -> list[str]:
+    """All values of the cookie *name*. A browser sends several if they were set for different paths."""
+    pairs = [pair.strip().partition("=") for line in header_values(scope, "cookie") for pair in line.split(";")]
     return [value for key, _, value in pairs if key == name]
 
 
-def cookie(scope: Scope, name: str, value: str, seconds: int) -> tuple[str, str]:
+def set_cookie(scope: Scope, name: str, value: str, seconds: int) -> tuple[str, str]:
     """The header that sets a cookie which scripts cannot read.
 
-    Lax, not Strict: someone who follows a link from a course page should stay the same person. Strict would omit the
-    cookie from that request, and a new one would replace it. Requests that change something are POSTs, and those from
-    other sites are rejected by their Origin."""
+    It is Lax, not Strict: someone who follows a link from a course page should keep their identity. With Strict, that
+    request would have no cookie, and a new one would replace it. Requests that change something are POSTs, and the
+    request filter rejects those from other sites by their Origin."""
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     return "set-cookie", f"{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}"
 
 
-async def reply(send: Send, status: int, body: str, more: Iterable[tuple[str, str]] = (), kind: str = TEXT) -> None:
-    """Send a whole answer that the browser does not cache."""
+async def reply(send: Send, status: int, body: str, headers: Iterable[tuple[str, str]] = (), media: str = TEXT) -> None:
+    """Send a complete response that the browser does not cache."""
     content = body.encode()
-    named = [("content-type", kind), ("content-length", str(len(content))), ("cache-control", "no-store"), *more]
-    raw = [(key.encode("latin-1"), value.encode("latin-1", "replace")) for key, value in named]
+    own = [("content-type", media), ("content-length", str(len(content))), ("cache-control", "no-store")]
+    raw = [(key.encode("latin-1"), value.encode("latin-1", "replace")) for key, value in (*own, *headers)]
     await send({"type": "http.response.start", "status": status, "headers": raw})
     await send({"type": "http.response.body", "body": content})
 
 
-def replayed(body: bytes, receive: Receive) -> Receive:
-    """A receive that returns *body* at once, and after it whatever *receive* sends: that the browser has
-    disconnected."""
-    given = False
+def replay(body: bytes, receive: Receive) -> Receive:
+    """A receive function that returns *body* first, then what *receive* returns, which is the disconnect."""
+    replayed = False
 
-    async def again() -> Message:
-        nonlocal given
-        if given:
+    async def receive_again() -> Message:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
-    return again
+    return receive_again

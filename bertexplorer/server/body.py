@@ -1,4 +1,4 @@
-"""Request bodies: their size, the time they may take, and JSON without lone surrogates."""
+"""Request bodies: limits their size and time, and removes lone surrogates from their JSON."""
 
 import asyncio
 import json
@@ -15,34 +15,36 @@ from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.server.asgi import header, replayed, reply
+from bertexplorer.server.asgi import header, replay, reply
 from bertexplorer.server.sessions import Sessions
 from bertexplorer.settings import Settings
 from bertexplorer.store.quota import Quota
 
-FRAME = 65_536  # bytes that a form adds to its files
-RESERVE = 1_000_000_000  # bytes of the disk that uploads leave free
-DRAINED = 4  # read and drop up to this many times the limit, so that the browser gets to see the answer
-LONGEST_HASH = 100  # characters; gradio's hashes have about a dozen
-LEFT = (400, "The request broke off. Send it again.")
-LONE = re.compile("[\ud800-\udfff]")
+FORM_BYTES = 65_536  # that a form adds to its files
+RESERVE_BYTES = 1_000_000_000  # of the disk that uploads leave free
+DRAIN_FACTOR = 4  # read and discard up to this many times the limit, so that the browser gets to see the response
+MAX_HASH = 100  # characters of a page's hash; gradio's have about a dozen
+DISCONNECTED = (400, "The request ended early. Send it again.")
+LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORECASE)
 
 
-class Refused(MultiPartException):
-    """A request that is not read to its end. Derives from an error that makes gradio delete a partial upload."""
+class Rejected(MultiPartException):
+    """Raised for a request that breaks a limit. Its base class makes gradio delete a partial upload."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
         self.status, self.detail = status, detail
 
 
-class Body:
+class BodyLimits:
     """Enforces the limits of Settings, and keeps browsers from using each other's pages."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, sessions: Sessions, fault: Callable[[Any], str]) -> None:
-        """*fault*: says what is wrong with the JSON of an event, "" if nothing is."""
-        self.app, self.settings, self.sessions, self.fault = app, settings, sessions, fault
+    def __init__(
+        self, app: ASGIApp, settings: Settings, sessions: Sessions, event_problem: Callable[[Any], str]
+    ) -> None:
+        """*event_problem*: returns what is wrong with the JSON of an event, "" if it is valid."""
+        self.app, self.settings, self.sessions, self.event_problem = app, settings, sessions, event_problem
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -53,219 +55,220 @@ class Body:
                 await self.upload(scope, receive, send)
                 return
             limits = 1000 * self.settings.request_kb, self.settings.upload_s
-            body = await whole(scope, receive, *limits) if scope["method"] == "POST" else b""
+            body = await read_body(scope, receive, *limits) if scope["method"] == "POST" else b""
             if scope["state"]["route"] in ("join", "session", "api", "mcp") and body:
-                body = clean(body)
-            self.page(scope, body)
-        except Refused as refused:
-            await refuse(send, refused)
+                body = clean_json(body)
+            self.check_page(scope, body)
+        except Rejected as rejected:
+            await send_rejection(send, rejected)
             return
         if scope["method"] != "POST":
             await self.app(scope, receive, send)
             return
-        kept = [(key, value) for key, value in scope["headers"] if key not in (b"content-length", b"transfer-encoding")]
-        scope = {**scope, "headers": [*kept, (b"content-length", str(len(body)).encode())]}
-        await self.app(scope, replayed(body, receive), send)
+        replaced = (b"content-length", b"transfer-encoding")
+        headers = [(key, value) for key, value in scope["headers"] if key not in replaced]
+        scope = {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
+        await self.app(scope, replay(body, receive), send)
 
-    def page(self, scope: Scope, body: bytes) -> None:
-        """Raises Refused if the request is about a page that another browser opened."""
+    def check_page(self, scope: Scope, body: bytes) -> None:
+        """Raises Rejected if another browser has opened the page that the request is about."""
         session, route = session_of(scope, body), scope["state"]["route"]
-        if route in ("join", "stream") and not 0 < len(session) <= LONGEST_HASH:
-            raise Refused(400, "The request does not say which page it is about. Reload the page.")
+        if route in ("join", "stream") and not 0 < len(session) <= MAX_HASH:
+            raise Rejected(400, "The request does not say which page it is about. Reload the page.")
         scope["state"]["page"] = session
-        if session and not self.sessions.admits(session, scope["state"]["owner"], scope["state"]["known"]):
-            raise Refused(403, "This page was opened by another browser. Reload it.")
-        if route == "join" and (fault := self.fault(json.loads(body))):
-            raise Refused(400, fault)
+        if session and not self.sessions.admit(session, scope["state"]["owner"], scope["state"]["known"]):
+            raise Rejected(403, "This page was opened by another browser. Reload it.")
+        if route == "join" and (problem := self.event_problem(json.loads(body))):
+            raise Rejected(400, problem)
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
-        limit = largest(self.settings)
-        kind = BOUNDARY.search(header(scope, "content-type"))
-        if kind is None:
-            raise Refused(400, "Files come as multipart/form-data. Upload them on the page.")
-        coming, boundary = timely(receive, self.settings.upload_s), (kind[1] or kind[2]).encode("latin-1")
-        counted = Counted(coming, limit, self.settings, boundary)
+        limit = max_upload_bytes(self.settings)
+        match = BOUNDARY.search(header(scope, "content-type"))
+        if match is None:
+            raise Rejected(400, "Files must be sent as multipart/form-data. Upload them on the page.")
+        receive, boundary = with_deadline(receive, self.settings.upload_s), (match[1] or match[2]).encode("latin-1")
+        upload = UploadLimits(receive, limit, self.settings, boundary)
         started = False
 
-        async def unless_refused(message: Message) -> None:
+        async def send_unless_rejected(message: Message) -> None:
             nonlocal started
-            if counted.refused is None or started:
+            if upload.rejected is None or started:
                 started = True
                 await send(message)
 
         try:
-            self.room(counted, scope["state"]["owner"])
-            counted.promised(header(scope, "content-length"))
-            await self.app(scope, counted.receive, unless_refused)
+            self.check_space(upload, scope["state"]["owner"])
+            upload.check_length(header(scope, "content-length"))
+            await self.app(scope, upload.receive, send_unless_rejected)
         except Exception:
-            if counted.refused is None:
+            if upload.rejected is None:
                 raise
-        if counted.refused and not started:
-            await counted.drain()
-            raise counted.refused
+        if upload.rejected and not started:
+            await upload.drain()
+            raise upload.rejected
 
-    def room(self, counted: "Counted", owner: str) -> None:
-        """Reject an upload that does not fit on the disk or into its owner's quota."""
-        held = shutil.disk_usage(existing(self.settings.data_dir)).free
-        if held < RESERVE:
-            free = f"{held / 1e9:.2f} GB are free on the server's disk"
-            counted.stop(507, f"{free}; uploads leave 1 GB. Make room there.")
+    def check_space(self, upload: "UploadLimits", owner: str) -> None:
+        """Reject an upload if the disk or its owner's quota is full."""
+        free = shutil.disk_usage(nearest_folder(self.settings.data_dir)).free
+        if free < RESERVE_BYTES:
+            upload.reject(
+                507, f"{free / 1e9:.2f} GB are free on the server's disk; uploads leave 1 GB. Make room there."
+            )
         try:
-            Quota(self.settings).room(owner)
-        except ExplorerError as full:
-            counted.stop(507, str(full))
+            Quota(self.settings).check(owner)
+        except ExplorerError as error:
+            upload.reject(507, str(error))
 
 
-def largest(settings: Settings) -> int:
-    """Bytes of an upload, including the form around its files."""
-    return settings.upload_mb * 2**20 + FRAME
+def max_upload_bytes(settings: Settings) -> int:
+    """The limit of an upload, including the form around its files."""
+    return settings.upload_mb * 2**20 + FORM_BYTES
 
 
-class Counted:
-    """An upload in progress: its bytes and its parts."""
+class UploadLimits:
+    """An upload in progress: counts its bytes and its parts, and rejects it beyond the limits."""
 
-    def __init__(self, given: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
-        self.given, self.limit, self.settings = given, limit, settings
-        self.mark = b"--" + boundary
+    def __init__(self, receive: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
+        self.receive_message, self.limit, self.settings = receive, limit, settings
+        self.delimiter = b"--" + boundary
         self.size, self.parts, self.tail = 0, -1, b""  # the last boundary closes the form
-        self.over = False
-        self.refused: Refused | None = None
+        self.complete = False
+        self.rejected: Rejected | None = None
 
-    def promised(self, length: str) -> None:
+    def check_length(self, length: str) -> None:
         if length.isdecimal() and int(length) > self.limit:
-            self.stop(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
+            self.reject(413, f"The upload has {int(length) / 2**20:,.1f} MB; the limit is {self.settings.upload_mb} MB "
                            "for all files together. Upload part of it.")  # fmt: skip
 
-    def stop(self, status: int, detail: str) -> NoReturn:
-        self.refused = Refused(status, detail)
-        raise self.refused
+    def reject(self, status: int, detail: str) -> NoReturn:
+        self.rejected = Rejected(status, detail)
+        raise self.rejected
 
     async def receive(self) -> Message:
         try:
-            message = await self.given()
-        except Refused as slow:
-            self.stop(slow.status, slow.detail)
+            message = await self.receive_message()
+        except Rejected as timeout:
+            self.reject(timeout.status, timeout.detail)
         if message["type"] != "http.request":
-            if not self.over:
-                self.stop(*LEFT)
+            if not self.complete:
+                self.reject(*DISCONNECTED)
             return message
         chunk = message.get("body", b"")
         self.size += len(chunk)
-        self.over = not message.get("more_body", False)
-        seen = self.tail + chunk
-        self.parts += seen.count(self.mark)
-        self.tail = seen[-(len(self.mark) - 1) :]
+        self.complete = not message.get("more_body", False)
+        window = self.tail + chunk
+        self.parts += window.count(self.delimiter)
+        self.tail = window[-(len(self.delimiter) - 1) :]
         if self.size > self.limit:
-            self.stop(413, f"The upload has more than {self.settings.upload_mb} MB, the limit for all files together. "
-                           "Upload part of it.")  # fmt: skip
+            limit = f"{self.settings.upload_mb} MB, the limit for all files together"
+            self.reject(413, f"The upload has more than {limit}. Upload part of it.")
         if self.parts > self.settings.upload_files:
-            self.stop(413, f"More than {self.settings.upload_files} files came at once. Upload fewer at a time.")
+            self.reject(413, f"More than {self.settings.upload_files} files were sent at once. Upload fewer.")
         return message
 
     async def drain(self) -> None:
-        """Read and discard the rest, within the time limit."""
-        with suppress(Refused):
-            while not self.over and self.size < DRAINED * self.limit:
-                message = await self.given()
+        """Read and discard the rest of the upload, within the time limit."""
+        with suppress(Rejected):
+            while not self.complete and self.size < DRAIN_FACTOR * self.limit:
+                message = await self.receive_message()
                 if message["type"] != "http.request":
                     return
                 self.size += len(message.get("body", b""))
-                self.over = not message.get("more_body", False)
+                self.complete = not message.get("more_body", False)
 
 
-def timely(receive: Receive, seconds: float) -> Receive:
-    """*receive* with a deadline for the body. Raises Refused if it takes longer than *seconds* in total: a client that
-    sends byte by byte could otherwise hold a connection, and a file, indefinitely."""
-    ends, over = time.monotonic() + seconds, False
+def with_deadline(receive: Receive, seconds: float) -> Receive:
+    """*receive* with a deadline for the body. Raises Rejected if it takes longer than *seconds* in total: a client that
+    sends byte by byte could otherwise keep a connection, and a file, open indefinitely."""
+    deadline, complete = time.monotonic() + seconds, False
 
-    async def waiting() -> Message:
-        nonlocal over
-        if over:
+    async def receive_in_time() -> Message:
+        nonlocal complete
+        if complete:
             return await receive()
         try:
-            message = await asyncio.wait_for(receive(), max(0.0, ends - time.monotonic()))
+            message = await asyncio.wait_for(receive(), max(0.0, deadline - time.monotonic()))
         except TimeoutError as error:
-            detail = f"The request took longer than {seconds:g} seconds to arrive. Try again, or send less at a time."
-            raise Refused(408, detail) from error
-        over = not message.get("more_body", False)
+            detail = f"The request took longer than {seconds:g} seconds to arrive. Try again, or send less."
+            raise Rejected(408, detail) from error
+        complete = not message.get("more_body", False)
         return message
 
-    return waiting
+    return receive_in_time
 
 
-async def refuse(send: Send, refused: Refused) -> None:
-    """Send the refusal. The connection of a client that is too slow is closed, as the rest would keep coming."""
-    more = [("connection", "close")] if refused.status == 408 else []
-    await reply(send, refused.status, refused.detail, more)
+async def send_rejection(send: Send, rejected: Rejected) -> None:
+    """Send the error. After a timeout, this closes the connection, as the client would continue to send the body."""
+    headers = [("connection", "close")] if rejected.status == 408 else []
+    await reply(send, rejected.status, rejected.detail, headers)
 
 
-async def whole(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
-    """The whole body of a request that is not an upload. Raises Refused beyond *limit* bytes or *seconds*."""
-    receive = timely(receive, seconds)
+async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
+    """The body of a request that is not an upload. Raises Rejected beyond *limit* bytes or *seconds*."""
+    receive = with_deadline(receive, seconds)
     detail = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
     length = header(scope, "content-length")
     parts, size, more = [], 0, True
     while more:
         message = await receive()
         if message["type"] != "http.request":
-            raise Refused(*LEFT)
+            raise Rejected(*DISCONNECTED)
         parts.append(message.get("body", b""))
         size, more = size + len(parts[-1]), message.get("more_body", False)
         if size > limit:
             parts = []
-        if size > DRAINED * limit or (length.isdecimal() and int(length) > DRAINED * limit):
+        if size > DRAIN_FACTOR * limit or (length.isdecimal() and int(length) > DRAIN_FACTOR * limit):
             break
     if size > limit or more:
-        raise Refused(413, detail)
+        raise Rejected(413, detail)
     return b"".join(parts)
 
 
-def clean(body: bytes) -> bytes:
-    """JSON without lone surrogates, half characters that JavaScript and JSON can hold but UTF-8 cannot. One in an
-    answer would end the stream that its page is waiting on. Raises Refused for anything but JSON in UTF-8."""
+def clean_json(body: bytes) -> bytes:
+    """JSON without lone surrogates: halves of characters that JavaScript and JSON can represent, but UTF-8 cannot. One
+    in an answer would end the stream for which its page waits. Raises Rejected for anything but JSON in UTF-8."""
     text = body.decode("utf-8", "replace")
     if "\0" in text:  # UTF-16, which Python's json would also accept
-        raise Refused(400, "The request is not JSON in UTF-8. Reload the page.")
+        raise Rejected(400, "The request is not JSON in UTF-8. Reload the page.")
     if body.isascii() and rb"\u" not in body:
         return body
     try:
-        found = json.loads(text)
-        return json.dumps(whole_characters(found), ensure_ascii=False).encode()
+        return json.dumps(replace_surrogates(json.loads(text)), ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Refused(400, "The request is not JSON. Reload the page.") from error
+        raise Rejected(400, "The request is not JSON. Reload the page.") from error
 
 
-def whole_characters(value: Any) -> Any:
-    """*value* with U+FFFD for each lone surrogate, in keys too."""
+def replace_surrogates(value: Any) -> Any:
+    """*value* with U+FFFD for each lone surrogate, including those in keys."""
     if isinstance(value, str):
-        return LONE.sub("\ufffd", value)
+        return LONE_SURROGATE.sub("\ufffd", value)
     if isinstance(value, list):
-        return [whole_characters(one) for one in value]
+        return [replace_surrogates(item) for item in value]
     if isinstance(value, dict):
-        return {LONE.sub("\ufffd", key): whole_characters(one) for key, one in value.items()}
+        return {LONE_SURROGATE.sub("\ufffd", key): replace_surrogates(item) for key, item in value.items()}
     return value
 
 
 def session_of(scope: Scope, body: bytes) -> str:
-    """The session hash of the page that a request concerns, "" if it concerns none."""
+    """The session hash of the page that a request is about, "" if there is none."""
     route, path = scope["state"]["route"], str(scope["path"])
     if route == "stream":
-        found = QueryParams(scope["query_string"]).getlist("session_hash")  # read as gradio reads it
-        if len(found) > 1:
-            raise Refused(400, f"The request names {len(found)} pages; wanted one. Reload the page.")
-        return found[0] if found else ""
+        hashes = QueryParams(scope["query_string"]).getlist("session_hash")  # parsed as gradio does
+        if len(hashes) > 1:
+            raise Rejected(400, f"The request names {len(hashes)} pages; wanted one. Reload the page.")
+        return hashes[0] if hashes else ""
     if "/heartbeat/" in path:
         return path.rpartition("/")[2]
     if route in ("join", "session") and body:
         try:
-            found = json.loads(body)
+            content = json.loads(body)
         except (ValueError, RecursionError) as error:
-            raise Refused(400, "The request is not JSON. Reload the page.") from error
-        session = found.get("session_hash") if isinstance(found, dict) else None
+            raise Rejected(400, "The request is not JSON. Reload the page.") from error
+        session = content.get("session_hash") if isinstance(content, dict) else None
         return session if isinstance(session, str) else ""
     return ""
 
 
-def existing(folder: Path) -> Path:
+def nearest_folder(folder: Path) -> Path:
     """*folder*, or its nearest parent that exists."""
     return next((path for path in (folder, *folder.parents) if path.is_dir()), Path("."))

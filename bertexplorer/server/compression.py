@@ -1,4 +1,4 @@
-"""Compression: pages are compressed, and files that are the same for everyone are compressed once and kept."""
+"""Compression: compresses pages, and caches compressed files that are the same for everyone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,29 +8,28 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.server.asgi import header
 
-OWN = (b"content-length", b"cache-control", b"set-cookie")  # headers of an answer that are not cached with it
-FOR_GOOD = b"private, max-age=31536000, immutable"  # private, as the layers above may add a browser's cookie
-FOR_A_DAY = b"private, max-age=86400"
-ROOM = 64_000_000  # bytes of cached assets; a page needs 2 million
+UNCACHED_HEADERS = (b"content-length", b"cache-control", b"set-cookie")
+IMMUTABLE = b"private, max-age=31536000, immutable"  # private, as the layers above may add a browser's cookie
+ONE_DAY = b"private, max-age=86400"
+CACHE_BYTES = 64_000_000  # of assets; a page needs 2 million
 
 
-class Compressed:
+class PageCompression:
     """Compresses the page and its configuration.
 
-    Gradio compresses its scripts itself. A stream is left alone: it must not wait until there is enough to
-    compress."""
+    Gradio compresses its scripts itself. Streams are not compressed, as compression would delay them."""
 
     def __init__(self, app: ASGIApp) -> None:
-        self.app, self.packing = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
+        self.app, self.compressed = app, GZipMiddleware(app, minimum_size=1000, compresslevel=5)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        packed = scope["type"] == "http" and scope["state"]["route"] in ("page", "config")
-        await (self.packing if packed else self.app)(scope, receive, send)
+        is_page = scope["type"] == "http" and scope["state"]["route"] in ("page", "config")
+        await (self.compressed if is_page else self.app)(scope, receive, send)
 
 
 @dataclass(frozen=True)
 class Asset:
-    """A complete answer with status 200, as it is sent."""
+    """A complete response with status 200."""
 
     headers: list[tuple[bytes, bytes]]
     body: bytes
@@ -40,80 +39,79 @@ class Asset:
         await send({"type": "http.response.body", "body": self.body})
 
 
-class Assets:
+class AssetCache:
     """Compresses scripts, styles and fonts once, and lets browsers cache them.
 
-    A page needs some 70 of these files, one of them of 5 MB. Gradio compresses each again for every browser, which
-    blocks the server for 0.3 s. One file may have many names (/assets/./index.js), so the cache is limited to *room*
-    bytes."""
+    A page needs about 70 of these files, one of them of 5 MB. Gradio compresses them again for every browser, which
+    blocks the server for 0.3 s. One file can have many names (/assets/./index.js), so the cache is limited."""
 
     def __init__(
-        self, app: ASGIApp, room: int = ROOM, changed: Mapping[str, tuple[bytes, bytes]] | None = None
+        self, app: ASGIApp, free_bytes: int = CACHE_BYTES, patches: Mapping[str, tuple[bytes, bytes]] | None = None
     ) -> None:
-        """*changed*: start of a path -> (bytes in the file, their replacement)."""
-        self.app, self.room, self.changed = app, room, changed or {}
-        self.kept: dict[tuple[str, str], Asset] = {}  # by path and encoding
+        """*patches*: start of a path -> (bytes in the file, their replacement)."""
+        self.app, self.free_bytes, self.patches = app, free_bytes, patches or {}
+        self.cache: dict[tuple[str, str], Asset] = {}  # by path and encoding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         asset = scope["type"] == "http" and scope["state"]["route"] == "asset"
         if not asset or scope["method"] != "GET" or header(scope, "if-none-match"):
             await self.app(scope, receive, send)
             return
-        key = scope["path"], best(header(scope, "accept-encoding"), scope["path"])
-        if asset := self.kept.get(key) or await self.ask(scope, key, receive, send):
+        key = scope["path"], choose_encoding(header(scope, "accept-encoding"), scope["path"])
+        if asset := self.cache.get(key) or await self.fetch(scope, key, receive, send):
             await asset.send(send)
 
-    async def ask(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
-        """Gradio's answer, cached while there is room. None if its status is not 200; it is then sent unchanged."""
-        change = next((change for path, change in self.changed.items() if key[0].startswith(path)), None)
-        encoding = "identity" if change else key[1]
+    async def fetch(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
+        """Gradio's response, which is cached if it fits. If its status is not 200, send it unchanged and return
+        None."""
+        patch = next((patch for path, patch in self.patches.items() if key[0].startswith(path)), None)
+        encoding = "identity" if patch else key[1]
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        asked = {**scope, "headers": [*others, (b"accept-encoding", encoding.encode())]}
-        made = await whole(self.app, asked, receive, send)
-        if made and change:
-            made = replaced(made, *change)
-        if made and key not in self.kept and len(made.body) <= self.room:
-            self.room -= len(made.body)
-            self.kept[key] = made
-        return made
+        scope = {**scope, "headers": [*others, (b"accept-encoding", encoding.encode())]}
+        asset = await read_response(self.app, scope, receive, send)
+        if asset and patch:
+            asset = apply_patch(asset, *patch)
+        if asset and key not in self.cache and len(asset.body) <= self.free_bytes:
+            self.free_bytes -= len(asset.body)
+            self.cache[key] = asset
+        return asset
 
 
-def replaced(asset: Asset, old: bytes, new: bytes) -> Asset:
-    """The asset with *new* in place of *old*, not compressed."""
+def apply_patch(asset: Asset, old: bytes, new: bytes) -> Asset:
+    """The uncompressed *asset* with *new* instead of *old*."""
     body = asset.body.replace(old, new)
     headers = [pair for pair in asset.headers if pair[0] != b"content-length"]
     return Asset([*headers, (b"content-length", str(len(body)).encode())], body)
 
 
-def best(accepted: str, path: str = "") -> str:
-    """The encoding of the answer, chosen from those that the browser accepts. For gradio's files the choice is
-    gradio's; ours use gzip."""
+def choose_encoding(accepted: str, path: str = "") -> str:
+    """The encoding of the response, one of those that the browser accepts. Our own scripts exist only in gzip."""
     offered = ("gzip",) if path.startswith("/scripts/") else ("br", "gzip")
-    return next((one for one in offered if one in accepted), "identity")
+    return next((encoding for encoding in offered if encoding in accepted), "identity")
 
 
-async def whole(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Asset | None:
-    """*app*'s answer if its status is 200 and it is complete; anything else is sent unchanged."""
-    heads: list[tuple[bytes, bytes]] = []
+async def read_response(app: ASGIApp, scope: Scope, receive: Receive, send: Send) -> Asset | None:
+    """The response of *app* if its status is 200 and it is complete. Anything else is sent unchanged."""
+    headers: list[tuple[bytes, bytes]] = []
     parts: list[bytes] = []
     status, more = 0, True
 
-    async def hold(message: Message) -> None:
+    async def collect(message: Message) -> None:
         nonlocal status, more
         if message["type"] == "http.response.start":
             status = message["status"]
-            heads.extend((key.lower(), value) for key, value in message.get("headers", []))
+            headers.extend((key.lower(), value) for key, value in message.get("headers", []))
         else:
             parts.append(message.get("body", b""))
             more = message.get("more_body", False)
         if status != 200:
             await send(message)
 
-    await app(scope, receive, hold)
+    await app(scope, receive, collect)
     if status != 200 or more:
         return None
     body = b"".join(parts)
-    written = [pair for pair in heads if pair[0] not in OWN]
-    hashed = scope["path"].startswith(("/assets/", "/scripts/"))  # their names change with their content
-    stays = FOR_GOOD if hashed else FOR_A_DAY
-    return Asset([*written, (b"content-length", str(len(body)).encode()), (b"cache-control", stays)], body)
+    kept = [pair for pair in headers if pair[0] not in UNCACHED_HEADERS]
+    is_versioned = scope["path"].startswith(("/assets/", "/scripts/"))  # names change with the content
+    lifetime = IMMUTABLE if is_versioned else ONE_DAY
+    return Asset([*kept, (b"content-length", str(len(body)).encode()), (b"cache-control", lifetime)], body)

@@ -1,4 +1,4 @@
-"""Signed cookies: the server can tell whether it issued a value that a browser sends."""
+"""Signed cookies: the server recognizes the values that it has issued."""
 
 import hashlib
 import hmac
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 
-SIZE = 32  # bytes of the secret
+SECRET_BYTES = 32
 
 
 class CookieSigner:
@@ -23,29 +23,30 @@ class CookieSigner:
         """The signature of *words* for *purpose*: 64 hexadecimal digits."""
         return hmac.new(self.secret, "\0".join((purpose, *words)).encode(), hashlib.sha256).hexdigest()
 
-    def verify(self, mark: str, purpose: str, *words: str) -> bool:
-        """Whether *mark* is that signature, compared in constant time."""
-        return hmac.compare_digest(mark.encode("utf-8", "replace"), self.sign(purpose, *words).encode())
+    def verify(self, signature: str, purpose: str, *words: str) -> bool:
+        """Whether *signature* is that of *words*. Compares in constant time."""
+        return hmac.compare_digest(signature.encode("utf-8", "replace"), self.sign(purpose, *words).encode())
 
 
-def signer_of(folder: Path) -> CookieSigner:
-    """The signer of a data folder, made at the first start; only its owner can read it. Raises ExplorerError."""
+def load_signer(folder: Path) -> CookieSigner:
+    """The signer of a data folder. The first start creates its secret, which only the user of the server can read.
+    Raises ExplorerError."""
     path = folder / "secret"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            aside = path.with_name(f"secret.{os.getpid()}")
-            aside.unlink(missing_ok=True)
-            with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as opened:
-                opened.write(secrets.token_bytes(SIZE))
-            aside.replace(path)
+            partial = path.with_name(f"secret.{os.getpid()}")
+            partial.unlink(missing_ok=True)
+            with open(os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                file.write(secrets.token_bytes(SECRET_BYTES))
+            partial.replace(path)
         path.chmod(0o600)
-        found = path.read_bytes()
+        secret = path.read_bytes()
     except OSError as error:
         message = f"{path} cannot be used: {error.strerror}. Set BERTEXPLORER_DATA to a folder of yours."
         raise ExplorerError(message) from error
-    if len(found) != SIZE:
+    if len(secret) != SECRET_BYTES:
         raise ExplorerError(
-            f"{path} has {len(found)} bytes; wanted {SIZE}. Delete it; every browser then counts as a new one."
+            f"{path} has {len(secret)} bytes; wanted {SECRET_BYTES}. Delete it; every browser then counts as a new one."
         )
-    return CookieSigner(found)
+    return CookieSigner(secret)

@@ -21,10 +21,10 @@ class Readiness:
         self.error = ""
         self.ending = False
 
-    def lacks(self, folder: Path) -> str:
-        """A sentence that says what is missing; "" if nothing is."""
+    def problem(self, folder: Path) -> str:
+        """Why the server is not ready, "" if it is."""
         if self.ending:
-            return "The server is being stopped."
+            return "The server is stopping."
         if self.error:
             return f"The opening checkpoint cannot be used. {self.error}"
         if not self.loaded.is_set():
@@ -37,7 +37,7 @@ class Readiness:
 
 
 class Health:
-    """Answers these three paths, to this machine only unless Settings.metrics is public."""
+    """Answers these three paths, only for this machine unless Settings.metrics is public."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ready: Readiness, metrics: Metrics) -> None:
         self.app, self.settings, self.ready, self.metrics = app, settings, ready, metrics
@@ -45,22 +45,22 @@ class Health:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["state"]["route"] != "health":
             if scope["type"] == "http" and self.ready.ending and scope["state"]["route"] in ("join", "upload"):
-                detail = "The server is being stopped; runs go on. Try again in a minute."
+                detail = "The server is stopping; runs continue. Try again in a minute."
                 await reply(send, 503, detail, [("retry-after", "60")])
                 return
             await self.app(scope, receive, send)
-        elif self.settings.metrics != "public" and not local(scope):
-            await reply(send, 403, "Only this machine may ask that. BERTEXPLORER_METRICS=public opens it to others.")
+        elif self.settings.metrics != "public" and not is_local(scope):
+            await reply(send, 403, "Only this machine may read this. BERTEXPLORER_METRICS=public opens it to others.")
         elif scope["path"] == "/metrics":
-            await reply(send, 200, self.metrics.text(), kind="text/plain; version=0.0.4; charset=utf-8")
+            await reply(send, 200, self.metrics.text(), media="text/plain; version=0.0.4; charset=utf-8")
         elif scope["path"] == "/readyz":
-            lacks = await asyncio.to_thread(self.ready.lacks, self.settings.data_dir)
-            await reply(send, 503 if lacks else 200, lacks or "ready")
+            problem = await asyncio.to_thread(self.ready.problem, self.settings.data_dir)
+            await reply(send, 503 if problem else 200, problem or "ready")
         else:
             await reply(send, 200, "ok")
 
 
-def local(scope: Scope) -> bool:
+def is_local(scope: Scope) -> bool:
     """Whether the request comes from this machine itself, not through a proxy on it."""
     client = scope.get("client")
     if header(scope, "x-forwarded-for") or header(scope, "forwarded"):

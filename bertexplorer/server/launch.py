@@ -16,37 +16,37 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from bertexplorer.api.calls import Backend
-from bertexplorer.cluster.backends import backend, launcher
+from bertexplorer.cluster.backends import create_backend, create_launcher
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
-from bertexplorer.server.application import layered, mounted, taken
-from bertexplorer.server.connections import Connection, allow_many
-from bertexplorer.server.cookie_signing import CookieSigner, signer_of
+from bertexplorer.server.application import add_layers, gradio_events, mount_page
+from bertexplorer.server.connections import Connection, raise_file_limit
+from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.settings import GONE, Settings
+from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
 from bertexplorer.ui.page import build
 from bertexplorer.ui.training.run_service import RunService
 
-GRACE_S = 8  # seconds for answers that are in progress when a signal arrives
-LAST_S = 16.0  # seconds after which the process ends in any case; runs are separate processes
+GRACE_S = 8  # for answers that are in progress when a signal arrives
+EXIT_S = 16.0  # after a signal, until the process ends in any case; runs are separate processes
 DAY_S = 86_400.0
 
 
 class Server(uvicorn.Server):
     """Calls back once it is listening, and exits with 0 on a signal."""
 
-    def __init__(self, config: uvicorn.Config, opened: Callable[[], None], ready: Readiness) -> None:
+    def __init__(self, config: uvicorn.Config, on_open: Callable[[], None], ready: Readiness) -> None:
         super().__init__(config)
-        self.opened, self.ready = opened, ready
+        self.on_open, self.ready = on_open, ready
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self.opened()
+            self.on_open()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -61,34 +61,34 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: Any) -> None:
         self.ready.ending = True
-        last = threading.Timer(LAST_S, os._exit, (0,))
-        last.daemon = True
-        last.start()
+        timer = threading.Timer(EXIT_S, os._exit, (0,))
+        timer.daemon = True
+        timer.start()
         super().handle_exit(sig, frame)
 
 
 def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[str], object] | None = None) -> int:
-    """Serve until interrupted. *browse* gets the address as soon as the page is up. Returns 0, or 2 if it cannot
-    serve; the reason is then on stderr."""
+    """Serve until interrupted. *browse*: called with the address as soon as the page is up. Returns 0, or 2 after
+    printing the reason to stderr."""
     logs.install(settings.log)
-    allow_many()
+    raise_file_limit()
     try:
-        check(settings)
-        service = RunService(library, settings, launcher(settings))
+        check_access(settings)
+        service = RunService(library, settings, create_launcher(settings))
     except ExplorerError as error:
-        print(error, file=sys.stderr)  # noqa: T201 - the one place above the command line that speaks
+        print(error, file=sys.stderr)  # noqa: T201 - only this module prints, apart from the command line
         return 2
     try:
-        bound, signer = bind(settings.host, settings.port), signer_of(settings.data_dir)
-        make_room(settings)
-        further = backend(settings, library.owned)
+        bound, signer = bind(settings.host, settings.port), load_signer(settings.data_dir)
+        prepare_uploads(settings)
+        backend = create_backend(settings, library.owned_runs)
     except ExplorerError as error:
         service.close()
         print(error, file=sys.stderr)  # noqa: T201
         return 2
-    serve(library, settings, service, signer, bound, browse, further)
-    if further:
-        further.close()
+    serve(library, settings, service, signer, bound, browse, backend)
+    if backend:
+        backend.close()
     service.close()
     return 0
 
@@ -100,36 +100,37 @@ def serve(
     signer: CookieSigner,
     bound: socket.socket,
     browse: Callable[[str], object] | None = None,
-    further: Backend | None = None,
+    backend: Backend | None = None,
 ) -> None:
-    """Serve the page on an open socket until a signal comes. *further*: where views are computed; None: here."""
+    """Serve the page on an open socket until a signal comes. *backend*: where views are computed; None: here."""
     ready = Readiness()
     queues, metrics = RequestQueues(quick_waiting=settings.waiting, limit=settings.tokens), Metrics()
     metrics.watch(library.scheduler, queues)
-    if further:
-        metrics.watch_replicas(further.replicas)
+    if backend:
+        metrics.watch_replicas(backend.replicas)
     page = build(library, settings, service)
-    whole = mounted(page, settings, Explore(library.of(""), service.quota), queues, service, further)
-    app = layered(whole, settings, signer, ready, metrics, taken(page))
+    app = mount_page(page, settings, Explore(library.for_owner(""), service.quota), queues, service, backend)
+    layers = add_layers(app, settings, signer, ready, metrics, gradio_events(page))
 
-    warming = threading.Thread(target=warm, args=(library, settings, ready, further), daemon=True)
+    warming = threading.Thread(target=warm_up, args=(library, settings, ready, backend), daemon=True)
 
-    def opened() -> None:
-        for name in GONE.keys() & os.environ.keys():
-            print(f"{name} no longer has an effect: {GONE[name]}.", file=sys.stderr)  # noqa: T201
+    def on_open() -> None:
+        for name in OBSOLETE.keys() & os.environ.keys():
+            print(f"{name} no longer has an effect: {OBSOLETE[name]}.", file=sys.stderr)  # noqa: T201
         print(f"BERT Explorer is open at {address(settings)}", flush=True)  # noqa: T201
         warming.start()
         if browse:
             browse(address(settings))
 
     with suppress(KeyboardInterrupt):
-        Server(configured(app, settings), opened, ready).run(sockets=[bound])
+        Server(server_config(layers, settings), on_open, ready).run(sockets=[bound])
     if warming.is_alive():  # ending in the middle of importing torch would abort the process
         warming.join()
 
 
-def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """How *app* is served. A request's address is read from X-Forwarded-For only if a named proxy sent it."""
+def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
+    """The configuration of uvicorn. It reads the client's address from X-Forwarded-For only if the request comes from
+    one of Settings.proxies."""
     return uvicorn.Config(
         app,
         http=Connection,
@@ -145,15 +146,15 @@ def configured(app: ASGIApp, settings: Settings) -> uvicorn.Config:
     )
 
 
-def warm(library: CheckpointRegistry, settings: Settings, ready: Readiness, further: Backend | None = None) -> None:
-    """Compute the first answer before anyone asks; torch is imported only now that the page is up. *further*: where
-    it is computed, if not here."""
-    ready.error = further.warm() if further else Explore(library).answer(opening(settings)).error
+def warm_up(library: CheckpointRegistry, settings: Settings, ready: Readiness, backend: Backend | None = None) -> None:
+    """Compute a first answer, which imports torch. It runs in a thread, after the page is up. *backend*: where the
+    answer is computed; None: here."""
+    ready.error = backend.warm_up() if backend else Explore(library).answer(opening(settings)).error
     ready.loaded.set()
 
 
-def check(settings: Settings) -> None:
-    """Raises ExplorerError if the page would be open to everyone although nobody asked for that."""
+def check_access(settings: Settings) -> None:
+    """Raises ExplorerError if the page would be open to everyone without --public."""
     if not (settings.local or settings.code or settings.public):
         raise ExplorerError(
             f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to a class code that they type once, or start "
@@ -162,13 +163,13 @@ def check(settings: Settings) -> None:
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that listens on *host* and *port*. Raises ExplorerError, with a way out, if that is not possible."""
+    """A socket that listens on *host* and *port*. Raises ExplorerError, which says what to do."""
     try:
-        family, kind, protocol, _, where = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
-        if os.name == "posix":  # on Windows it would let two servers share a port
+        if os.name == "posix":  # on Windows, this would let two servers share a port
             bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        bound.bind(where)
+        bound.bind(address)
         bound.listen(2048)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
@@ -188,13 +189,13 @@ def address(settings: Settings) -> str:
     return f"http://[{host}]:{settings.port}/" if ":" in host.strip("[]") else f"http://{host}:{settings.port}/"
 
 
-def make_room(settings: Settings) -> None:
-    """Create the private folder of uploads and delete those older than a day. Raises ExplorerError."""
+def prepare_uploads(settings: Settings) -> None:
+    """Create the private folder of uploads, and delete uploads older than a day. Raises ExplorerError."""
     folder = settings.uploads_dir
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-        for old in [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > DAY_S]:
-            shutil.rmtree(old, ignore_errors=True)
+        for path in [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > DAY_S]:
+            shutil.rmtree(path, ignore_errors=True)
     except OSError as error:
         raise ExplorerError(f"{folder} cannot be used: {error.strerror}. Set BERTEXPLORER_DATA.") from error

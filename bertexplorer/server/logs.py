@@ -1,4 +1,4 @@
-"""Logs: one JSON object per line, in which text that people typed can only be a value."""
+"""Logs: one JSON object per line. Text from users can only be a value in it."""
 
 import json
 import logging
@@ -6,17 +6,17 @@ import sys
 import time
 from typing import TextIO
 
-PLAIN = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
+STANDARD_FIELDS = {*vars(logging.makeLogRecord({})), "message", "asctime", "taskName"}
 
 
-class Lines(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """Formats a record as JSON; newlines and escape characters stay inside their string."""
 
     def format(self, record: logging.LogRecord) -> str:
-        when = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
-        line = {"time": f"{when}.{int(record.msecs):03d}Z", "level": record.levelname.lower(), "from": record.name}
+        timestamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
+        line = {"time": f"{timestamp}.{int(record.msecs):03d}Z", "level": record.levelname.lower(), "from": record.name}
         line |= {"message": record.getMessage()}
-        line |= {key: value for key, value in vars(record).items() if key not in PLAIN}
+        line |= {key: value for key, value in vars(record).items() if key not in STANDARD_FIELDS}
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
@@ -25,7 +25,7 @@ class Lines(logging.Formatter):
 def install(level: str, stream: TextIO | None = None) -> None:
     """Send all logs of this process to stderr: ours from *level* up, those of libraries from warnings up."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(Lines())
+    handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

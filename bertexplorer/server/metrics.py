@@ -7,7 +7,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Proc
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from bertexplorer.api.calls import Replica
+from bertexplorer.api.calls import ReplicaStatus
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.model.scheduler import ComputeScheduler
 
@@ -37,7 +37,7 @@ class Metrics:
         Gauge(f"bertexplorer_{name}", about, registry=self.registry).set_function(value)
 
     def watch(self, scheduler: ComputeScheduler, queues: RequestQueues) -> None:
-        """The engine's numbers."""
+        """Register the numbers of the engine."""
         self.gauge(
             "passes", "Passes through an encoder for one text or several", lambda: sum(scheduler.batches.values())
         )
@@ -50,29 +50,29 @@ class Metrics:
                 f"{name}_mean_seconds", f"Mean time of an answer of {name} views", partial(getattr, queue, "mean_s")
             )
 
-    def watch_replicas(self, replicas: Callable[[], Sequence[Replica]]) -> None:
-        """The numbers of the processes that compute for this server."""
-        self.registry.register(Replicas(replicas))
+    def watch_replicas(self, replicas: Callable[[], Sequence[ReplicaStatus]]) -> None:
+        """Register the numbers of the processes that answer for this server."""
+        self.registry.register(ReplicaCollector(replicas))
 
     def text(self) -> str:
         return generate_latest(self.registry).decode()
 
 
-class Replicas(Collector):
-    """What each process that computes for this server has done."""
+class ReplicaCollector(Collector):
+    """Collects the numbers of each process that answers for this server."""
 
-    def __init__(self, replicas: Callable[[], Sequence[Replica]]) -> None:
+    def __init__(self, replicas: Callable[[], Sequence[ReplicaStatus]]) -> None:
         self.replicas = replicas
 
     def collect(self) -> Iterator[Metric]:
-        found, label = self.replicas(), ["replica"]
+        statuses, label = self.replicas(), ["replica"]
         answered = CounterMetricFamily("bertexplorer_replica_requests", "Requests answered by a replica", labels=label)
         restarts = CounterMetricFamily("bertexplorer_replica_restarts", "Ends of a replica's process", labels=label)
         in_flight = GaugeMetricFamily("bertexplorer_replica_in_flight", "Requests given to a replica", labels=label)
         ready = GaugeMetricFamily("bertexplorer_replica_ready", "Whether a replica has answered", labels=label)
-        for one in found:
-            answered.add_metric([one.name], one.answered)
-            restarts.add_metric([one.name], one.restarts)
-            in_flight.add_metric([one.name], one.in_flight)
-            ready.add_metric([one.name], one.ready)
+        for status in statuses:
+            answered.add_metric([status.name], status.answered)
+            restarts.add_metric([status.name], status.restarts)
+            in_flight.add_metric([status.name], status.in_flight)
+            ready.add_metric([status.name], status.ready)
         yield from (answered, restarts, in_flight, ready)

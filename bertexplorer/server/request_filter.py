@@ -1,4 +1,4 @@
-"""Request filter: only requests to a name of this server, from its own pages, on a known route are answered."""
+"""Request filter: admits only requests to a name of this server, from its own pages, on a known route."""
 
 import ipaddress
 import re
@@ -7,11 +7,11 @@ from urllib.parse import unquote, unquote_plus, urlsplit
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from bertexplorer.server.asgi import header, headers, reply
+from bertexplorer.server.asgi import header, header_values, reply
 from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
-ROUTES = (  # (name, methods, path): all that the pages request; the other routes of gradio are unreachable
+ROUTES = (  # (name, methods, path): what the pages need; the other routes of gradio are unreachable
     ("page", READ, r"/(train|pretrain|learn)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
@@ -33,19 +33,19 @@ ROUTES = (  # (name, methods, path): all that the pages request; the other route
     ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
-UNHEARD = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails on odd ranges, and trusts the other
-UNASKED = ("page", "deep_link")  # gradio's own parameters of a page's link, which fail if they name something missing
-LONGEST, LONGEST_PART = 2000, 255  # bytes of a path and of a part of it; file systems allow no longer names
-CROOKED = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
+DROPPED_HEADERS = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails on odd ranges and trusts the other
+GRADIO_PARAMETERS = ("page", "deep_link")  # of a link to a page, on which gradio fails if their target is missing
+MAX_PATH, MAX_PART = 2000, 255  # bytes of a path and of a part of it; file systems do not allow longer names
+SUSPICIOUS = re.compile(r"//|(^|[/\\])\.\.([/\\]|$)|[\x00-\x1f]")
 
 
 class RequestFilter:
-    """Puts the route's name into the scope's state for the layers below, or refuses with a sentence."""
+    """Stores the name of the route in the state of the scope for the inner layers, or rejects the request."""
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
         self.local = settings.local
-        self.names = {"localhost", "127.0.0.1", "[::1]", named(settings.host), *settings.hosts}
+        self.names = {"localhost", "127.0.0.1", "[::1]", host_name(settings.host), *settings.hosts}
         if not self.local:
             own = socket.gethostname().lower()
             self.names |= {own, f"{own}.local"}
@@ -56,23 +56,22 @@ class RequestFilter:
                 await self.app(scope, receive, send)
             return
         route = route_of(scope["path"])
-        heard = [pair for pair in scope["headers"] if pair[0] not in UNHEARD]
-        query = plain(scope["query_string"]) if route[0] == "page" else scope["query_string"]
-        scope = {**scope, "headers": heard, "query_string": query}
+        headers = [pair for pair in scope["headers"] if pair[0] not in DROPPED_HEADERS]
+        query = without_gradio_parameters(scope["query_string"]) if route[0] == "page" else scope["query_string"]
+        scope = {**scope, "headers": headers, "query_string": query}
         scope.setdefault("state", {})["route"] = route[0]
-        if refused := self.host(scope) or wrong_route(scope, route) or wrong_origin(scope):
-            allowed = [("allow", ", ".join(route[1]))] if refused[0] == 405 else []
-            await reply(send, *refused, allowed)
+        if problem := self.host_problem(scope) or route_problem(scope, route) or origin_problem(scope):
+            allowed = [("allow", ", ".join(route[1]))] if problem[0] == 405 else []
+            await reply(send, *problem, allowed)
             return
         await self.app(scope, receive, send)
 
-    def host(self, scope: Scope) -> tuple[int, str] | None:
-        """The refusal of a request to a host name that is not ours, None if there is nothing to refuse.
+    def host_problem(self, scope: Scope) -> tuple[int, str] | None:
+        """(status, detail) for a request to a host name that is not ours, else None.
 
-        This prevents DNS rebinding: another site can point its own name at this machine's address, and the browser
-        then treats both as the same site. An IP address cannot be rebound like that."""
-        asked = header(scope, "host").lower()
-        name = re.sub(r":\d*$", "", asked)
+        This prevents DNS rebinding: another site can point its own name to the address of this machine, and the
+        browser then treats both as the same site. An IP address cannot be rebound like that."""
+        name = re.sub(r":\d*$", "", header(scope, "host").lower())
         if name in self.names or (not self.local and is_address(name)):
             return None
         return 400, (
@@ -81,8 +80,8 @@ class RequestFilter:
         )
 
 
-def named(host: str) -> str:
-    """*host* as a request writes it."""
+def host_name(host: str) -> str:
+    """*host* as the Host header of a request has it."""
     return f"[{host}]" if ":" in host and not host.startswith("[") else host.lower()
 
 
@@ -95,45 +94,47 @@ def is_address(name: str) -> bool:
 
 
 def route_of(path: str) -> tuple[str, tuple[str, ...]]:
-    """(name, methods) of the route, however its path is spelled; ("none", ()) if there is no such route."""
-    plain = path
+    """(name, methods) of the route; ("none", ()) if there is none, or if *path* may be disguised."""
+    decoded = path
     for _ in range(5):
-        plain, before = unquote(plain), plain
-        if plain == before:
+        decoded, before = unquote(decoded), decoded
+        if decoded == before:
             break
-    size = max(map(len, path.encode("utf-8", "replace").split(b"/")))
-    if len(path) > LONGEST or size > LONGEST_PART:
+    longest_part = max(map(len, path.encode("utf-8", "replace").split(b"/")))
+    if len(path) > MAX_PATH or longest_part > MAX_PART:
         return "none", ()
-    if plain != path or CROOKED.search(plain):  # unquoted once already; a second change hides something
+    if decoded != path or SUSPICIOUS.search(
+        decoded
+    ):  # the server has decoded it once; a path encoded twice is a disguise
         return "none", ()
-    return next(((name, methods) for name, methods, known in PATTERNS if known.fullmatch(path)), ("none", ()))
+    return next(((name, methods) for name, methods, pattern in PATTERNS if pattern.fullmatch(path)), ("none", ()))
 
 
-def plain(query: bytes) -> bytes:
-    """A page's query without gradio's own parameters."""
-    parts = query.split(b"&")
-    return b"&".join(p for p in parts if unquote_plus(p.partition(b"=")[0].decode("latin-1")) not in UNASKED)
+def without_gradio_parameters(query: bytes) -> bytes:
+    """The query of a page without the parameters of gradio."""
+    parts = [(unquote_plus(part.partition(b"=")[0].decode("latin-1")), part) for part in query.split(b"&")]
+    return b"&".join(part for name, part in parts if name not in GRADIO_PARAMETERS)
 
 
-def wrong_route(scope: Scope, route: tuple[str, tuple[str, ...]]) -> tuple[int, str] | None:
+def route_problem(scope: Scope, route: tuple[str, tuple[str, ...]]) -> tuple[int, str] | None:
     if not route[1]:
-        return 404, "There is no such page here. Open the page at / and go on from there."
+        return 404, "There is no such page here. Open the page at / and continue from there."
     if scope["method"] not in route[1]:
         return 405, f"This address answers {' and '.join(route[1])} only."
     return None
 
 
-def wrong_origin(scope: Scope) -> tuple[int, str] | None:
-    """The refusal of a request from another site, None if there is nothing to refuse.
+def origin_problem(scope: Scope) -> tuple[int, str] | None:
+    """(status, detail) for a request from another site, else None.
 
-    Requests that change something must come from a page of this server, as their Origin says."""
+    Requests that change something must come from a page of this server according to their Origin."""
     if scope["method"] in READ:
         return None
-    origins, host = headers(scope, "origin"), header(scope, "host").lower()
-    alike = all(urlsplit(origin).netloc.lower() == host for origin in origins)
-    if alike and (origins or header(scope, "sec-fetch-site") in ("", "same-origin", "none")):
+    origins, host = header_values(scope, "origin"), header(scope, "host").lower()
+    is_same = all(urlsplit(origin).netloc.lower() == host for origin in origins)
+    if is_same and (origins or header(scope, "sec-fetch-site") in ("", "same-origin", "none")):
         return None
     return 403, (
-        "This request came from a page of another site. Open BERT Explorer itself and try there; behind a proxy, make "
-        "it pass the Host header on unchanged."
+        "This request came from a page of another site. Open BERT Explorer itself and try there. A proxy must pass "
+        "the Host header on unchanged."
     )

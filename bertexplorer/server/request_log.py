@@ -1,4 +1,4 @@
-"""The request log: each request gets an id and is counted, timed and logged; a failure is answered with its id."""
+"""Request log: gives each request an id, counts, times and logs it, and reports a failure with its id."""
 
 import hashlib
 import logging
@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from bertexplorer.server.asgi import reply
 from bertexplorer.server.metrics import Metrics
 
-QUIET = ("asset", "health", "line")  # routes that are logged only when something is wrong
-log = logging.getLogger("bertexplorer.server.watch")  # the name that readers of the log know
+QUIET = ("asset", "health", "line")  # routes that are logged only on errors
+log = logging.getLogger("bertexplorer.server.watch")  # a name that log configurations may use
 
 
 class RequestLog:
@@ -24,39 +24,39 @@ class RequestLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        state, id, begun, status = scope.setdefault("state", {}), secrets.token_hex(4), time.perf_counter(), 0
-        opened: list[str] = []
+        state, id, started_at, status = scope.setdefault("state", {}), secrets.token_hex(4), time.perf_counter(), 0
+        open_routes: list[str] = []
 
-        async def noting(message: Message) -> None:
+        async def send_and_count(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                opened.append(state.get("route", "none"))
-                self.metrics.open.labels(opened[0]).inc()
+                open_routes.append(state.get("route", "none"))
+                self.metrics.open.labels(open_routes[0]).inc()
             await send(message)
 
         try:
-            await self.app(scope, receive, noting)
+            await self.app(scope, receive, send_and_count)
         except Exception:
             log.exception("a request failed", extra={"id": id, "route": state.get("route", "none")})
             if not status:
                 detail = f"Something went wrong that should not have (error {id} in the log). Reload the page."
-                await reply(noting, 500, detail)
+                await reply(send_and_count, 500, detail)
         finally:
-            for route in opened:
+            for route in open_routes:
                 self.metrics.open.labels(route).dec()
-            self.note(scope, id, status, time.perf_counter() - begun)
+            self.record(scope, id, status, time.perf_counter() - started_at)
 
-    def note(self, scope: Scope, id: str, status: int, seconds: float) -> None:
-        """Count and log a finished request, without address, text or cookie."""
+    def record(self, scope: Scope, id: str, status: int, seconds: float) -> None:
+        """Count and log a finished request, without its address, text or cookie."""
         route = scope["state"].get("route", "none")
         self.metrics.requests.labels(route, str(status or "left")).inc()
         if route not in ("stream", "events"):
             self.metrics.seconds.labels(route).observe(seconds)
-        refused, failed = status in (400, 403, 408, 413, 429, 503, 507), status == 500
+        rejected, failed = status in (400, 403, 408, 413, 429, 503, 507), status == 500
         if (route in QUIET and not failed and status != 403) or (route == "join" and status == 503):
             return
-        who = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
-        record = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}
-        level = logging.ERROR if failed else logging.WARNING if refused else logging.INFO
-        log.log(level, "request", extra={**record, "who": who})
+        owner_hash = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
+        fields = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}
+        level = logging.ERROR if failed else logging.WARNING if rejected else logging.INFO
+        log.log(level, "request", extra={**fields, "who": owner_hash})

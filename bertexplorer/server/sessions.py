@@ -1,4 +1,4 @@
-"""Sessions: each browser is an owner, recognized by a signed cookie. The scope's state holds the owner."""
+"""Sessions: each browser is an owner, recognized by a signed cookie. The owner is in the state of the scope."""
 
 import re
 import secrets
@@ -6,7 +6,7 @@ from collections import OrderedDict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bertexplorer.server.asgi import cookie, cookies
+from bertexplorer.server.asgi import cookie_values, set_cookie
 from bertexplorer.server.cookie_signing import CookieSigner
 
 YEAR = 365 * 86_400
@@ -14,7 +14,7 @@ VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 
 
 class OwnerCookies:
-    """state.owner: 128 random bits as hexadecimal digits; state.known: whether the browser sent them."""
+    """Sets state.owner, 128 random bits as hexadecimal digits, and state.known, whether the browser has sent them."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
         self.app, self.signer = app, signer
@@ -30,44 +30,44 @@ class OwnerCookies:
             await self.app(scope, receive, send)
             return
         value = f"{state['owner']}.{self.signer.sign('owner', state['owner'])}"
-        key, line = cookie(scope, self.signer.name, value, YEAR)
+        key, line = set_cookie(scope, self.signer.name, value, YEAR)
 
-        async def giving(message: Message) -> None:
+        async def send_with_cookie(message: Message) -> None:
             if message["type"] == "http.response.start":
-                added = (key.encode(), line.encode())
-                message = {**message, "headers": [*message.get("headers", []), added]}
+                header = (key.encode(), line.encode())
+                message = {**message, "headers": [*message.get("headers", []), header]}
             await send(message)
 
-        await self.app(scope, receive, giving)
+        await self.app(scope, receive, send_with_cookie)
 
     def read(self, scope: Scope) -> str:
-        """The owner that the browser's cookie proves, "" if it proves none."""
-        for value in cookies(scope, self.signer.name):
-            if (found := VALUE.fullmatch(value)) and self.signer.verify(found[2], "owner", found[1]):
-                return found[1]
+        """The owner according to a valid cookie, "" if there is none."""
+        for value in cookie_values(scope, self.signer.name):
+            if (match := VALUE.fullmatch(value)) and self.signer.verify(match[2], "owner", match[1]):
+                return match[1]
         return ""
 
 
 class Sessions:
-    """Which browser opened which page.
+    """Records which browser has opened which page.
 
-    Gradio identifies a page by a hash that the browser draws. Without this check, anyone who knows the hash could
-    read the page's answers or stop them."""
+    Gradio identifies a page by a random hash from the browser. Without this check, anyone who knows the hash could read
+    the page's answers or stop them."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, max_pages: int) -> None:
+        self.max_pages = max_pages
         self.owners: OrderedDict[str, str] = OrderedDict()
 
-    def admits(self, session: str, owner: str, known: bool) -> bool:
+    def admit(self, session: str, owner: str, known: bool) -> bool:
         """Whether *owner* may use the page *session*.
 
         A page belongs to the first owner who sends a cookie with it. A browser that accepts no cookies is a new owner
-        each time, and therefore owns no page."""
-        held = self.owners.get(session)
-        if held is None and known:
-            self.owners[session] = held = owner
-            while len(self.owners) > self.most:
+        for each request, and therefore owns no page."""
+        page_owner = self.owners.get(session)
+        if page_owner is None and known:
+            self.owners[session] = page_owner = owner
+            while len(self.owners) > self.max_pages:
                 self.owners.popitem(last=False)
-        if held is not None:
+        if page_owner is not None:
             self.owners.move_to_end(session)
-        return held in (None, owner)
+        return page_owner in (None, owner)

@@ -13,7 +13,7 @@ STATIC = Path(ui.__file__).parent / "static"
 
 
 def theme() -> gr.themes.Base:
-    """A calm theme: one accent colour, generous space, fonts that gradio bundles."""
+    """One accent colour, generous space, fonts that gradio bundles."""
     return gr.themes.Base(
         primary_hue=gr.themes.colors.blue,
         neutral_hue=gr.themes.colors.slate,
@@ -28,22 +28,22 @@ def theme() -> gr.themes.Base:
 def scripts() -> str:
     """The folder that the scripts of Explore are served from. It changes with the scripts, so that browsers can cache
     them."""
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     for file in sorted(STATIC.rglob("*.*")):
-        whole.update(file.name.encode() + file.read_bytes())
-    return f"scripts/{whole.hexdigest()[:12]}"
+        digest.update(file.name.encode() + file.read_bytes())
+    return f"scripts/{digest.hexdigest()[:12]}"
 
 
 def head() -> str:
     """The head of the pages. Explore and Learn have their own scripts; the other pages send requests through gradio
     (assets/answers.js), and show the cases of a suite as Explore does."""
-    asking = (ASSETS / "answers.js").read_text("utf-8")
+    answers = (ASSETS / "answers.js").read_text("utf-8")
     own = """
         const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";
         const add = (html) => document.head.insertAdjacentHTML("beforeend", html);
         for (const style of new Set(["explore", page])) add(`<link rel="stylesheet" href="${from}/${style}.css">`);
         import(`${from}/${page}.js`);"""
-    pages = f"{{ {asking} import(`${{from}}/cases.js`); }} else {{ {own} }}"
+    pages = f"{{ {answers} import(`${{from}}/cases.js`); }} else {{ {own} }}"
     return (
         rf'<script>const from = "./{scripts()}"; if (/\/(train|pretrain)\/?$/.test(location.pathname)) {pages}</script>'
     )

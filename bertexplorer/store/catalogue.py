@@ -1,4 +1,4 @@
-"""The checkpoints that the picker offers, and what is known of each before it is loaded."""
+"""The checkpoints that the picker offers, with facts that are known before loading."""
 
 from dataclasses import dataclass
 
@@ -9,9 +9,9 @@ BUNDLED = ASSETS / "checkpoints"
 
 @dataclass(frozen=True)
 class Entry:
-    """A checkpoint that is on offer. Sizes are those of the published file, heads included."""
+    """A checkpoint that the picker offers. Sizes are those of the published file, including the heads."""
 
-    name: str  # what the person picks: a bundled folder or a hub name
+    name: str  # of a bundled folder or on the hub
     parameters: float  # millions
     megabytes: float
     heads: tuple[str, ...]  # names from heads.HEADS, without the pooler
@@ -42,7 +42,7 @@ CATALOGUE = (
     Entry("answerdotai/ModernBERT-base", 149.7, 598.6, MLM, "apache-2.0", "22 layers, up to 8,192 tokens"),
 )
 BY_NAME = {entry.name: entry for entry in CATALOGUE}
-# Trainings of which several checkpoints were published: name -> label, in their order. MultiBERTs: Sellam et al., 2022.
+# Trainings with several published checkpoints: name -> label, in their order. MultiBERTs: Sellam et al., 2022.
 STEPS = (20, 60, 140, 300, 900, 2000)  # thousands
 MULTIBERTS = {f"google/multiberts-seed_0-step_{step}k": f"MultiBERTs seed 0, step {1000 * step:,}" for step in STEPS}
 SERIES = (MULTIBERTS,)

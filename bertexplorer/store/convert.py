@@ -1,4 +1,4 @@
-"""Convert pytorch_model.bin to safetensors: once for each file, in a process of its own, kept by the file's SHA-256."""
+"""Convert pytorch_model.bin to safetensors in a separate process. The result is stored by the SHA-256 of the files."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 import numpy as np
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import apart
+from bertexplorer.store import sandbox
 
 SINGLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
-ORIGIN = "converted.json"  # where the weights come from, beside them
-SUFFIXES = (".json", ".txt", ".model", ".md")  # of the files that go along
+ORIGIN = "converted.json"  # says which files the weights come from
+SUFFIXES = (".json", ".txt", ".model", ".md")  # of the files that are copied
 SECONDS = 300.0
-BESIDES = 64_000_000  # bytes of memory and of disk beyond those that the source needs
-MEMORY = 400_000_000  # bytes that the process needs before it reads anything
-LARGEST = 20_000_000_000
+MARGIN_BYTES = 64_000_000  # of memory and of disk, in addition to the size of the weights
+BASE_BYTES = 400_000_000  # of memory that the process needs before it reads anything
+MAX_BYTES = 20_000_000_000
 
 
-def sources(folder: Path) -> list[Path]:
-    """The files of weights to convert; [] if the folder has safetensors, or neither. Raises ExplorerError for an index
-    that names other files."""
+def pickle_files(folder: Path) -> list[Path]:
+    """The weight files to convert; [] if the folder has safetensors, or no weights. Raises ExplorerError for an index
+    that names files outside the folder."""
     if any(folder.glob("*.safetensors")) or (folder / "model.safetensors.index.json").is_file():
         return []
     if (folder / SINGLE).is_file():
@@ -42,10 +42,10 @@ def sources(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def readable(name: str, folder: Path, memory: Path, *, allowed: bool) -> Path:
-    """*folder*, or one in *memory* with its weights converted to safetensors. Raises ExplorerError if there is nothing
-    but pickles and they are not *allowed*, or if they hold anything but weights."""
-    files = sources(folder)
+def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) -> Path:
+    """*folder* if it has safetensors, else a folder in *data_dir* with its weights converted. Raises ExplorerError if
+    there are only pickles and they are not *allowed*, or if they contain anything but weights."""
+    files = pickle_files(folder)
     if not files:
         return folder
     names = ", ".join(file.name for file in files)
@@ -55,76 +55,81 @@ def readable(name: str, folder: Path, memory: Path, *, allowed: bool) -> Path:
             "others. Start it with BERTEXPLORER_PICKLE=convert to have such files converted, or choose another one."
         )
     size = sum(file.stat().st_size for file in files)
-    if size > LARGEST:
-        raise ExplorerError(f"{names} of {name} has {size / 1e9:,.1f} GB; wanted {LARGEST / 1e9:.0f} GB at most.")
+    if size > MAX_BYTES:
+        raise ExplorerError(f"{names} of {name} has {size / 1e9:,.1f} GB; wanted {MAX_BYTES / 1e9:.0f} GB at most.")
     digests = {file.name: digest(file) for file in files}
     others = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and file.is_file())
     key = hashlib.sha256()
-    for one in (*digests.values(), *(f"{file.name} {digest(file)}" for file in others)):
-        key.update(one.encode())
-    place = memory / "converted" / key.hexdigest()
-    if not (place / ORIGIN).is_file():
-        convert(name, files, others, place, digests)
-    return place
+    for part in (*digests.values(), *(f"{file.name} {digest(file)}" for file in others)):
+        key.update(part.encode())
+    target = data_dir / "converted" / key.hexdigest()
+    if not (target / ORIGIN).is_file():
+        convert(name, files, others, target, digests)
+    return target
 
 
-def convert(name: str, files: list[Path], others: list[Path], place: Path, digests: dict[str, str]) -> None:
-    """Fill the folder *place*, which is whole or not there."""
+def convert(name: str, files: list[Path], others: list[Path], target: Path, digests: dict[str, str]) -> None:
+    """Create the folder *target*, in one step."""
     size = sum(file.stat().st_size for file in files)
-    aside = place.with_name(f".{place.name}.{os.getpid()}.partial")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        shutil.rmtree(aside, ignore_errors=True)
-        aside.mkdir(parents=True)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
         for file in others:
-            shutil.copyfile(file, aside / file.name)
-        given = [str(file.resolve()) for file in files]
-        limits = {"megabytes": (MEMORY + BESIDES + 2 * size) // 1_000_000, "disk": size + BESIDES}
-        apart.call(write, given, str((aside / "model.safetensors").resolve()), seconds=SECONDS, **limits)
-        (aside / ORIGIN).write_text(json.dumps({"converted_from": digests}, indent=1), "utf-8")
-        os.replace(aside, place)
-    except apart.Broken as broken:
+            shutil.copyfile(file, partial / file.name)
+        paths = [str(file.resolve()) for file in files]
+        weights = str((partial / "model.safetensors").resolve())
+        limits = {"megabytes": (BASE_BYTES + MARGIN_BYTES + 2 * size) // 1_000_000, "disk": size + MARGIN_BYTES}
+        sandbox.call(write_safetensors, paths, weights, seconds=SECONDS, **limits)
+        (partial / ORIGIN).write_text(json.dumps({"converted_from": digests}, indent=1), "utf-8")
+        os.replace(partial, target)
+    except sandbox.SandboxError as error:
         raise ExplorerError(
-            f"{name} cannot be used: converting its weights {broken}, so the file is damaged or harmful. Choose "
+            f"{name} cannot be used: converting its weights {error}, so the file is damaged or harmful. Choose "
             "another checkpoint."
-        ) from broken
+        ) from error
     except ExplorerError as error:
         raise ExplorerError(f"{name} cannot be used: {error}. Choose another checkpoint.") from error
     except OSError as error:
-        if not (place / ORIGIN).is_file():  # another process was faster, which is as good
+        if not (target / ORIGIN).is_file():  # unless another process has converted it meanwhile
             raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
     finally:
-        shutil.rmtree(aside, ignore_errors=True)
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def digest(file: Path) -> str:
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def origin(folder: Path) -> str:
-    """Where the weights in *folder* come from, in words; "" if they were not converted."""
+def conversion_note(folder: Path) -> str:
+    """Which files the weights in *folder* come from, for people; "" if they were not converted."""
     try:
-        held = json.loads((folder / ORIGIN).read_text("utf-8"))["converted_from"]
-        return "converted from " + ", ".join(f"{name} (sha256 {one[:12]}…)" for name, one in held.items())
+        digests = json.loads((folder / ORIGIN).read_text("utf-8"))["converted_from"]
+        return "converted from " + ", ".join(f"{name} (sha256 {sha[:12]}…)" for name, sha in digests.items())
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
 
 
-def write(files: Iterable[str], target: str) -> None:
-    """Read the weights in *files* and write them as safetensors. Called in the other process."""
+def write_safetensors(files: Iterable[str], target: str) -> None:
+    """Read the weights in *files* and write them as safetensors. Called in the separate process."""
     from safetensors import TensorSpec, serialize_file
 
-    from bertexplorer.store.pickled_weights import BITS, read
+    from bertexplorer.store.pickled_weights import BFLOAT16_BITS, read
 
-    found: dict[str, np.ndarray] = {}
+    arrays: dict[str, np.ndarray] = {}
     for file in files:
         try:
-            found |= read(Path(file))
+            arrays |= read(Path(file))
         except ExplorerError as error:
             raise ExplorerError(f"{Path(file).name} cannot be read: {error}") from error
-    kinds = {name: "bfloat16" if one.dtype == BITS else one.dtype.name for name, one in found.items()}
     specs = {
-        name: TensorSpec(dtype=kinds[name], shape=one.shape, data_ptr=one.ctypes.data, data_len=one.nbytes)
-        for name, one in found.items()
+        name: TensorSpec(
+            dtype="bfloat16" if array.dtype == BFLOAT16_BITS else array.dtype.name,
+            shape=array.shape,
+            data_ptr=array.ctypes.data,
+            data_len=array.nbytes,
+        )
+        for name, array in arrays.items()
     }
     serialize_file(specs, target, {"format": "pt"})

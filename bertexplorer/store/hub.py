@@ -1,4 +1,4 @@
-"""The hub: fetch a checkpoint by name, report progress, and fail quickly with a plain answer."""
+"""The Hugging Face hub: download a checkpoint by name with progress, or fail quickly with a clear error."""
 
 import json
 import re
@@ -12,9 +12,9 @@ from pathlib import Path
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.vocabulary import VOCABULARIES
 
-PART = r"[A-Za-z0-9][\w.\-]{0,95}"
-REPO = re.compile(rf"{PART}(/{PART})?(@{PART}(/{PART}){{0,3}})?")  # with @, a branch, a tag or a commit
-CONVERTER = "SFconvertbot"  # whose pull requests add safetensors; the hub's own account
+NAME = r"[A-Za-z0-9][\w.\-]{0,95}"
+REPO = re.compile(rf"{NAME}(/{NAME})?(@{NAME}(/{NAME}){{0,3}})?")  # after @: a branch, a tag or a commit
+CONVERTER = "SFconvertbot"  # the hub's own account, whose pull requests add safetensors
 SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
 PICKLES = re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
 SMALL_FILES = (
@@ -30,7 +30,7 @@ SMALL_FILES = (
     "tokenizer.model",
     "README.md",
 )
-TOKENIZERS = (("tokenizer.json",), *VOCABULARIES)  # any of these will do
+TOKENIZERS = (("tokenizer.json",), *VOCABULARIES)  # one of these sets is enough
 POLL_S = 0.5
 
 
@@ -43,7 +43,7 @@ class Progress:
 
 
 def check_name(repo: str) -> None:
-    """Raise ExplorerError if *repo* cannot be a hub name, before any request is made."""
+    """Raises ExplorerError if *repo* cannot be a hub name. Makes no request."""
     if not REPO.fullmatch(repo) or ".." in repo or "--" in repo:
         raise ExplorerError(
             f"{repo!r} is not a checkpoint name. Type a hub name such as google-bert/bert-base-uncased, or the name of "
@@ -51,66 +51,69 @@ def check_name(repo: str) -> None:
         )
 
 
-def folder_of(repo: str) -> Path:
+def cache_folder(repo: str) -> Path:
     """The folder of *repo* in the hub's cache, whether it exists or not."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     return Path(HF_HUB_CACHE) / f"models--{repo.partition('@')[0].replace('/', '--')}"
 
 
-def cached(repo: str) -> Path | None:
+def find_cached(repo: str) -> Path | None:
     """The folder of *repo* on this disk; None if it is not complete. Makes no request.
 
-    Without a revision, a download leaves no ref behind, so the newest snapshot counts that no other revision names."""
-    root, revision = folder_of(repo), repo.partition("@")[2]
-    named = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in refs(root)}
+    A download without a revision leaves no ref. So without a revision, this is the newest snapshot that no other
+    revision names."""
+    root, revision = cache_folder(repo), repo.partition("@")[2]
+    commits = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in ref_files(root)}
     if revision:
-        folder = root / "snapshots" / named.get(revision, revision)
-        return folder if whole(folder) else None
-    others = {sha for name, sha in named.items() if name != "main"}
-    snapshots = [folder for folder in (root / "snapshots").glob("*") if folder.name not in others and whole(folder)]
+        folder = root / "snapshots" / commits.get(revision, revision)
+        return folder if is_complete(folder) else None
+    others = {commit for name, commit in commits.items() if name != "main"}
+    snapshots = [
+        folder for folder in (root / "snapshots").glob("*") if folder.name not in others and is_complete(folder)
+    ]
     return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=None)
 
 
-def refs(root: Path) -> list[Path]:
+def ref_files(root: Path) -> list[Path]:
     """The files that name revisions."""
     return sorted(file for file in (root / "refs").glob("**/*") if file.is_file())
 
 
-def whole(folder: Path) -> bool:
-    """Whether the config, every shard of the weights and a tokenizer exist, as a download may have been
-    interrupted."""
-    here = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
-    singles = ("model.safetensors", "pytorch_model.bin")
-    held = next((name for one in singles for name in (one, f"{one}.index.json") if name in here), singles[0])
-    weights = [held]
-    if held not in singles:
+def is_complete(folder: Path) -> bool:
+    """Whether the config, every shard of the weights and a tokenizer exist. A download may have been interrupted."""
+    names = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
+    single_files = ("model.safetensors", "pytorch_model.bin")
+    candidates = [name for file in single_files for name in (file, f"{file}.index.json")]
+    first = next((name for name in candidates if name in names), single_files[0])
+    weights = [first]
+    if first not in single_files:
         try:
-            weights = list(json.loads((folder / held).read_text("utf-8"))["weight_map"].values())
+            weights = list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
-            return True  # loading reports what is wrong with it
-    return here.issuperset(["config.json", *weights]) and any(here.issuperset(names) for names in TOKENIZERS)
+            return True  # loading reports what is wrong with the index
+    return names.issuperset(["config.json", *weights]) and any(names.issuperset(files) for files in TOKENIZERS)
 
 
 def cached_names() -> list[str]:
     """Hub names with weights on this disk."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
-    found = sorted(Path(HF_HUB_CACHE).glob("models--*"))
-    names = [folder.name.removeprefix("models--").replace("--", "/") for folder in found]
-    for name, root in list(zip(names, found, strict=True)):
-        revisions = (ref.relative_to(root / "refs").as_posix() for ref in refs(root))
-        names += [f"{name}@{revision}" for revision in revisions if revision != "main"]
-    return sorted(name for name in names if REPO.fullmatch(name) and cached(name))
+    names = []
+    for root in Path(HF_HUB_CACHE).glob("models--*"):
+        name = root.name.removeprefix("models--").replace("--", "/")
+        revisions = (ref.relative_to(root / "refs").as_posix() for ref in ref_files(root))
+        names += [name, *(f"{name}@{revision}" for revision in revisions if revision != "main")]
+    return sorted(name for name in names if REPO.fullmatch(name) and find_cached(name))
 
 
 def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: bool = False) -> Iterator[Progress]:
-    """Fetch *repo* at its newest commit, or NAME@REVISION, reporting progress twice a second; afterwards `cached`
-    finds it. Weights are its safetensors, else those of the hub's own conversion, else, if *pickles* are wanted,
-    pytorch_model.bin.
+    """Download *repo* at its newest commit, or NAME@REVISION, and yield the progress twice a second. Afterwards
+    `find_cached` finds it. The weights are its safetensors, else those of the hub's own conversion, else, if *pickles*
+    are allowed, pytorch_model.bin.
 
     Raises ExplorerError within twice *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
-    repository, a full disk or a broken transfer."""
+    repository, a full disk or an interrupted transfer."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.errors import (
@@ -122,18 +125,18 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
 
     check_name(repo)
     pool = ThreadPoolExecutor(2)
-    there = f"Available offline: {', '.join(offline_names)}."
+    offline = f"Available offline: {', '.join(offline_names)}."
     try:
         name, _, revision = repo.partition("@")
-        asked = pool.submit(available, name, revision, timeout_s)
-        commit, sizes = asked.result(2 * timeout_s)
-        files = wanted_files(repo, sizes, pickles=pickles)
+        listing = pool.submit(list_files, name, revision, timeout_s)
+        commit, sizes = listing.result(2 * timeout_s)
+        files = select_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
-        work = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files)
-        yield from watch(work, folder_of(repo), total / 1e6)
+        transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files)
+        yield from progress_of(transfer, cache_folder(repo), total / 1e6)
         if revision and revision != commit:
-            ref = folder_of(repo) / "refs" / revision
+            ref = cache_folder(repo) / "refs" / revision
             ref.parent.mkdir(parents=True, exist_ok=True)
             ref.write_text(commit, "utf-8")
     except GatedRepoError as error:
@@ -141,57 +144,59 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
             f"{repo} has a licence that must first be accepted on the hub. Choose another one."
         ) from error
     except RevisionNotFoundError as error:
-        raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {there}") from error
+        raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {offline}") from error
     except RepositoryNotFoundError as error:
-        raise ExplorerError(f"The hub has no public checkpoint called {repo}. Check the spelling. {there}") from error
+        raise ExplorerError(f"The hub has no public checkpoint called {repo}. Check the spelling. {offline}") from error
     except HfHubHTTPError as error:
-        raise ExplorerError(f"The hub refused {repo} ({error.__class__.__name__}). Try again later. {there}") from error
+        raise ExplorerError(
+            f"The hub rejected the request for {repo} ({error.__class__.__name__}). Try again later. {offline}"
+        ) from error
     except ExplorerError:
         raise
-    except Exception as error:  # no network looks different in every version of the HTTP library
-        raise ExplorerError(f"Cannot reach the hub for {repo} ({error.__class__.__name__}). {there}") from error
+    except Exception as error:  # without a network, each version of the HTTP library raises another one
+        raise ExplorerError(f"Cannot reach the hub for {repo} ({error.__class__.__name__}). {offline}") from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def available(repo: str, revision: str, timeout_s: float) -> tuple[str, dict[str, int]]:
-    """(commit, bytes of each file) of *repo*. If it has no safetensors at its newest commit, those of the pull request
-    in which the hub's own account converted it."""
+def list_files(repo: str, revision: str, timeout_s: float) -> tuple[str, dict[str, int]]:
+    """(commit, file -> its bytes) of *repo*. If its newest commit has no safetensors, those of the pull request in
+    which the hub's own account converted it."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi()
 
-    def at(ref: str | None) -> tuple[str, dict[str, int]]:
+    def files_at(ref: str | None) -> tuple[str, dict[str, int]]:
         info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
-        return str(info.sha), {f.rfilename: f.size or 0 for f in info.siblings or []}
+        return str(info.sha), {file.rfilename: file.size or 0 for file in info.siblings or []}
 
-    commit, sizes = at(revision or None)
-    if revision or weights_in(sizes):
+    commit, sizes = files_at(revision or None)
+    if revision or weight_files(sizes):
         return commit, sizes
     with suppress(HfHubHTTPError, KeyError):  # discussions may be switched off
-        for found in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
-            if found.author == CONVERTER and found.status in ("open", "merged"):
-                there = at(f"refs/pr/{found.num}")
-                if weights_in(there[1]):
-                    return there
+        for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
+            if request.author == CONVERTER and request.status in ("open", "merged"):
+                converted = files_at(f"refs/pr/{request.num}")
+                if weight_files(converted[1]):
+                    return converted
     return commit, sizes
 
 
-def weights_in(
+def weight_files(
     sizes: Mapping[str, int], single: str = "model.safetensors", shard: re.Pattern[str] = SAFETENSORS
 ) -> list[str]:
-    """The files of weights, as one file or in shards; [] if there are none of this format."""
+    """The weight files of one format, as one file or in shards; [] if there are none."""
     return [single] if single in sizes else [name for name in sizes if shard.fullmatch(name)]
 
 
 def upload(folder: Path, repo: str, token: str) -> str:
-    """Upload *folder* to the repository OWNER/NAME with the person's own *token*, which is not stored. A new
-    repository is private. Returns its address. Raises ExplorerError."""
+    """Upload *folder* to the repository OWNER/NAME with the person's own *token*, which is not stored, and return its
+    address. A new repository is private. Raises ExplorerError."""
     from huggingface_hub import HfApi
 
     if "/" not in repo:
-        raise ExplorerError(f"{repo!r:.80} is not a place on the hub; wanted OWNER/NAME, such as anna/reviews.")
+        raise ExplorerError(f"{repo!r:.80} is not a repository on the hub; wanted OWNER/NAME, such as anna/reviews.")
     check_name(repo)
     if not token.strip():
         raise ExplorerError(
@@ -201,50 +206,50 @@ def upload(folder: Path, repo: str, token: str) -> str:
         api = HfApi(token=token.strip())
         address = api.create_repo(repo, private=True, exist_ok=True)
         api.upload_folder(repo_id=repo, folder_path=folder)
-    except Exception as error:  # no network looks different in every version of the HTTP library
+    except Exception as error:  # without a network, each version of the HTTP library raises another one
         raise ExplorerError(
             f"{repo} could not be uploaded ({error.__class__.__name__}). Check the name, the token and the network, "
-            "then press again; nothing is lost."
+            "then try again; nothing is lost."
         ) from error
     return str(address)
 
 
-def wanted_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
-    """The safetensors weights, else, if *pickles* are wanted, pytorch_model.bin; as one file or in shards, with the
-    small files next to them."""
-    bins = weights_in(sizes, "pytorch_model.bin", PICKLES)
-    weights = weights_in(sizes) or (bins if pickles else [])
+def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
+    """The safetensors weights, else, if *pickles* are allowed, pytorch_model.bin, as one file or in shards; and the
+    small files. Raises ExplorerError if something necessary is missing."""
+    bins = weight_files(sizes, "pytorch_model.bin", PICKLES)
+    weights = weight_files(sizes) or (bins if pickles else [])
     if not weights:
-        held = ", ".join(n for n in sizes if n.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
+        others = ", ".join(name for name in sizes if name.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
         advice = (
-            "This page does not convert pytorch_model.bin; whoever runs it can allow that with "
+            "This server does not convert pytorch_model.bin; its operator can allow that with "
             "BERTEXPLORER_PICKLE=convert."
             if bins
             else "Choose another one."
         )
-        raise ExplorerError(f"{repo} has no model.safetensors (it has {held}). {advice}")
+        raise ExplorerError(f"{repo} has no model.safetensors (it has {others}). {advice}")
     if "config.json" not in sizes or not any(sizes.keys() >= set(names) for names in TOKENIZERS):
-        lacking = "tokenizer" if "config.json" in sizes else "config.json"
-        raise ExplorerError(f"{repo} has no {lacking}, so it cannot be used. Choose another one.")
+        missing = "tokenizer" if "config.json" in sizes else "config.json"
+        raise ExplorerError(f"{repo} has no {missing}, so it cannot be used. Choose another one.")
     return weights + [name for name in SMALL_FILES if name in sizes]
 
 
 def check_disk(repo: str, size: int, cache: Path) -> None:
-    place = next(folder for folder in (cache, *cache.parents) if folder.exists())
-    free = shutil.disk_usage(place).free
+    existing = next(folder for folder in (cache, *cache.parents) if folder.exists())
+    free = shutil.disk_usage(existing).free
     if size + 500_000_000 > free:
         raise ExplorerError(
             f"{repo} needs {size / 1e9:.1f} GB and {free / 1e9:.1f} GB are free (0.5 GB stay reserved). Make room."
         )
 
 
-def watch(work: "Future[str]", folder: Path, total: float) -> Iterator[Progress]:
-    """Yield the progress by the bytes on disk until *work* ends. Raises its error, if it has one."""
+def progress_of(transfer: "Future[str]", folder: Path, total: float) -> Iterator[Progress]:
+    """Yield the progress by the bytes on disk until *transfer* ends. Raises its error."""
     while True:
         try:
-            work.result(POLL_S)
+            transfer.result(POLL_S)
         except TimeoutError:
-            if work.done():
+            if transfer.done():
                 raise
             yield Progress(min(bytes_below(folder / "blobs") / 1e6, total), total)
         else:

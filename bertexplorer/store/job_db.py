@@ -1,4 +1,4 @@
-"""The table of jobs on disk: SQLite with a rollback journal and full synchronisation, written by one server."""
+"""The table of jobs on disk: SQLite with a rollback journal and full synchronization, written by one server."""
 
 import os
 import sqlite3
@@ -29,30 +29,32 @@ COLUMNS = ", ".join(f'"{field.name}"' for field in fields(Job))
 
 
 class JobDatabase:
-    """The rows, and the lock that keeps a second server out. Safe to call from many threads."""
+    """The rows, and the lock that keeps a second server out. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
         """Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
         self.folder = folder
         self.lock = threading.RLock()
-        with self.errors_in_words():
+        with self.disk_errors():
             folder.mkdir(parents=True, exist_ok=True)
-            server = locks.hold(folder / "server.lock")
-        if server is None:
+            server_lock = locks.acquire(folder / "server.lock")
+        if server_lock is None:
+            pid = locks.holder_pid(folder / "server.lock") or "unknown"
             raise ExplorerError(
-                f"Another BERT Explorer (process {locks.holder(folder / 'server.lock') or 'unknown'}) uses {folder}. "
+                f"Another BERT Explorer (process {pid}) uses {folder}. "
                 "Use that one, or start this one with BERTEXPLORER_DATA set to another folder."
             )
-        self.server = server
+        self.server_lock = server_lock
         try:
-            locks.name(server, os.getpid())
-            self.db = self.opened()
+            locks.write_process(server_lock, os.getpid())
+            self.db = self.open_database()
         except BaseException:
-            server.close()
+            server_lock.close()
             raise
 
-    def opened(self) -> sqlite3.Connection:
-        with self.errors_in_words():
+    def open_database(self) -> sqlite3.Connection:
+        """Create the tables if they do not exist. Raises ExplorerError if a newer version wrote them."""
+        with self.disk_errors():
             db = sqlite3.connect(self.folder / "jobs.sqlite", isolation_level=None, check_same_thread=False)
             db.execute("PRAGMA journal_mode=DELETE")
             db.execute("PRAGMA synchronous=FULL")
@@ -70,31 +72,31 @@ class JobDatabase:
         """Release the folder for another server."""
         with self.lock:
             self.db.close()
-            self.server.close()
+            self.server_lock.close()
 
     @contextmanager
-    def errors_in_words(self) -> Iterator[None]:
-        """Turn errors of the disk and the database into an ExplorerError with a sentence."""
+    def disk_errors(self) -> Iterator[None]:
+        """Turn errors of the disk and the database into an ExplorerError."""
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            what = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise ExplorerError(
-                f"The runs in {self.folder} cannot be kept ({what}). Make room or check its permissions, then try "
+                f"The runs in {self.folder} cannot be saved ({reason}). Make room or check its permissions, then try "
                 "again."
             ) from error
 
-    def ask(self, sql: str, *values: Any) -> list[Any]:
+    def execute(self, sql: str, *values: Any) -> list[Any]:
         """Run one statement and return its rows. Its effect is on the disk when this returns."""
-        with self.lock, self.errors_in_words(), closing(self.db.execute(sql, values)) as cursor:
+        with self.lock, self.disk_errors(), closing(self.db.execute(sql, values)) as cursor:
             return cursor.fetchall()
 
-    def jobs(self, rest: str, *values: Any) -> list[Job]:
-        """The rows that *rest*, the end of an SQL query, selects."""
-        return [Job(*row) for row in self.ask(f"SELECT {COLUMNS} FROM jobs {rest}", *values)]
+    def jobs(self, condition: str, *values: Any) -> list[Job]:
+        """The rows that *condition*, the end of an SQL query, selects."""
+        return [Job(*row) for row in self.execute(f"SELECT {COLUMNS} FROM jobs {condition}", *values)]
 
     def now(self) -> float:
-        """Unix seconds that never go backwards, whatever happens to the clock."""
+        """Unix seconds that never go backwards, even if the clock is set back."""
         with self.lock:
-            self.ask("UPDATE clock SET seen = max(seen, ?)", time.time())
-            return float(self.ask("SELECT seen FROM clock")[0][0])
+            self.execute("UPDATE clock SET seen = max(seen, ?)", time.time())
+            return float(self.execute("SELECT seen FROM clock")[0][0])

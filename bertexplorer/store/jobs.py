@@ -1,8 +1,8 @@
 """Jobs: which runs were requested, by whom and in which order. An accepted job is durable.
 
-FOLDER/jobs.sqlite   a row for each run, written by the one server that holds
-FOLDER/server.lock   (not for network file systems)
-FOLDER/ID/           the run's folder; the ID is drawn here, and a name is never part of a path
+FOLDER/jobs.sqlite   a row for each run; not for network file systems
+FOLDER/server.lock   locked by the one server that writes the table
+FOLDER/ID/           the run's folder; the ID is random, and a name is never part of a path
 FOLDER/.trash/ID/    a deleted run, for a week
 """
 
@@ -23,33 +23,34 @@ from bertexplorer.store.runs import Job, Run
 from bertexplorer.store.trash import Trash
 from bertexplorer.training.checkpointing import flush
 
-RESERVE = 1_000_000_000  # bytes of the disk to leave free
-OWN = "(? IS NULL OR owner = ? OR owner = ?)"
+RESERVE_BYTES = 1_000_000_000  # of the disk to leave free
+OWNED = "(? IS NULL OR owner = ? OR owner = ?)"
 
 
-def nothing(folder: Path) -> None:
-    """Add no data to a new run's folder."""
+def no_data(folder: Path) -> None:
+    """Add no data to the folder of a new run."""
 
 
 class Jobs:
-    """All jobs of one data folder. Safe to call from many threads.
+    """All jobs of one data folder. Thread-safe.
 
-    *owner*: who makes the request; None is the operator, who may see and do everything. Other owners' runs are
-    reported as missing. Runs of owner "" are from before there were owners: they belong to everyone if *shared*, else
-    to the operator. Every method raises ExplorerError for a missing run, and for a disk that is full or unreadable."""
+    *owner*: who makes the request; None is the operator, who may see and do everything. For others, the runs of other
+    owners do not exist. Runs of owner "" are from before there were owners: they belong to everyone if *shared*, else
+    to the operator. Every method raises ExplorerError if the run does not exist, and if the disk is full or
+    unreadable."""
 
-    def __init__(self, folder: Path, *, reserve: int = RESERVE, shared: bool = True) -> None:
+    def __init__(self, folder: Path, *, reserve: int = RESERVE_BYTES, shared: bool = True) -> None:
         """Raises ExplorerError if another server uses *folder*, or if it cannot be written."""
         self.folder = folder.resolve()
         self.reserve, self.shared = reserve, shared
-        self.slots = 1  # runs at a time; the supervisor sets it
+        self.slots = 1  # concurrent runs; the supervisor sets it
         self.table = JobDatabase(self.folder)
         self.trash = Trash(self.table)
         self.lock = self.table.lock
         self.accepting = threading.Lock()
         try:
-            self.trash.take_unaccepted()
-            self.trash.tidy()
+            self.trash.collect_orphans()
+            self.trash.purge()
         except BaseException:
             self.close()
             raise
@@ -66,31 +67,31 @@ class Jobs:
         name: str,
         spec: dict[str, Any],
         *,
-        fill: Callable[[Path], None] = nothing,
+        fill: Callable[[Path], None] = no_data,
         key: str = "",
         group: str = "",
         seconds: float = 0.0,
     ) -> Run:
         """Queue a new run.
 
-        The folder with *spec* and the data that *fill* puts there is on the disk first, then the row; then this
-        returns. The same *key* of the same owner (the button pressed five times) gives the same run. *seconds*: how
-        long it is estimated to take, 0 if unknown. Raises ExplorerError if less than 1 GB is free."""
-        owner, key = held(owner), held(key) or secrets.token_hex(16)
-        if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
-            return self.run(there[0].id, owner)
-        self.room()
+        First the folder is written, with *spec* and the data that *fill* adds, then the row; both are on the disk when
+        this returns. The same *key* of the same owner (the button pressed five times) gives the same run. *seconds*:
+        its estimated duration, 0 if unknown. Raises ExplorerError if less than 1 GB is free."""
+        owner, key = sanitize(owner), sanitize(key) or secrets.token_hex(16)
+        if existing := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+            return self.run(existing[0].id, owner)
+        self.check_disk()
         id = secrets.token_hex(16)
         self.write(self.folder / id, spec, fill)
-        with self.accepting:  # after the files are written, so that nobody waits for other people's files
-            if there := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
+        with self.accepting:  # only now, so that nobody waits while other people's files are written
+            if existing := self.table.jobs("WHERE owner = ? AND key = ?", owner, key):
                 shutil.rmtree(self.folder / id, ignore_errors=True)
-                return self.run(there[0].id, owner)
+                return self.run(existing[0].id, owner)
             try:
-                self.table.ask(
+                self.table.execute(
                     'INSERT INTO jobs (id, owner, key, name, "group", created, seconds, place)'
                     " SELECT ?, ?, ?, ?, ?, ?, ?, coalesce(max(place), 0) + 1 FROM jobs",
-                    *(id, owner, key, runs.scrub(name) or f"Run {id[:8]}", held(group), time.time(), seconds),
+                    *(id, owner, key, runs.sanitize(name) or f"Run {id[:8]}", sanitize(group), time.time(), seconds),
                 )
             except ExplorerError:
                 shutil.rmtree(self.folder / id, ignore_errors=True)
@@ -98,9 +99,9 @@ class Jobs:
         return self.run(id, owner)
 
     def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], None]) -> None:
-        """Write a run's folder: all of it is on the disk when this returns, or nothing."""
+        """Write the folder of a run: completely, or not at all."""
         try:
-            with self.table.errors_in_words():
+            with self.table.disk_errors():
                 folder.mkdir()
                 fill(folder)
                 (folder / "spec.json").write_text(json.dumps(spec, indent=1), "utf-8")
@@ -126,8 +127,8 @@ class Jobs:
         )
 
     def resume(self, id: str, owner: str | None) -> Run:
-        """Queue a stopped, failed or interrupted run, which resumes from its last commit. A queued or running one is
-        left alone."""
+        """Queue a stopped, failed or interrupted run, which resumes from its last commit. Does nothing for a queued or
+        running one."""
         with self.lock:
             run = self.run(id, owner)
             if run.state in ("finished", "deleted"):
@@ -135,9 +136,9 @@ class Jobs:
             if run.state == "stopping":
                 raise ExplorerError(f"{run.name} is being stopped. Resume it once it has stopped.")
             if run.state not in ("queued", "starting", "running"):
-                self.room()
+                self.check_disk()
                 log = run.folder / "events.jsonl"
-                self.table.ask(
+                self.table.execute(
                     "UPDATE jobs SET wanted = 'queued', cause = '', since = ?,"
                     " place = (SELECT max(place) + 1 FROM jobs) WHERE id = ?",
                     *(log.stat().st_size if log.is_file() else 0, run.id),
@@ -145,53 +146,53 @@ class Jobs:
             return self.run(id, owner)
 
     def stop(self, id: str, owner: str | None) -> Run:
-        """Ask a run to end after a commit. A queued one leaves the queue; a finished one is left alone."""
+        """Ask a run to end after a commit. A queued one leaves the queue. Does nothing for a finished one."""
         with self.lock:
             run = self.run(id, owner)
             if run.state == "queued":
-                self.table.ask("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
-            elif run.state in runs.ACTIVE:
-                self.table.ask("UPDATE jobs SET wanted = 'stop' WHERE id = ?", run.id)
-                with self.table.errors_in_words():
+                self.table.execute("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
+            elif run.state in runs.ACTIVE_STATES:
+                self.table.execute("UPDATE jobs SET wanted = 'stop' WHERE id = ?", run.id)
+                with self.table.disk_errors():
                     (run.folder / "stop").touch()
             return self.run(id, owner)
 
     def rename(self, id: str, owner: str | None, name: str, version: int) -> Run:
-        """Rename a run. *version*: that of the name that the person saw. Raises ExplorerError if the name has changed
-        since."""
+        """Rename a run. *version*: that of the name that the person saw. Raises ExplorerError if somebody has renamed
+        the run since."""
         with self.lock:
             job = self.job(id, owner)
-            if not (title := runs.scrub(name)):
+            if not (title := runs.sanitize(name)):
                 raise ExplorerError(f"The name is empty; wanted 1 to {runs.MAX_NAME} characters. Type one.")
             if job.version != version:
                 raise ExplorerError(f"Meanwhile the run was renamed to “{job.name}”. Check it, then rename it.")
-            self.table.ask("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
-            with self.table.errors_in_words():
-                (self.place(job) / "name").write_text(title, "utf-8")  # for people who look at the folder only
+            self.table.execute("UPDATE jobs SET name = ?, version = version + 1 WHERE id = ?", title, job.id)
+            with self.table.disk_errors():
+                (self.folder_of(job) / "name").write_text(title, "utf-8")  # for people who see only the folder
             return self.run(id, owner)
 
     def delete(self, id: str, owner: str | None) -> None:
         """Move a run to the trash; `restore` brings it back for a week. Raises ExplorerError while it is running."""
         with self.lock:
             run = self.run(id, owner)
-            if run.state in runs.ACTIVE:
+            if run.state in runs.ACTIVE_STATES:
                 raise ExplorerError(f"{run.name} is {run.state}. Stop it first, then delete it.")
             if run.state != "deleted":
                 sql = "UPDATE jobs SET wanted = 'deleted', key = id, deleted = ? WHERE id = ?"
-                self.table.ask(sql, self.table.now(), run.id)
-            self.trash.tidy()
+                self.table.execute(sql, self.table.now(), run.id)
+            self.trash.purge()
 
     def restore(self, id: str, owner: str | None) -> Run:
-        """Restore a deleted run: as it ended, or else as stopped."""
+        """Restore a deleted run to the state in which it ended, or else as stopped."""
         with self.lock:
             run = self.run(id, owner)
             if run.state == "deleted":
                 self.trash.move(run.folder, self.folder / run.id)
-                self.table.ask("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
+                self.table.execute("UPDATE jobs SET wanted = 'stopped' WHERE id = ?", run.id)
             return self.run(id, owner)
 
     def erase(self, id: str, owner: str | None) -> None:
-        """Remove a deleted run for good, to make room. Raises ExplorerError if it is not deleted."""
+        """Remove a deleted run permanently, to make room. Raises ExplorerError if it is not deleted."""
         with self.lock:
             run = self.run(id, owner)
             if run.state != "deleted":
@@ -202,76 +203,79 @@ class Jobs:
 
     def job(self, id: str, owner: str | None) -> Job:
         """The row of one run."""
-        found = self.table.jobs(f"WHERE id = ? AND {OWN}", held(id), *self.who(owner))
-        if not found:
-            raise ExplorerError(f"There is no run {runs.scrub(id, 40)!r} here (any more). Choose one from the list.")
-        return found[0]
+        rows = self.table.jobs(f"WHERE id = ? AND {OWNED}", sanitize(id), *self.owned_parameters(owner))
+        if not rows:
+            raise ExplorerError(f"There is no run {runs.sanitize(id, 40)!r} here (any more). Choose one from the list.")
+        return rows[0]
 
     def run(self, id: str, owner: str | None) -> Run:
         """One run in its current state."""
-        return self.seen([self.job(id, owner)])[0]
+        return self.read([self.job(id, owner)])[0]
 
     def runs(self, owner: str | None = None, *, deleted: bool = False) -> list[Run]:
         """The runs of one owner, or of all (None), newest first. *deleted*: the deleted ones instead."""
-        which = "=" if deleted else "<>"
-        rest = f"WHERE {OWN} AND wanted {which} 'deleted' ORDER BY number DESC"
-        return self.seen(self.table.jobs(rest, *self.who(owner)))
+        operator = "=" if deleted else "<>"
+        condition = f"WHERE {OWNED} AND wanted {operator} 'deleted' ORDER BY number DESC"
+        return self.read(self.table.jobs(condition, *self.owned_parameters(owner)))
 
     def ids(self, owner: str) -> set[str]:
-        """The ids of the runs of one owner that are not deleted; reads no folder."""
-        rest = f"WHERE {OWN} AND wanted <> 'deleted'"
-        return {job.id for job in self.table.jobs(rest, *self.who(owner))}
+        """The ids of the runs of one owner that are not deleted. Reads no folder."""
+        condition = f"WHERE {OWNED} AND wanted <> 'deleted'"
+        return {job.id for job in self.table.jobs(condition, *self.owned_parameters(owner))}
 
-    def who(self, owner: str | None) -> tuple[str | None, str | None, str | None]:
-        """The parameters of the SQL condition OWN."""
-        asks = owner if owner is None else held(owner)
-        return asks, asks, "" if self.shared else asks
+    def owned_parameters(self, owner: str | None) -> tuple[str | None, str | None, str | None]:
+        """The parameters of the SQL condition OWNED."""
+        name = owner if owner is None else sanitize(owner)
+        return name, name, "" if self.shared else name
 
-    def seen(self, jobs: list[Job]) -> list[Run]:
-        waits = self.line() if any(job.wanted == "queued" for job in jobs) else {}
-        found = [runs.read(self.place(job), job) for job in jobs]
-        return [replace(run, message=waits.get(run.id, "")) if run.state == "queued" else run for run in found]
+    def read(self, jobs: list[Job]) -> list[Run]:
+        """The jobs with the state of their folders."""
+        positions = self.queue_positions() if any(job.wanted == "queued" for job in jobs) else {}
+        states = [runs.read(self.folder_of(job), job) for job in jobs]
+        return [replace(run, message=positions.get(run.id, "")) if run.state == "queued" else run for run in states]
 
-    def place(self, job: Job) -> Path:
+    def folder_of(self, job: Job) -> Path:
         """The folder of a job, in the trash if it is deleted."""
         return (self.trash.folder if job.wanted == "deleted" else self.folder) / job.id
 
-    def line(self) -> dict[str, str]:
-        """The place in line of each queued run: id -> "2nd in line, about 4 min"."""
-        going = [runs.read(self.place(job), job) for job in self.going()]
-        ahead = [runs.left(run) for run in going if run.state in runs.ACTIVE]
-        places = {}
+    def queue_positions(self) -> dict[str, str]:
+        """The position of each queued run: id -> "2nd in line, about 4 min"."""
+        started = [runs.read(self.folder_of(job), job) for job in self.started()]
+        seconds_ahead = [runs.remaining_seconds(run) for run in started if run.state in runs.ACTIVE_STATES]
+        positions = {}
         for n, job in enumerate(self.queued(), 1):
-            known = len(ahead) >= self.slots and all(ahead)  # a run of unknown length makes the wait unknown
-            about = f", {runs.duration(sum(ahead) / self.slots)}" if known else ""
-            places[job.id] = f"{runs.ordinal(n)} in line{about}"
-            ahead.append(job.seconds)
-        return places
+            # a run of unknown duration makes the wait unknown
+            known = len(seconds_ahead) >= self.slots and all(seconds_ahead)
+            about = f", {runs.duration(sum(seconds_ahead) / self.slots)}" if known else ""
+            positions[job.id] = f"{runs.ordinal(n)} in line{about}"
+            seconds_ahead.append(job.seconds)
+        return positions
 
     # For the supervisor
 
     def queued(self) -> list[Job]:
-        """Queued jobs, the next first."""
+        """The queued jobs, the next one first."""
         return self.table.jobs("WHERE wanted = 'queued' ORDER BY place")
 
-    def going(self) -> list[Job]:
-        """Jobs that were started and have not been recorded as ended."""
+    def started(self) -> list[Job]:
+        """The jobs that were started and have not been marked as ended."""
         return self.table.jobs("WHERE wanted IN ('going', 'stop') ORDER BY place")
 
-    def begun(self, id: str) -> None:
-        """Record that a queued run has its process."""
+    def mark_started(self, id: str) -> None:
+        """Record that a queued run has a process."""
         sql = "UPDATE jobs SET wanted = 'going', attempts = attempts + 1 WHERE id = ? AND wanted = 'queued'"
-        self.table.ask(sql, id)
+        self.table.execute(sql, id)
 
-    def ended(self, id: str, cause: str) -> None:
-        """Record that the process of a run is gone. *cause*: the reason in words, "" if there is nothing to say."""
+    def mark_ended(self, id: str, cause: str) -> None:
+        """Record that the process of a run has ended. *cause*: the reason for people, "" if the run itself has
+        recorded it."""
         wanted = "CASE wanted WHEN 'stop' THEN 'stopped' ELSE 'ended' END"
         sql = f"UPDATE jobs SET wanted = {wanted}, cause = ? WHERE id = ? AND wanted IN ('going', 'stop')"
-        self.table.ask(sql, cause, id)
+        self.table.execute(sql, cause, id)
 
-    def room(self) -> None:
-        """Raise ExplorerError if the disk is too full for a run."""
-        with self.table.errors_in_words():
+    def check_disk(self) -> None:
+        """Raises ExplorerError if the disk is too full for a run."""
+        with self.table.disk_errors():
             free = shutil.disk_usage(self.folder).free
         if free < self.reserve:
             raise ExplorerError(
@@ -280,6 +284,6 @@ class Jobs:
             )
 
 
-def held(text: str) -> str:
-    """*text* as the table can hold it: without lone surrogates, and no longer than a key may be."""
+def sanitize(text: str) -> str:
+    """*text* without lone surrogates, which the table cannot store, and cut to the length of a key."""
     return text[:200].encode("utf-8", "replace").decode()

@@ -12,36 +12,36 @@ class Quota:
     """Allows each owner Settings.quota bytes. Without *jobs*, only the uploads count."""
 
     def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
-        self.most, self.jobs = settings.quota, jobs
-        self.kept = [settings.data_dir / name for name in ("lines", "corpora")]
+        self.max_bytes, self.jobs = settings.quota, jobs
+        self.text_folders = [settings.data_dir / name for name in ("lines", "corpora")]
         self.uploads = settings.uploads_dir
 
-    def room(self, owner: str, more: int = 0) -> None:
-        """Raise ExplorerError if *owner* has used up the quota, or would with *more* bytes. To make room, deleted runs
-        are erased first."""
-        if not self.most or self.used(owner) + more <= self.most:
+    def check(self, owner: str, more: int = 0) -> None:
+        """Raises ExplorerError if *owner* has used up the quota, or would with *more* bytes. Before that, the owner's
+        deleted runs are erased to make room."""
+        if not self.max_bytes or self.used_bytes(owner) + more <= self.max_bytes:
             return
         for run in reversed(self.jobs.runs(owner, deleted=True)) if self.jobs else ():
             if self.jobs and run.owner == owner:
                 self.jobs.erase(run.id, owner)
-            if self.used(owner) + more <= self.most:
+            if self.used_bytes(owner) + more <= self.max_bytes:
                 return
         raise ExplorerError(
-            f"Your runs and uploads take {self.used(owner) / 1e9:,.2f} GB of the {self.most / 1e9:,.2f} GB that each "
-            "person has on this server. Export what you want to keep, then delete runs."
+            f"Your runs and uploads take {self.used_bytes(owner) / 1e9:,.2f} GB of the {self.max_bytes / 1e9:,.2f} GB "
+            "that each person has on this server. Export what you want to keep, then delete runs."
         )
 
-    def used(self, owner: str) -> int:
+    def used_bytes(self, owner: str) -> int:
         """Bytes on the disk that belong to *owner*."""
-        own = [folder / owner for folder in self.kept] if owner else []
-        own += uploads.folders(self.uploads, owner)
+        folders = [folder / owner for folder in self.text_folders] if owner else []
+        folders += uploads.folders_of(self.uploads, owner)
         if self.jobs:
-            every = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
-            own += [run.folder for run in every if run.owner == owner]
-        return sum(size(folder) for folder in own)
+            runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
+            folders += [run.folder for run in runs if run.owner == owner]
+        return sum(folder_bytes(folder) for folder in folders)
 
 
-def size(folder: Path) -> int:
+def folder_bytes(folder: Path) -> int:
     """Bytes of all files below *folder* that still exist."""
     total = 0
     for path in folder.rglob("*"):

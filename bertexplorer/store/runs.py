@@ -1,4 +1,4 @@
-"""Runs as their folders show them: settings, progress, and whether a process works on them. Nothing is written."""
+"""Runs as their folders show them: settings, progress, and whether they have a process. Read-only."""
 
 import json
 import re
@@ -12,12 +12,12 @@ from bertexplorer import locks
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.events import Event
 
-LAST = ("finished", "stopped", "failed")  # final events of a run
-ACTIVE = ("starting", "running", "stopping")
-TAIL = 16_384  # bytes to read at the end of a growing file
+FINAL_EVENTS = ("finished", "stopped", "failed")  # of a run
+ACTIVE_STATES = ("starting", "running", "stopping")
+TAIL_BYTES = 16_384  # to read at the end of a growing file
 MAX_NAME = 80
-LISTED = 50  # runs in a picker
-SAVED = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
+MAX_LISTED = 50  # runs in a picker
+CHECKPOINT_NAME = re.compile(r"run:([0-9a-f]{32})(?:@(\d{1,12}))?")
 
 
 @dataclass(frozen=True)
@@ -28,21 +28,21 @@ class Job:
     name: str = ""
     owner: str = ""
     created: float = 0.0  # unix seconds
-    wanted: str = ""  # queued, going, stop, ended, stopped, deleted; "": a run that was never queued
+    wanted: str = ""  # queued, going, stop, ended, stopped, deleted; "" if it was never queued
     version: int = 1  # version of the name
     group: str = ""  # shared by the seeds of one run
     seconds: float = 0.0  # estimated duration; 0: unknown
     attempts: int = 0  # how often it was started
-    since: int = 0  # bytes of events.jsonl from before it was last queued
-    cause: str = ""  # why its process ended, if the run itself could not say
+    since: int = 0  # size of events.jsonl when it was last queued
+    cause: str = ""  # why its process ended, if the run itself has not recorded that
 
 
 @dataclass(frozen=True)
 class Run(Job):
     """A job and the state of its folder.
 
-    *state*: queued, starting, running, stopping, stopped, finished, failed, interrupted (its process is gone without
-    a final event) or deleted."""
+    *state*: queued, starting, running, stopping, stopped, finished, failed, interrupted (its process ended without a
+    final event) or deleted."""
 
     folder: Path = Path()
     spec: dict[str, Any] | None = None  # None: spec.json cannot be read
@@ -58,8 +58,8 @@ class Run(Job):
 
 
 @dataclass(frozen=True)
-class Saved:
-    """A checkpoint of a training for the picker: run:ID is the best one, run:ID@STEP is a snapshot from a step."""
+class SavedCheckpoint:
+    """A checkpoint of a training for the picker: run:ID is the best one, run:ID@STEP the snapshot of a step."""
 
     name: str
     label: str
@@ -67,212 +67,230 @@ class Saved:
     megabytes: float = 0.0  # to download before it can be used; 0 if it is on this disk
 
 
-def alive(folder: Path) -> bool:
+def is_alive(folder: Path) -> bool:
     """Whether a process trains the run, or has just been started to do so.
 
-    RUN/process, which only the server locks, is checked first, so that no supervisor finds its RUN/lock taken by this
-    check."""
-    return locks.held(folder / "process") or locks.held(folder / "lock")
+    RUN/process, which only the server locks, is checked first: checking RUN/lock takes it for a moment, in which a
+    training process would find it locked."""
+    return locks.is_locked(folder / "process") or locks.is_locked(folder / "lock")
 
 
-def events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
-    """The events written from byte *since* on, and the byte where the next call must begin.
+def read_events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
+    """The events from byte *since* on, and the byte from which the next call should read.
 
-    A last line that is still being written is left for the next call; a torn one is skipped. Append the new events to
-    the earlier ones with `joined`."""
+    A last line that is still being written is left for the next call; an invalid line is skipped. Append the new
+    events to the earlier ones with `merge_events`."""
     try:
-        with (folder / "events.jsonl").open("rb") as opened:
-            opened.seek(since)
-            block = opened.read()
+        with (folder / "events.jsonl").open("rb") as file:
+            file.seek(since)
+            block = file.read()
     except FileNotFoundError:
         return [], since
-    whole = block[: block.rfind(b"\n") + 1]
-    return [event for line in whole.splitlines() if (event := parsed(line))], since + len(whole)
+    complete = block[: block.rfind(b"\n") + 1]
+    return [event for line in complete.splitlines() if (event := parse_event(line))], since + len(complete)
 
 
-def joined(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
+def merge_events(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
     """The events as if the run had never been interrupted: if a step was computed twice, the second time counts."""
-    found = list(before)
+    merged = list(before)
     for event in new:
         if event["event"] == "resumed":
-            found = [e for e in found if e["step"] <= event["step"]]
-        found.append(event)
-    return found
+            merged = [earlier for earlier in merged if earlier["step"] <= event["step"]]
+        merged.append(event)
+    return merged
 
 
 def history(folder: Path) -> list[Event]:
     """All events of a run, as if it had never been interrupted."""
-    return joined([], events(folder)[0])
+    return merge_events([], read_events(folder)[0])
 
 
-def parsed(line: bytes) -> Event | None:
+def parse_event(line: bytes) -> Event | None:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    whole = isinstance(event, dict) and isinstance(event.get("event"), str) and isinstance(event.get("step"), int)
-    return event if whole else None
+    valid = isinstance(event, dict) and isinstance(event.get("event"), str) and isinstance(event.get("step"), int)
+    return event if valid else None
 
 
 def read(folder: Path, job: Job | None = None) -> Run:
     """The current state of the run in *folder*."""
     job = job or Job(folder.name)
-    live = alive(folder)  # checked first: a process writes its final event before it releases its lock
-    found = recent(folder, 0)
-    fresh = recent(folder, job.since) if job.since else found
-    progress, left = pace(found)
-    state = state_of(folder, job, live, fresh)
+    live = is_alive(folder)  # checked first: a process writes its final event before it releases its lock
+    events = recent_events(folder, 0)
+    new_events = recent_events(folder, job.since) if job.since else events
+    progress, seconds_left = estimate_progress(events)
+    state = state_of(folder, job, live, new_events)
     return Run(
         **asdict(job),
         folder=folder,
-        spec=spec(folder),
+        spec=read_spec(folder),
         state=state,
         progress=1.0 if state == "finished" else progress,
-        step=found[-1]["step"] if found else 0,
-        seconds_left=left if state == "running" else None,
-        message=trouble(folder) if state in ACTIVE else message(job, state, fresh),
+        step=events[-1]["step"] if events else 0,
+        seconds_left=seconds_left if state == "running" else None,
+        message=sync_error(folder) if state in ACTIVE_STATES else message_of(job, state, new_events),
     )
 
 
-def recent(folder: Path, since: int) -> list[Event]:
-    """The events at the end of the file that are not older than byte *since*."""
+def recent_events(folder: Path, since: int) -> list[Event]:
+    """The last events, as far as they were written from byte *since* on."""
     path = folder / "events.jsonl"
     size = path.stat().st_size if path.is_file() else 0
-    begin = max(since, size - TAIL)
-    found = events(folder, begin)[0]  # half a line at the start is skipped
-    return joined([], found if found or begin <= since else events(folder, since)[0])
+    begin = max(since, size - TAIL_BYTES)
+    events = read_events(folder, begin)[0]  # an incomplete line at the start is skipped
+    return merge_events([], events if events or begin <= since else read_events(folder, since)[0])
 
 
-def state_of(folder: Path, job: Job, live: bool, found: Sequence[Event]) -> str:
+def state_of(folder: Path, job: Job, live: bool, events: Sequence[Event]) -> str:
     if job.wanted == "deleted":
         return "deleted"
-    word = found[-1]["event"] if found else ""
+    last = events[-1]["event"] if events else ""
     if live:
         if job.wanted == "stop" or (folder / "stop").exists():
             return "stopping"
-        return "running" if word and word not in LAST else "starting"
+        return "running" if last and last not in FINAL_EVENTS else "starting"
     if job.wanted == "queued":
         return "queued"
-    if word in LAST:
-        return word
+    if last in FINAL_EVENTS:
+        return last
     if job.wanted in ("stop", "stopped"):
         return "stopped"
-    return "interrupted" if job.wanted or word else "queued"
+    return "interrupted" if job.wanted or last else "queued"
 
 
-def pace(found: Sequence[Event]) -> tuple[float, float | None]:
+def estimate_progress(events: Sequence[Event]) -> tuple[float, float | None]:
     """(share done, seconds left at the recent pace), from the events that have a share."""
-    begun = max((i for i, e in enumerate(found) if e["event"] in ("begun", "resumed")), default=0)
-    shares = [(e["time"], e["share"]) for e in found if number(e.get("share")) and number(e.get("time"))]
-    fresh = [(e["time"], e["share"]) for e in found[begun:] if number(e.get("share")) and number(e.get("time"))]
-    share = min(1.0, max(0.0, shares[-1][1])) if shares else 0.0
-    if len(fresh) < 2 or (won := fresh[-1][1] - fresh[0][1]) <= 0 or (spent := fresh[-1][0] - fresh[0][0]) <= 0:
+    start = max((i for i, event in enumerate(events) if event["event"] in ("begun", "resumed")), default=0)
+    points = [
+        (i, event["time"], event["share"])
+        for i, event in enumerate(events)
+        if is_number(event.get("share")) and is_number(event.get("time"))
+    ]
+    share = min(1.0, max(0.0, points[-1][2])) if points else 0.0
+    recent = [(time, share) for i, time, share in points if i >= start]
+    if len(recent) < 2:
         return share, None
-    return share, spent / won * (1 - share)
+    seconds, gain = recent[-1][0] - recent[0][0], recent[-1][1] - recent[0][1]
+    if gain <= 0 or seconds <= 0:
+        return share, None
+    return share, seconds / gain * (1 - share)
 
 
-def number(value: Any) -> bool:
+def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value == value
 
 
-def message(job: Job, state: str, found: Sequence[Event]) -> str:
+def message_of(job: Job, state: str, events: Sequence[Event]) -> str:
     if state == "failed":
-        return scrub(str(found[-1].get("error", "")), 500) or "The run failed without an error message."
+        return sanitize(str(events[-1].get("error", "")), 500) or "The run failed without an error message."
     if state == "interrupted":
         return (job.cause or "Its process ended without a message.") + " Resume continues from its last commit."
     return job.cause if state in ("stopped", "queued") else ""
 
 
-def trouble(folder: Path) -> str:
-    """What keeps the files of a run on a cluster from going there and back, "" if nothing does."""
+def sync_error(folder: Path) -> str:
+    """Why the folder of a run on a cluster cannot be synchronized, "" if it can."""
     with suppress(OSError):
-        return scrub((folder / "trouble").read_text("utf-8", "replace"), 500)
+        return sanitize((folder / "trouble").read_text("utf-8", "replace"), 500)
     return ""
 
 
-def spec(folder: Path) -> dict[str, Any] | None:
+def read_spec(folder: Path) -> dict[str, Any] | None:
     with suppress(OSError, ValueError, RecursionError):
-        found = json.loads((folder / "spec.json").read_text("utf-8"))
-        return found if isinstance(found, dict) else None
+        content = json.loads((folder / "spec.json").read_text("utf-8"))
+        return content if isinstance(content, dict) else None
     return None
 
 
-def last_words(folder: Path) -> str:
+def last_output(folder: Path) -> str:
     """The end of the process's output: at most three lines, without the lines of a traceback."""
     try:
-        with (folder / "output.txt").open("rb") as opened:
-            size = opened.seek(0, 2)
-            opened.seek(max(0, size - TAIL))
-            lines = opened.read().decode("utf-8", "replace").splitlines()
+        with (folder / "output.txt").open("rb") as file:
+            size = file.seek(0, 2)
+            file.seek(max(0, size - TAIL_BYTES))
+            lines = file.read().decode("utf-8", "replace").splitlines()
     except FileNotFoundError:
         return ""
-    said = [line for line in lines if line.strip() and line[0] not in " \t" and not line.startswith("Traceback (")]
-    return scrub(" / ".join(line[-300:] for line in said[-3:]), 600)
+    messages = [line for line in lines if line.strip() and line[0] not in " \t" and not line.startswith("Traceback (")]
+    return sanitize(" / ".join(line[-300:] for line in messages[-3:]), 600)
 
 
-def scrub(text: str, most: int = MAX_NAME) -> str:
-    """*text* as one line of at most *most* characters, all printable."""
-    return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * most]).split())[:most]
+def sanitize(text: str, max_length: int = MAX_NAME) -> str:
+    """*text* as one line of at most *max_length* characters, all printable."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text[: 10 * max_length]).split())[:max_length]
 
 
-def left(run: Run) -> float:
-    """Remaining seconds of a run, 0 if unknown."""
+def remaining_seconds(run: Run) -> float:
+    """0 if unknown."""
     return run.seconds_left if run.seconds_left is not None else run.seconds * (1 - run.progress)
 
 
 def ordinal(n: int) -> str:
-    ending = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
-    return f"{n:,}{ending}"
+    suffix = "th" if n % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{suffix}"
 
 
 def duration(seconds: float) -> str:
-    """*seconds* in words, such as about 4 min."""
+    """*seconds* for people, such as about 4 min."""
     if seconds < 60:
         return "less than a minute"
     return f"about {seconds / 60:.0f} min" if seconds < 5_400 else f"about {seconds / 3600:.0f} h"
 
 
-def titled(run: Run) -> str:
-    """The name of a run: the one it was renamed to, or its first one."""
+def title_of(run: Run) -> str:
+    """The current name of a run, cut to 40 characters."""
     with suppress(OSError):
         return (run.folder / "name").read_text("utf-8")[:40]
     return (run.name or str((run.spec or {}).get("name", "")) or f"run {run.id[:8]}")[:40]
 
 
-def pretrained(folder: Path) -> list[Path]:
-    """The checkpoint of a pretraining run's last commit, if there is one."""
-    found = [commit / "model" for commit in list_commits(folder / "commits")[-1:]]
-    return [model for model in found if (model / "config.json").is_file()]
+def last_commits(folder: Path) -> list[Path]:
+    """The checkpoint of a pretraining run's last commit, [] if there is none."""
+    models = [commit / "model" for commit in list_commits(folder / "commits")[-1:]]
+    return [model for model in models if (model / "config.json").is_file()]
 
 
-def trained(root: Path, whose: Collection[str] | None = None) -> list[tuple[str, str]]:
-    """(name of the run, name of its best checkpoint) for all runs that saved one, newest first. *whose*: only runs
-    with these ids."""
-    named = [p for p in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", p.name)]
-    named = [p for p in named if whose is None or p.name in whose]
-    found = [p for p in named if list_commits(p / "best") or pretrained(p)]
-    found.sort(key=lambda folder: folder.stat().st_mtime, reverse=True)
-    return [(titled(Run(p.name, folder=p, spec=spec(p))), f"run:{p.name}") for p in found[:LISTED]]
+def list_trained(root: Path, ids: Collection[str] | None = None) -> list[tuple[str, str]]:
+    """(title, name of the best checkpoint) of all runs that have saved one, newest first. *ids*: only these runs."""
+    folders = [path for path in root.glob("[0-9a-f]*") if re.fullmatch(r"[0-9a-f]{32}", path.name)]
+    folders = [path for path in folders if ids is None or path.name in ids]
+    trained = [path for path in folders if list_commits(path / "best") or last_commits(path)]
+    trained.sort(key=lambda path: path.stat().st_mtime, reverse=True)
+    return [
+        (title_of(Run(path.name, folder=path, spec=read_spec(path))), f"run:{path.name}")
+        for path in trained[:MAX_LISTED]
+    ]
 
 
-def checkpoints(run: Run) -> list[Saved]:
-    """The checkpoints to look into: the run's start (run:ID@0), its snapshots by step, and the best one."""
-    name = titled(run)
+def list_checkpoints(run: Run) -> list[SavedCheckpoint]:
+    """The run's start (run:ID@0), its snapshots by step, and its best checkpoint."""
+    title = title_of(run)
+
+    def saved(suffix: str, label: str, folder: Path) -> SavedCheckpoint:
+        return SavedCheckpoint(f"run:{run.id}{suffix}", f"{title}, {label}", folder)
+
     start = Path(str((run.spec or {}).get("folder", "")))
-    before = [Saved(f"run:{run.id}@0", f"{name}, before", start)] if (start / "config.json").is_file() else []
-    along = {
-        int(p.name[5:]): p for p in list_commits(run.folder / "snapshots") if re.fullmatch(r"step-\d{1,12}", p.name)
+    before = [saved("@0", "before", start)] if (start / "config.json").is_file() else []
+    snapshots = {
+        int(path.name[5:]): path
+        for path in list_commits(run.folder / "snapshots")
+        if re.fullmatch(r"step-\d{1,12}", path.name)
     }
-    later = [Saved(f"run:{run.id}@{n}", f"{name}, step {n:,}", along[n]) for n in sorted(along)]
-    best = [Saved(f"run:{run.id}", f"{name}, best", best) for best in list_commits(run.folder / "best")[-1:]]
-    best = best or [Saved(f"run:{run.id}", f"{name}, last", last) for last in pretrained(run.folder)]
-    return before + later + best
+    during = [saved(f"@{step}", f"step {step:,}", snapshots[step]) for step in sorted(snapshots)]
+    after = [saved("", "best", best) for best in list_commits(run.folder / "best")[-1:]]
+    after = after or [saved("", "last", last) for last in last_commits(run.folder)]
+    return before + during + after
 
 
-def series(root: Path, name: str) -> list[Saved]:
-    """The checkpoints of the run that *name* belongs to, in the order of training; none for any other name."""
-    asked = SAVED.fullmatch(name)
-    return checkpoints(Run(asked[1], folder=root / asked[1], spec=spec(root / asked[1]))) if asked else []
+def series(root: Path, name: str) -> list[SavedCheckpoint]:
+    """The checkpoints of the run that *name* belongs to, in the order of training; [] for any other name."""
+    match = CHECKPOINT_NAME.fullmatch(name)
+    if match is None:
+        return []
+    folder = root / match[1]
+    return list_checkpoints(Run(match[1], folder=folder, spec=read_spec(folder)))
 
 
 def find(root: Path, name: str) -> Path | None:

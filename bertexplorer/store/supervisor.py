@@ -1,7 +1,7 @@
-"""The job supervisor: starts queued runs as separate processes, one after the other, and notices how they end.
+"""The job supervisor: starts queued runs as separate processes in order, and records how they end.
 
-A run's process outlives the server. RUN/process names it, and is locked from the moment it starts until it is gone.
-Its stdout and stderr go to RUN/output.txt."""
+The process of a run outlives the server. RUN/process contains its pid, and is locked from its start to its end. Its
+stdout and stderr go to RUN/output.txt."""
 
 import logging
 import os
@@ -28,12 +28,14 @@ from bertexplorer.store.runs import Job, Run
 
 COMMAND = (sys.executable, "-m", "bertexplorer", "train")  # and the run's folder
 SECRET = re.compile(r"TOKEN|KEY|SECRET|PASSW|CREDENTIAL|BERTEXPLORER_CODE", re.IGNORECASE)
-MEMORY = re.compile(r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE)
-SMALLER = "Try a smaller batch or shorter texts."
-FULL = 20_000_000  # free bytes below which a run cannot even write down why it ended
-ATTEMPTS = 3  # how often a run is resumed automatically
+OUT_OF_MEMORY = re.compile(
+    r"MemoryError|out of memory|not enough memory|can.t allocate memory|bad_alloc", re.IGNORECASE
+)
+MEMORY_ADVICE = "Try a smaller batch or shorter texts."
+FULL_BYTES = 20_000_000  # with less free, a run cannot even record why it ended
+MAX_ATTEMPTS = 3  # starts of a run, after which it is not resumed automatically
 
-log = logging.getLogger("bertexplorer.store.trainer")  # the name that readers of the log know
+log = logging.getLogger("bertexplorer.store.trainer")  # a name that log configurations may use
 
 
 class Handle(Protocol):
@@ -44,7 +46,7 @@ class Handle(Protocol):
 
 
 class Launcher(Protocol):
-    """Where runs are computed. *slots*: how many at a time."""
+    """Where runs are computed. *slots*: the number of concurrent runs."""
 
     slots: int
 
@@ -52,14 +54,14 @@ class Launcher(Protocol):
         """Start *command* for the run in *folder*. Raises OSError."""
 
     def find(self, folder: Path) -> Handle | None:
-        """A run that an earlier server has started, if it must be asked how it ended."""
+        """The handle of a run that an earlier server has started; None if its lock alone shows whether it is alive."""
 
-    def send(self, folder: Path, number: int) -> None:
+    def send_signal(self, folder: Path, number: int) -> None:
         """Send a signal to the process of a run."""
 
 
 class Processes:
-    """Runs are processes of this machine."""
+    """Starts runs as processes of this machine."""
 
     slots = 1
 
@@ -67,14 +69,14 @@ class Processes:
         return spawn(command, folder)
 
     def find(self, folder: Path) -> Handle | None:
-        return None  # its lock says whether it lives
+        return None
 
-    def send(self, folder: Path, number: int) -> None:
-        send(folder, number)
+    def send_signal(self, folder: Path, number: int) -> None:
+        send_signal(folder, number)
 
 
 class JobSupervisor:
-    """A thread of the server. It adopts the runs that are alive when it starts. Interrupted ones wait until a person
+    """A thread of the server. It adopts the runs that are alive when it starts. Interrupted runs wait until a person
     resumes them, unless *resume_interrupted*."""
 
     def __init__(
@@ -88,17 +90,17 @@ class JobSupervisor:
         resume_interrupted: bool = False,
         launcher: Launcher | None = None,
     ) -> None:
-        """*slots*: runs at a time, 0: as the *launcher* says. *patience_s*: seconds from RUN/stop to SIGTERM."""
+        """*slots*: concurrent runs, 0 for those of the *launcher*. *patience_s*: seconds from RUN/stop to SIGTERM."""
         self.launcher: Launcher = launcher or Processes()
         self.jobs, self.command, self.slots = jobs, tuple(command), slots or self.launcher.slots
         self.poll_s, self.patience_s = poll_s, patience_s
         jobs.slots = self.slots
         self.children: dict[str, Handle] = {}
-        self.asked: dict[str, float] = {}  # when a run was first asked to stop; infinite once it was sent SIGTERM
-        self.causes: dict[str, str] = {}  # why runs ended, until it is written down
+        self.stopped_at: dict[str, float] = {}  # when a run was first asked to stop; infinite after SIGTERM
+        self.causes: dict[str, str] = {}  # why runs ended, until the table has it
         self.closing = threading.Event()
-        for job in jobs.going() if resume_interrupted else ():
-            self.take_up(job)
+        for job in jobs.started() if resume_interrupted else ():
+            self.resume_if_interrupted(job)
         self.thread = threading.Thread(target=self.work, name="trainer", daemon=True)
         self.thread.start()
 
@@ -111,128 +113,132 @@ class JobSupervisor:
         """Ask a run to end after a commit. *kill*: end it now, and lose everything after its last commit."""
         with self.jobs.lock:
             run = self.jobs.stop(id, owner)
-            if kill and run.state in runs.ACTIVE:
-                self.launcher.send(run.folder, signal.SIGKILL)
+            if kill and run.state in runs.ACTIVE_STATES:
+                self.launcher.send_signal(run.folder, signal.SIGKILL)
         return run
 
     def work(self) -> None:
         while not self.closing.is_set():
             try:
                 self.tick()
-            except Exception:  # a full disk, say: the runs continue, and the next tick tries again
-                log.exception("The queue of runs cannot be worked on; it is tried again.")
+            except Exception:  # such as a full disk; the runs continue
+                log.exception("The queue of runs cannot be processed; the server retries.")
             self.closing.wait(self.poll_s)
 
     def tick(self) -> None:
-        """Notice ended runs, stop those that should stop, start the next."""
+        """Record ended runs, stop those that should stop, start the next."""
         with self.jobs.lock:
-            busy = sum([self.goes(job) for job in self.jobs.going()])
+            busy = sum([self.is_running(job) for job in self.jobs.started()])
             for job in self.jobs.queued():
                 if busy >= self.slots:
                     break
                 busy += self.start(job)
 
-    def goes(self, job: Job) -> bool:
-        """Whether the run still has its process. If not, its end is recorded."""
-        folder = self.jobs.place(job)
-        if job.id not in self.children and (found := self.launcher.find(folder)):
-            self.children[job.id] = found
+    def is_running(self, job: Job) -> bool:
+        """Whether the run still has its process. If not, this records its end."""
+        folder = self.jobs.folder_of(job)
+        if job.id not in self.children and (handle := self.launcher.find(folder)):
+            self.children[job.id] = handle
         child = self.children.get(job.id)
         code = child.poll() if child else None  # reaps the process
-        if runs.alive(folder) or (child and code is None):
+        if runs.is_alive(folder) or (child and code is None):
             if job.wanted == "stop":
-                self.press(job.id, folder)
+                self.request_stop(job.id, folder)
             return True
-        ended = runs.read(folder, job).state in runs.LAST  # or asked to stop
-        why = self.causes.setdefault(job.id, "" if ended else cause(code, folder))
-        self.jobs.ended(job.id, why)  # raises while the disk is full
-        for kept in (self.children, self.asked, self.causes):
-            kept.pop(job.id, None)
+        explained = runs.read(folder, job).state in runs.FINAL_EVENTS  # by its last event, or it was asked to stop
+        cause = self.causes.setdefault(job.id, "" if explained else explain_end(code, folder))
+        self.jobs.mark_ended(job.id, cause)  # raises while the disk is full
+        for by_id in (self.children, self.stopped_at, self.causes):
+            by_id.pop(job.id, None)
         return False
 
-    def press(self, id: str, folder: Path) -> None:
+    def request_stop(self, id: str, folder: Path) -> None:
         """Write RUN/stop, again if a run that was just starting removed it; later send SIGTERM."""
         (folder / "stop").touch()
-        if time.monotonic() - self.asked.setdefault(id, time.monotonic()) > self.patience_s:
-            self.asked[id] = float("inf")
-            self.launcher.send(folder, signal.SIGTERM)
+        if time.monotonic() - self.stopped_at.setdefault(id, time.monotonic()) > self.patience_s:
+            self.stopped_at[id] = float("inf")
+            self.launcher.send_signal(folder, signal.SIGTERM)
 
     def start(self, job: Job) -> bool:
-        """Start the process of a queued run, unless the run has one already or has ended: a server may have died after
+        """Start the process of a queued run, unless it has one already or has ended, as a server may have died after
         starting it and before recording that."""
-        folder = self.jobs.place(job)
+        folder = self.jobs.folder_of(job)
         try:
-            if not runs.alive(folder) and runs.read(folder, replace(job, wanted="going")).state not in runs.LAST:
+            if (
+                not runs.is_alive(folder)
+                and runs.read(folder, replace(job, wanted="going")).state not in runs.FINAL_EVENTS
+            ):
                 self.children[job.id] = self.launcher.start(self.command, folder)
         except OSError as error:
-            self.jobs.begun(job.id)
-            self.jobs.ended(job.id, f"It could not be started ({error.strerror or error}).")
+            self.jobs.mark_started(job.id)
+            self.jobs.mark_ended(job.id, f"It could not be started ({error.strerror or error}).")
             return False
-        self.jobs.begun(job.id)
+        self.jobs.mark_started(job.id)
         return True
 
-    def take_up(self, job: Job) -> None:
+    def resume_if_interrupted(self, job: Job) -> None:
         """Queue a run that was interrupted while no server was running."""
         with self.jobs.lock:
-            if job.attempts < ATTEMPTS and runs.read(self.jobs.place(job), job).state == "interrupted":
+            if job.attempts < MAX_ATTEMPTS and runs.read(self.jobs.folder_of(job), job).state == "interrupted":
                 with suppress(ExplorerError):  # the disk is full: it stays interrupted
                     self.jobs.resume(job.id, None)
 
 
 def spawn(
-    command: Sequence[str], folder: Path, more: Mapping[str, str] = MappingProxyType({})
+    command: Sequence[str], folder: Path, variables: Mapping[str, str] = MappingProxyType({})
 ) -> "subprocess.Popen[bytes]":
-    """Start the process of a run, which holds the lock of RUN/process from its first moment on. *more*: of its
+    """Start the process of a run, which holds the lock of RUN/process from its start on. *variables*: are added to its
     environment. Raises OSError."""
     (folder / "stop").unlink(missing_ok=True)
-    held = locks.hold(folder / "process")
-    if held is None:
-        raise BlockingIOError(0, "another process has it")
-    with held, (folder / "output.txt").open("ab") as output:
+    lock = locks.acquire(folder / "process")
+    if lock is None:
+        raise BlockingIOError(0, "another process uses it")
+    with lock, (folder / "output.txt").open("ab") as output:
         process = subprocess.Popen(
             [*command, str(folder)],
             cwd=ROOT,
-            env=environment({**os.environ, **more}),
+            env=environment({**os.environ, **variables}),
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            pass_fds=(held.fileno(),) if os.name == "posix" else (),
+            pass_fds=(lock.fileno(),) if os.name == "posix" else (),
         )
-        locks.name(held, process.pid)
+        locks.write_process(lock, process.pid)
     if hasattr(os, "setpriority"):
         with suppress(OSError):  # it has ended already
             os.setpriority(os.PRIO_PROCESS, process.pid, 19)
     return process
 
 
-def environment(given: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a run's process: no secrets, one thread."""
-    kept = {name: value for name, value in given.items() if not SECRET.search(name)}
-    return kept | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
+def environment(variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a run's process: *variables* without secrets, and one thread."""
+    public = {name: value for name, value in variables.items() if not SECRET.search(name)}
+    return public | {"OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
-def send(folder: Path, number: int) -> None:
-    """Send a signal to the process of a run, if a server started it and it is still the same process. SIGKILL goes to
-    its children too."""
-    if pid := locks.holder(folder / "process"):
+def send_signal(folder: Path, number: int) -> None:
+    """Send a signal to the process of a run, if a server started it and the pid is still that process. SIGKILL also
+    goes to its children."""
+    if pid := locks.holder_pid(folder / "process"):
         with suppress(ProcessLookupError):
             (os.killpg if number == signal.SIGKILL else os.kill)(pid, number)
 
 
-def cause(code: int | None, folder: Path) -> str:
-    """Why a process ended without a final event, from its exit *code* (None: nobody was watching) and its output."""
-    said = runs.last_words(folder)
-    if shutil.disk_usage(folder).free < FULL:
+def explain_end(code: int | None, folder: Path) -> str:
+    """Why a process ended without a final event, from its exit *code* (None if no server was running) and its
+    output."""
+    output = runs.last_output(folder)
+    if shutil.disk_usage(folder).free < FULL_BYTES:
         return "The disk was full. Make room, then resume it."
-    if MEMORY.search(said):
-        return f"Memory ran out. {SMALLER}"
+    if OUT_OF_MEMORY.search(output):
+        return f"Memory ran out. {MEMORY_ADVICE}"
     if code is None:
-        how = "It ended while no server was watching it"
+        end = "It ended while no server was running"
     elif code == -signal.SIGKILL:
-        return f"It was killed, perhaps because memory ran out. {SMALLER}"
+        return f"It was killed, perhaps because memory ran out. {MEMORY_ADVICE}"
     elif code < 0:
-        how = f"It was ended by {signal.Signals(-code).name}"
+        end = f"It was ended by {signal.Signals(-code).name}"
     else:
-        how = f"It ended with exit code {code}"
-    return f"{how}: {said}" if said else f"{how}."
+        end = f"It ended with exit code {code}"
+    return f"{end}: {output}" if output else f"{end}."

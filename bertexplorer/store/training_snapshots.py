@@ -4,29 +4,32 @@ import re
 from pathlib import Path
 
 from bertexplorer.store.catalogue import BUNDLED
-from bertexplorer.store.runs import Saved
+from bertexplorer.store.runs import SavedCheckpoint
 
 NAME = "tiny"
 STEP = re.compile(r"step-(\d{1,12})")
 
 
-def saved(root: Path = BUNDLED / NAME) -> list[Saved]:
-    """Its checkpoints in the order of training: tiny@STEP each, except that the last one is called tiny."""
-    found = {
-        int(m[1]): p for p in root.glob("step-*") if (m := STEP.fullmatch(p.name)) and (p / "config.json").is_file()
+def snapshots(root: Path = BUNDLED / NAME) -> list[SavedCheckpoint]:
+    """The checkpoints in the order of training: tiny@STEP each, except that the last one is called tiny."""
+    folders = {
+        int(match[1]): path
+        for path in root.glob("step-*")
+        if (match := STEP.fullmatch(path.name)) and (path / "config.json").is_file()
     }
-    steps = sorted(found)
+    last = max(folders, default=None)
     return [
-        Saved(NAME if step == steps[-1] else f"{NAME}@{step}", f"{NAME}, step {step:,}", found[step]) for step in steps
+        SavedCheckpoint(NAME if step == last else f"{NAME}@{step}", f"{NAME}, step {step:,}", folders[step])
+        for step in sorted(folders)
     ]
 
 
-def series(name: str) -> list[Saved]:
-    """All of them if *name* is one of them, else none."""
-    there = saved() if name.startswith(NAME) else []
-    return there if any(one.name == name for one in there) else []
+def series(name: str) -> list[SavedCheckpoint]:
+    """All snapshots if *name* is one of them, else []."""
+    saved = snapshots() if name.startswith(NAME) else []
+    return saved if any(snapshot.name == name for snapshot in saved) else []
 
 
 def find(name: str) -> Path | None:
     """The folder of the snapshot *name*; None for any other name."""
-    return next((one.folder for one in series(name) if one.name == name), None)
+    return next((snapshot.folder for snapshot in series(name) if snapshot.name == name), None)

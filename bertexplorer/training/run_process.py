@@ -30,15 +30,15 @@ class ActiveRun(Protocol):
 @contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
     """Hold the run's lock, which a crash releases. Raises ExplorerError if another process holds it."""
-    lock = locks.hold(folder / "lock")
+    lock = locks.acquire(folder / "lock")
     if lock is None:
         raise ExplorerError(f"The run in {folder} is running in another process. Stop that one first.")
     with lock:
-        locks.name(lock, os.getpid())
+        locks.write_process(lock, os.getpid())
         try:
             yield
         finally:
-            locks.clear(lock)
+            locks.clear_process(lock)
 
 
 def log_events(

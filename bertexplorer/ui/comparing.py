@@ -54,14 +54,14 @@ def beside(
     except ExplorerError as error:
         name = state.other if state.other and state.against.startswith("another") else state.against
         if state.against == "another checkpoint":
-            name = ", ".join(map(library.called, named(name)))
-        return Beside(name, None, str(error), None, library.called(state.checkpoint))
+            name = ", ".join(map(library.title, named(name)))
+        return Beside(name, None, str(error), None, library.title(state.checkpoint))
 
 
 def sides(library: CheckpointRegistry, state: State) -> list[Side]:
     """All sides of the comparison, with that of *state* itself: first, or where it belongs in its training. Raises
     ExplorerError if there is nothing to compare with."""
-    own = Side(library.called(state.checkpoint), state)
+    own = Side(library.title(state.checkpoint), state)
     if state.against == "random weights":
         control = library.control(state.checkpoint, state.precision)
         return [own, Side(f"{own.name}, random weights", state, control)]
@@ -77,7 +77,7 @@ def sides(library: CheckpointRegistry, state: State) -> list[Side]:
     return [
         own
         if name == state.checkpoint
-        else Side(library.called(name), replace(state, checkpoint=name), library.get(name, state.precision))
+        else Side(library.title(name), replace(state, checkpoint=name), library.get(name, state.precision))
         for name in names
     ]
 
@@ -93,7 +93,7 @@ def training(library: CheckpointRegistry, state: State) -> list[str]:
     names = [saved.name for saved in library.series(state.checkpoint)]
     if len(names) < 2:
         raise ExplorerError(
-            f"{library.called(state.checkpoint)} does not come from a training whose checkpoints were kept. Choose "
+            f"{library.title(state.checkpoint)} does not come from a training whose checkpoints were kept. Choose "
             "tiny, or a run with snapshots."
         )
     if len(names) <= MOST:
@@ -113,7 +113,7 @@ def pair(library: CheckpointRegistry, state: State, every: Sequence[Side], resul
     figure, said = view.figure.draw(found), view.figure.say(found)
     if isinstance(view.figure, Comparing):
         said = f"{said} {view.figure.compare(result, found)}".strip()
-    called = library.called(state.checkpoint)
+    called = library.title(state.checkpoint)
     if isinstance(figure, str):
         said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
         return Beside(other.name, None, said, drawn, called)

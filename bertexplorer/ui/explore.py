@@ -22,7 +22,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.index import Index
 from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import Saved
+from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.ui import comparing, strip
 from bertexplorer.ui.state import State, follow, scrub, spans_of
@@ -70,7 +70,7 @@ class Answer:
     beside: comparing.Beside | None = None
     height: int = 0  # pixels of a figure that is a page of its own
     cases: Mapping[str, Any] | None = None  # the table below the figure
-    series: tuple[Saved, ...] = ()  # the checkpoints of one training, if the one in use belongs to it
+    series: tuple[SavedCheckpoint, ...] = ()  # the checkpoints of one training, if the one in use belongs to it
 
     @property
     def title(self) -> str:
@@ -94,7 +94,7 @@ class Explore:
     def of(self, owner: str) -> Explore:
         """The same for *owner*: it finds the checkpoints of their runs, and stores uploads as theirs."""
         made = copy(self)
-        made.library, made.owner = self.library.of(owner), owner
+        made.library, made.owner = self.library.for_owner(owner), owner
         return made
 
     def answer(self, state: State) -> Answer:
@@ -160,7 +160,7 @@ class Explore:
 
     def keep(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
         """(key of an uploaded file, how it was read). Raises ExplorerError if it cannot be used."""
-        self.quota.room(self.owner, len(content))
+        self.quota.check(self.owner, len(content))
         key = uploads.save(content, name, self.owner)
         return key, uploads.load(key).summary
 
@@ -223,7 +223,7 @@ class Explore:
         """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.library.get(state.checkpoint, state.precision)
         analysis, options, text = VIEWS[state.view].analysis, self.options(state), state.as_text
-        title = self.library.called(state.checkpoint)
+        title = self.library.title(state.checkpoint)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
             return f"{name}.py", export.as_python(analysis, checkpoint, text, options, title)
@@ -246,7 +246,7 @@ class Explore:
         """The rows of another side of a comparison."""
         assert side.checkpoint is not None
         found = VIEWS[side.state.view].analysis.rows(self.analyse(side.checkpoint, side.state))
-        called = self.library.called(side.state.checkpoint)
+        called = self.library.title(side.state.checkpoint)
         title = called if side.state.against == "another text" else side.name
         made = {"made_with": export.provenance_line(side.checkpoint, title)} if kind == "csv" else {}
         return [{**row, **made} for row in found]

@@ -38,7 +38,7 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Longest text": f"{config.max_positions:,} tokens",
     }
-    if origin := convert.origin(checkpoint.folder):
+    if origin := convert.conversion_note(checkpoint.folder):
         items["Weights"] = origin
     if checkpoint.unused:
         items["Left aside"] = f"a head that nothing here reads ({', '.join(checkpoint.unused)})"

@@ -27,7 +27,7 @@ def build(library: CheckpointRegistry, settings: Settings, service: RunService |
         gr.Column(elem_id="learn")  # filled by static/learn.js
     if service:
         with blocks.route("Train", "train"):
-            wiring.wire(service, training.build(library.of("")), blocks)
+            wiring.wire(service, training.build(library.for_owner("")), blocks)
             gr.HTML(about(settings), apply_default_css=False)
         with blocks.route("Pretrain", "pretrain"):
             experiments_wiring.wire(ExperimentService(service), experiments.build(), blocks)

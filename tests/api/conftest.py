@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 from bertexplorer.engine.queues import RequestQueues
-from bertexplorer.server.application import api, layered
+from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -37,8 +37,10 @@ class Served(Listening):
         self.service = RunService(self.library, self.settings)
         self.service.supervisor.slots = 0
         self.queues = RequestQueues(limit=self.settings.tokens)
-        self.explore = Explore(self.library.of(""), self.service.quota)
-        app = layered(api(self.explore, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness())
+        self.explore = Explore(self.library.for_owner(""), self.service.quota)
+        app = add_layers(
+            create_api(self.explore, self.queues, OPENING, self.service), self.settings, SIGNER, Readiness()
+        )
         self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:
@@ -79,7 +81,7 @@ def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
     """What the layers around *app* answer."""
 
     async def asking() -> httpx.Response:
-        behind = layered(app, Settings(data_dir=data), SIGNER, Readiness())
+        behind = add_layers(app, Settings(data_dir=data), SIGNER, Readiness())
         transport = httpx.ASGITransport(behind, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as client:
             return await client.request(method, path)

@@ -90,14 +90,14 @@ def test_a_hidden_word_is_as_good_as_a_mask(browser: httpx.Client) -> None:
     assert answers == [row["token"] for row in mask["rows"] if row["kind"] == "answer"] and len(answers) == 3
 
 
-def test_a_figure_comes_only_when_asked_for(browser: httpx.Client) -> None:
+def test_a_figure_is_sent_only_on_request(browser: httpx.Client) -> None:
     asked = {"text": "Paris is the [MASK] of France."}
     assert "figure" not in browser.post("/fill-mask", json=asked).json()
     wrong = browser.post("/fill-mask?figure=png", json=asked)
     assert (wrong.status_code, wrong.json()["detail"]) == (422, "query.figure: got \"png\"; wanted 'plotly'.")
 
 
-def test_what_the_analysis_lacks_is_said_without_words_of_the_page(browser: httpx.Client) -> None:
+def test_a_missing_mask_or_pair_is_reported_without_advice_about_the_page(browser: httpx.Client) -> None:
     mask, pair = (browser.post(f"/{view}", json={"text": "Paris."}) for view in ("fill-mask", "next-sentence"))
     assert (mask.status_code, mask.json()["missing"], pair.json()["missing"]) == (422, "mask", "pair")
     for answer in (mask, pair):

@@ -1,4 +1,4 @@
-"""What is sent in vain: a sentence that names the field, status 4xx, and nothing changed."""
+"""Invalid requests get a message that names the field and status 4xx, and change nothing."""
 
 import json
 from typing import Any
@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.api.models import kind
-from bertexplorer.api.problems import SHOWN
+from bertexplorer.api.models import field_type
+from bertexplorer.api.problems import MAX_EXCERPT
 from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 
@@ -18,7 +18,7 @@ UNFIT = [  # view, what is sent, what is said
     ("fill-mask", {}, "text: got nothing; wanted a value."),
     ("fill-mask", {"text": 7}, "text: got 7; wanted text."),
     ("fill-mask", {"text": None}, "text: got null; wanted text."),
-    ("fill-mask", {"text": "x" * 20_001}, f'text: got "{"x" * (SHOWN - 2)}…; wanted 20,000 characters or fewer.'),
+    ("fill-mask", {"text": "x" * 20_001}, f'text: got "{"x" * (MAX_EXCERPT - 2)}…; wanted 20,000 characters or fewer.'),
     ("fill-mask", {"text": TEXT, "top": "3"}, 'top: got "3"; wanted a whole number.'),
     ("fill-mask", {"text": TEXT, "top": 2.5}, "top: got 2.5; wanted a whole number."),
     ("fill-mask", {"text": TEXT, "top": True}, "top: got true; wanted a whole number."),
@@ -55,11 +55,11 @@ def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, said: str, bro
     body = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
     assert said in body["detail"] and body["status"] == 422
-    assert "x" * (SHOWN + 1) not in answer.text, "what was sent is repeated"
+    assert "x" * (MAX_EXCERPT + 1) not in answer.text, "what was sent is repeated"
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_setting_refuses_what_is_no_such_thing(view: str, browser: httpx.Client) -> None:
+def test_every_setting_rejects_values_of_other_kinds(view: str, browser: httpx.Client) -> None:
     for setting in option_specs(VIEWS[view].analysis.Options):
         option, wrong = setting.option, [[], {"a": 1}, None]
         wrong += [1] if setting.kind in (str, bool) else ["1", True]
@@ -85,7 +85,7 @@ def test_every_setting_refuses_what_is_no_such_thing(view: str, browser: httpx.C
         (b'{"text": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, browser: httpx.Client) -> None:
+def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, browser: httpx.Client) -> None:
     answer = browser.post("/masking", content=body, headers=JSON)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     assert said in answer.json()["detail"]
@@ -107,14 +107,14 @@ def test_half_a_character_is_replaced(text: str, browser: httpx.Client) -> None:
 def test_bounds_stand_once(browser: httpx.Client) -> None:
     """The model's bounds are those of the setting, so a change there is one here."""
     top = next(s for s in option_specs(VIEWS["fill-mask"].analysis.Options) if s.name == "top")
-    held = kind(top).__metadata__[0]
+    held = field_type(top).__metadata__[0]
     assert {(type(m).__name__, getattr(m, "ge", getattr(m, "le", None))) for m in held.metadata} == {
         ("Ge", top.option.low),
         ("Le", top.option.high),
     }
 
 
-def test_no_refused_run_leaves_anything(served: Any, browser: httpx.Client) -> None:
+def test_a_rejected_run_leaves_nothing(served: Any, browser: httpx.Client) -> None:
     before = sorted(path.name for path in served.service.jobs.folder.iterdir())
     rows = [{"text": "a", "label": "b"}]
     for sent, said in [

@@ -95,7 +95,7 @@ def test_per_cent_are_read_as_in_a_lesson(typed: str, share: float, taught: Serv
     assert room.seen(phone)["own"][1] == pytest.approx(share)
 
 
-def test_nobody_sees_a_vote_before_the_answer_is_out(taught: Served) -> None:
+def test_votes_are_hidden_until_the_answer_is_revealed(taught: Served) -> None:
     """What a phone is sent in each phase is the same, byte for byte, however the others voted."""
     sent: list[list[bytes]] = []
     for others in ((0, 0, 0), (2, 1, 2)):
@@ -127,7 +127,7 @@ def test_only_the_teacher_peeks_and_only_at_a_vote_that_has_closed(taught: Serve
     assert "counts" not in room.seen(room.teacher, peek=True)
 
 
-def test_who_comes_late_votes_where_the_class_is(taught: Served) -> None:
+def test_late_voters_join_the_current_question(taught: Served) -> None:
     room = opened(taught).until("vote2")
     late = room.phone()
     assert (room.seen(late)["round"], room.seen(late)["own"]) == (2, [None, None, None])
@@ -137,7 +137,7 @@ def test_who_comes_late_votes_where_the_class_is(taught: Served) -> None:
     assert room.seen(room.phone())["own"] == [None, None, None], "and after the votes one still sees the answer"
 
 
-def test_who_votes_twice_counts_once(taught: Served) -> None:
+def test_a_second_vote_replaces_the_first(taught: Served) -> None:
     room = opened(taught).until("vote1")
     phone = room.phone()
     for choice in (0, 2, 1, 1):

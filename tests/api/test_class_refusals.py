@@ -15,7 +15,7 @@ BEARER = {"authorization": f"Bearer {CODE}"}
 
 
 @pytest.mark.parametrize("phase", ["lobby", "closed1", "discuss", "vote2", "closed2", "reveal"])
-def test_a_vote_that_is_not_open_is_refused(phase: str, taught: Served) -> None:
+def test_a_vote_that_is_not_open_is_rejected(phase: str, taught: Served) -> None:
     room = opened(taught).until(phase)
     phone = room.phone()
     refused(room.vote(phone, 0), "This vote is closed")
@@ -38,7 +38,7 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("sent", "said"), UNFIT)
-def test_a_vote_that_does_not_fit_is_refused(sent: Any, said: str, taught: Served) -> None:
+def test_a_vote_that_does_not_fit_is_rejected(sent: Any, said: str, taught: Served) -> None:
     room = opened(taught).until("vote1")
     phone = room.phone()
     refused(room.vote(phone, 0, **{"round": 1, **sent}) if "choice" not in sent else room.vote(phone, **sent), said)
@@ -46,19 +46,19 @@ def test_a_vote_that_does_not_fit_is_refused(sent: Any, said: str, taught: Serve
 
 
 @pytest.mark.parametrize("typed", ["", "many", "9" * 400, "1e5", [1], None, {"a": 1}, "\ud800", BIG])
-def test_a_number_that_is_none_is_refused(typed: Any, taught: Served) -> None:
+def test_an_invalid_number_is_rejected(typed: Any, taught: Served) -> None:
     room = opened(taught, {"prompt": "How many?"}).until("vote1")
     refused(room.vote(room.phone(), typed), "number")
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"question": 0}'])
-def test_what_is_no_vote_is_refused(body: bytes, taught: Served) -> None:
+def test_an_invalid_vote_is_rejected(body: bytes, taught: Served) -> None:
     room = opened(taught).until("vote1")
     for who, path in ((room.phone(), "vote"), (room.teacher, "step")):
         refused(who.post(f"/class/{room.code}/{path}", content=body), "Send an object with")
 
 
-def test_a_vote_that_is_too_large_is_refused(taught: Served) -> None:
+def test_a_vote_that_is_too_large_is_rejected(taught: Served) -> None:
     room = opened(taught).until("vote1")
     huge = b'{"question": "' + b"a" * 10_000_000 + b'"}'
     refused(room.phone().post(f"/class/{room.code}/vote", content=huge), "1,000 kB", 413)
@@ -92,7 +92,7 @@ def test_a_cookie_that_was_forged_is_another_voter(taught: Served) -> None:
     assert room.seen(phone)["own"][1] == 0 and room.seen(room.teacher)["voted"] == 2
 
 
-def test_a_browser_without_cookies_is_told(taught: Served) -> None:
+def test_a_browser_without_cookies_gets_an_error(taught: Served) -> None:
     room = opened(taught).until("vote1")
     for _ in range(2):
         bare = httpx.get(f"{taught.url}/api/v1/class/{room.code}")
@@ -102,7 +102,7 @@ def test_a_browser_without_cookies_is_told(taught: Served) -> None:
     assert room.seen(room.teacher)["here"] == 0
 
 
-def test_other_classes_are_not_told_of(taught: Served) -> None:
+def test_other_classes_are_not_revealed(taught: Served) -> None:
     room, other = opened(taught), opened(taught)
     phone = room.phone()
     answers = [phone.get(f"/class/{room.code}"), room.teacher.get(f"/class/{room.code}"), phone.get("/class/ZZZZ")]
@@ -153,7 +153,9 @@ def test_phones_need_no_code_but_the_teacher_does(models: Path, tmp_path: Path) 
         asked += [("POST", "/class/suggest"), ("POST", f"/class/{room.code}/step"), ("POST", f"/class/{room.code}/end")]
         asked += [("GET", f"/class/{room.code}/qr.svg"), ("GET", "/page"), ("POST", "/view")]
         for method, path in asked:
-            refused(phone.request(method, path, json={} if method == "POST" else None), "The class code is needed", 401)
+            refused(
+                phone.request(method, path, json={} if method == "POST" else None), "The class code is required", 401
+            )
         assert phone.get("/lessons", headers=BEARER).status_code == 200
         wrong = phone.get("/lessons", headers={"authorization": "Bearer no"})
         refused(wrong, "Wrong class code", 401)

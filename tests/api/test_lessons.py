@@ -142,7 +142,7 @@ def test_a_find_is_judged_by_the_view_as_it_was_left(pupil: httpx.Client) -> Non
     assert found["right"] and found["done"] and words(found["after"]) == "It has 6."
 
 
-def test_a_find_in_another_view_is_refused(pupil: httpx.Client) -> None:
+def test_a_find_in_another_view_is_rejected(pupil: httpx.Client) -> None:
     state = {"view": "fill-mask", "text": "A [MASK]."}
     refused(pupil.post(f"{OWN}/longer", json={"answer": None, "state": state}), "longest")
     refused(pupil.post(f"{OWN}/longer", json={"state": {"view": "nonsense", "text": "a"}}), "view: got 'nonsense'")
@@ -168,7 +168,7 @@ def test_points_are_laid_beside_what_bert_gives(pupil: httpx.Client) -> None:
     assert said["shares"] == [0.75, 0.25] and words(said["text"]).startswith("75 of your 100 points")
 
 
-def test_claims_say_what_holds_here(pupil: httpx.Client) -> None:
+def test_claims_hold_on_this_checkpoint(pupil: httpx.Client) -> None:
     assert judged(pupil, "holds") == {"holds": True, "text": [["em", {}, ["xyz"]], " has 3 pieces."]}
     fails = judged(pupil, "fails")
     assert not fails["holds"] and words(fails["text"]) == "xyz is cut into 3 here."
@@ -201,33 +201,31 @@ UNFIT = [  # part, body, what is said
     ("points", {"answer": [60, 60]}, "The points add up to 120"),
     ("points", {"answer": [-10, 110]}, "share out exactly 100"),
     ("points", {"answer": [int(HUGE), 0]}, "wanted 2 numbers of points"),
-    ("picture", {"answer": 0}, "picture is a figure and asks nothing."),
+    ("picture", {"answer": 0}, "picture is a figure and has no question"),
     ("nowhere", {"answer": 0}, "The lesson pieces has no part 'nowhere'; reload the page."),
 ]
 
 
 @pytest.mark.parametrize(("part", "sent", "said"), UNFIT, ids=[f"{one[0]}-{one[2][:30]}" for one in UNFIT])
-def test_an_answer_that_does_not_fit_is_refused_in_a_sentence(
-    part: str, sent: Any, said: str, pupil: httpx.Client
-) -> None:
+def test_an_unsuitable_answer_is_rejected(part: str, sent: Any, said: str, pupil: httpx.Client) -> None:
     refused(pupil.post(f"{OWN}/{part}", json=sent), said)
 
 
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        (b"", 422, "not JSON"),
-        (b"{", 422, "not JSON"),
-        (b"[1]", 422, "not JSON, or no object"),
-        (b"null", 422, "not JSON, or no object"),
-        (b"[" * 100_000, 422, "not JSON"),
-        (b'{"answer": ' + b"9" * 5000 + b"}", 422, "not JSON"),
+        (b"", 422, "not a JSON object"),
+        (b"{", 422, "not a JSON object"),
+        (b"[1]", 422, "not a JSON object"),
+        (b"null", 422, "not a JSON object"),
+        (b"[" * 100_000, 422, "not a JSON object"),
+        (b'{"answer": ' + b"9" * 5000 + b"}", 422, "not a JSON object"),
         (b'{"answer": [NaN, 50]}', 422, "wanted 2 numbers of points"),
         (b'{"answer": [1e999, 0]}', 422, "wanted 2 numbers of points"),
         (b'{"answer": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, pupil: httpx.Client) -> None:
+def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, pupil: httpx.Client) -> None:
     kind = {"content-type": "application/json"}
     refused(pupil.post(f"{OWN}/points", content=body, headers=kind), said, status)
 
@@ -243,7 +241,7 @@ def test_what_is_no_json_or_too_much_of_it(body: bytes, status: int, said: str, 
         ("/lessons/runs/Classification", "There is no recorded run"),
     ],
 )
-def test_what_is_not_there_is_said(path: str, said: str, pupil: httpx.Client) -> None:
+def test_missing_things_are_reported(path: str, said: str, pupil: httpx.Client) -> None:
     answer = pupil.get(path)
     refused(answer, said)
     assert "/lessons/" not in answer.json()["detail"], "a folder of the server is told"

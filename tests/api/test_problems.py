@@ -1,4 +1,4 @@
-"""Whichever layer refuses, the error is a problem with a sentence; and 503 says when to come again."""
+"""Every layer reports errors as a problem with a clear detail, and 503 with Retry-After."""
 
 import time
 from collections.abc import Iterator
@@ -94,7 +94,7 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
     assert browser.post("/fill-mask", json=TEXT).status_code == 200
 
 
-def test_who_leaves_gives_the_place_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_disconnects_releases_its_place(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work()
     with served.queues.place(work):
         monkeypatch.setattr(served.queues.quick, "at_once", 1)
@@ -106,14 +106,14 @@ def test_who_leaves_gives_the_place_back(served: Served, monkeypatch: pytest.Mon
         assert not served.queues.quick.waiting
 
 
-def test_work_beyond_the_limit_is_refused(models: Path, tmp_path: Path) -> None:
+def test_work_beyond_the_limit_is_rejected(models: Path, tmp_path: Path) -> None:
     made = Served(models, tmp_path, tokens=100)
     with made.browser() as browser:
         problem(browser.post("/pseudo-likelihood", json={"text": "the cat sat on " * 4}), 422, "the limit is 100")
     made.close()
 
 
-def test_without_the_mcp_sdk_it_is_said(
+def test_a_missing_mcp_sdk_is_reported(
     models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(tools, "installed", lambda: False)
@@ -134,12 +134,12 @@ def closed(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def test_the_class_code_is_a_bearer_or_a_cookie(closed: Served) -> None:
     with closed.browser() as browser:
         answer = browser.post("/fill-mask", json=TEXT)
-        problem(answer, 401, "The class code is needed.")
+        problem(answer, 401, "The class code is required.")
         assert answer.headers["www-authenticate"] == "Bearer"
         for wrong in ("Bearer class of 27", "Bearer", "Bearer é"):
             sent = browser.post("/fill-mask", json=TEXT, headers=[(b"authorization", wrong.encode())])
             problem(sent, 401, "Wrong class code")
-        problem(browser.get("/runs", headers={"authorization": f"Basic {CODE}"}), 401, "The class code is needed.")
+        problem(browser.get("/runs", headers={"authorization": f"Basic {CODE}"}), 401, "The class code is required.")
         good = browser.post("/fill-mask", json=TEXT, headers={"authorization": f"Bearer {CODE}"})
         assert good.status_code == 200
         assert browser.get("/runs").status_code == 401, "a code said once is not kept"

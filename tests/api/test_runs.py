@@ -127,8 +127,8 @@ def test_who_leaves_is_followed_no_more(served: Served, browser: httpx.Client, m
     id = started(browser)["id"]
     write(served, id, {"event": "begun", "step": 0})
     looks: list[str] = []
-    look = runs.Streams.look
-    monkeypatch.setattr(runs.Streams, "look", lambda self, *asked: (looks.append(asked[0]), look(self, *asked))[1])
+    read = runs.Streams.read
+    monkeypatch.setattr(runs.Streams, "read", lambda self, *asked: (looks.append(asked[0]), read(self, *asked))[1])
     with browser.stream("GET", f"/runs/{id}/events") as answer:
         assert next(events(answer))[0] == "begun"
     time.sleep(1.2)
@@ -139,7 +139,7 @@ def test_who_leaves_is_followed_no_more(served: Served, browser: httpx.Client, m
 
 def test_only_so_many_are_followed(browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     id = started(browser)["id"]
-    monkeypatch.setattr(runs, "MOST_STREAMS", 0)
+    monkeypatch.setattr(runs, "MAX_STREAMS", 0)
     answer = browser.get(f"/runs/{id}/events")
     assert answer.status_code == 503 and answer.headers["retry-after"] == str(answer.json()["retry_after"])
 

@@ -50,6 +50,6 @@ def test_the_built_in_one_has_all_its_rows(served: Served, browser: httpx.Client
     ("body", "said"),
     [({"rows": "0" * 24}, "no uploaded rows"), ({"checkpoint": "no/where"}, "no/where"), ({"suite": "x"}, "suite")],
 )
-def test_what_cannot_be_scored_is_refused(browser: httpx.Client, body: dict[str, str], said: str) -> None:
+def test_what_cannot_be_scored_is_rejected(browser: httpx.Client, body: dict[str, str], said: str) -> None:
     answer = browser.post("/suites", json=body)
     assert answer.status_code == 422 and said in answer.json()["detail"]

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.api.tools import OFFERED
+from bertexplorer.api.tools import TOOLS
 from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
@@ -40,8 +40,8 @@ def called(to: Any, name: str, **given: Any) -> Any:
 
 def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
     found = {tool.name: tool for tool in asked(f"{served.url}/mcp", lambda client: client.list_tools()).tools}
-    assert set(found) == {name.replace("-", "_") for name in OFFERED} | {"checkpoints"} and len(OFFERED) == 10
-    for name in OFFERED:
+    assert set(found) == {name.replace("-", "_") for name in TOOLS} | {"checkpoints"} and len(TOOLS) == 10
+    for name in TOOLS:
         tool = found[name.replace("-", "_")]
         assert tool.annotations.read_only_hint and {"said", "rows"} <= set(tool.output_schema["properties"])
         fields = tool.input_schema["properties"]
@@ -76,12 +76,12 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
         ({}, "text"),
     ],
 )
-def test_what_cannot_be_is_said(given: dict[str, Any], said: str, served: Served) -> None:
+def test_what_cannot_be_is_reported(given: dict[str, Any], said: str, served: Served) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", **given)
     assert answer.is_error and said in answer.content[0].text
 
 
-def test_beyond_the_bounds_is_said(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_beyond_the_bounds_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served.queues.quick, "at_once", 1)
     monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
     with served.queues.place(served.queues.new_work()):

@@ -70,7 +70,7 @@ def test_a_link_that_names_nothing_is_the_opening(api: Api, query: str) -> None:
     assert api.shown({"link": query})["state"]["text"] == FRANCE
 
 
-def test_what_a_link_names_in_vain_is_said_beside_the_answer(api: Api) -> None:
+def test_what_a_link_names_in_vain_is_reported_beside_the_answer(api: Api) -> None:
     shown = api.shown(link(view="heads", text=FRANCE, top="many"))
     assert shown["notice"].startswith("There is no view 'heads'.") and "settings are left out" in shown["notice"]
     assert shown["figure"] and shown["state"]["options"] == DEFAULTS["fill-mask"]
@@ -87,7 +87,7 @@ def test_what_a_link_names_in_vain_is_said_beside_the_answer(api: Api) -> None:
         ({"evil": 1}, "Unknown setting evil; wanted top, words."),
     ],
 )
-def test_a_bad_setting_is_said_and_the_next_one_counts(api: Api, options: dict[str, Any], sentence: str) -> None:
+def test_a_bad_setting_is_reported_and_the_next_one_counts(api: Api, options: dict[str, Any], sentence: str) -> None:
     assert sentence in api.problem(state(FRANCE, options=options))["detail"]
     for kind in ("csv", "json", "python"):
         assert sentence in api.problem(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
@@ -108,13 +108,13 @@ def test_what_is_compared_stands_beside(api: Api, against: str, other: str, name
     assert beside["figure"]["data"] and beside["difference"]["data"] and beside["said"]
 
 
-def test_until_it_is_said_what_nothing_stands_beside(api: Api) -> None:
+def test_until_it_is_reported_what_nothing_stands_beside(api: Api) -> None:
     for against in ("another checkpoint", "another text"):
         shown = api.shown(state(FRANCE, against=against, other=" "))
         assert "beside" not in shown and shown["state"]["against"] == against
 
 
-def test_what_cannot_be_compared_is_said_beside_the_answer(api: Api) -> None:
+def test_what_cannot_be_compared_is_reported_beside_the_answer(api: Api) -> None:
     shown = api.shown(state(FRANCE, against="another checkpoint", other="no/where"))
     assert "not on this disk" in shown["beside"]["said"] and not shown["beside"]["figure"] and shown["figure"]
     shown = api.shown(state(FRANCE, against="another text", other="no mask"))

@@ -18,7 +18,7 @@ from tempfile import TemporaryDirectory
 from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.perform import InProcess
-from bertexplorer.cluster.workers import Workers
+from bertexplorer.cluster.worker_pool import WorkerPool
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -46,7 +46,7 @@ def ask(backend: Backend, one: Call) -> Reply:
 def local(settings: Settings) -> InProcess:
     """This process, with as many cores as a worker has."""
     cores = settings.worker_cores
-    explore = Explore(CheckpointRegistry(settings, shared=True, cores=cores).of(""))
+    explore = Explore(CheckpointRegistry(settings, shared=True, cores=cores).for_owner(""))
     return InProcess(explore, Admission(RequestQueues(cores, quick_waiting=settings.waiting)), opening(settings))
 
 
@@ -54,12 +54,12 @@ def local(settings: Settings) -> InProcess:
 def started(settings: Settings) -> Iterator[Backend]:
     """The workers or replicas that *settings* ask for, all of them ready."""
     if settings.ray:
-        from bertexplorer.cluster.ray_backend import RayReplicas
+        from bertexplorer.cluster.ray_backend import RayBackend
 
-        made: Backend = RayReplicas(settings)
+        made: Backend = RayBackend(settings)
     else:
-        made = Workers(settings)
-    made.warm()
+        made = WorkerPool(settings)
+    made.warm_up()
     until(lambda: whole(made, settings))
     yield made
     made.close()
@@ -117,7 +117,7 @@ def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[flo
 
 def processes(backend: Backend) -> set[int]:
     """The processes of the replicas."""
-    if isinstance(backend, Workers):
+    if isinstance(backend, WorkerPool):
         return {link.process.pid for link in backend.links.values() if link.process and link.alive}
     found = set()
     for place in Path("/proc").glob("[0-9]*/cmdline"):

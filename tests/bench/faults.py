@@ -97,17 +97,17 @@ class Drill:
             state = shown.get(name, ("", "missing"))[1]
             if state == "missing":
                 self.wrong.append(f"{name} is not listed")
-            elif state in runs.ACTIVE and not self.lives(id) and self.stays(name):
+            elif state in runs.ACTIVE_STATES and not self.lives(id) and self.stays(name):
                 self.wrong.append(f"{name} is shown as {state}; it has no process")
 
     def lives(self, id: str) -> bool:
-        return runs.alive(self.folder(id))
+        return runs.is_alive(self.folder(id))
 
     def stays(self, name: str) -> bool:
         """Whether it is still shown as active, without a process, after the server has had time to notice."""
         time.sleep(2)
         id, state = self.listed(self.open())[name]
-        return state in runs.ACTIVE and not self.lives(id)
+        return state in runs.ACTIVE_STATES and not self.lives(id)
 
     def folder(self, id: str) -> Path:
         return Path(self.server.folder) / "runs" / id
@@ -157,7 +157,7 @@ class Drill:
 def kill_runs(data: Path) -> None:
     """kill -9 for each run below the data folder that goes on."""
     for process in data.glob("runs/*/process"):
-        if pid := locks.holder(process):
+        if pid := locks.holder_pid(process):
             with suppress(ProcessLookupError):
                 os.killpg(pid, signal.SIGKILL)
 

@@ -21,7 +21,7 @@ from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import training_snapshots
-from bertexplorer.store.suite_folder import MOST, SuiteFolder
+from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
 from tests.bench.common import machine
 
 MINI = ASSETS / "checkpoints" / "mini"
@@ -56,7 +56,7 @@ def loop(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrained
 def memory(rows: int) -> tuple[float, float]:
     """(seconds, GB at the most) of a suite of so many next-sentence rows in a folder, on `tiny`."""
     given = [(n, {"first": f"He went to shop {n}.", "second": "He bought milk.", "next": "yes"}) for n in range(rows)]
-    checkpoint = load(training_snapshots.saved()[-1].folder, name="tiny", precision="fp32")
+    checkpoint = load(training_snapshots.snapshots()[-1].folder, name="tiny", precision="fp32")
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         suite = SuiteFolder(Path(folder), checkpoint, given, "the whole sentence")
@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pairs", type=int, default=1000)
     parser.add_argument("--loop", type=int, default=50)
-    parser.add_argument("--rows", type=int, default=0, help=f"of a suite in a folder, such as {MOST}; 0: none")
+    parser.add_argument("--rows", type=int, default=0, help=f"of a suite in a folder, such as {MAX_ROWS}; 0: none")
     asked = parser.parse_args()
     print(machine())
     if asked.rows:

@@ -1,4 +1,4 @@
-"""Questions that the tests ask of every backend, and their answers in this process."""
+"""Calls for every backend, and the backend of this process to compare their replies with."""
 
 import re
 import shutil
@@ -21,43 +21,43 @@ OWNER = "a" * 32
 TIMES = re.compile(rb"[\d,.]+ m?s\b")
 
 
-def shown(text: str, view: str = "fill-mask", owner: str = OWNER, **state: Any) -> Call:
-    """What the page asks."""
-    given = {"state": {"text": text, "view": view, "checkpoint": "little", **state}}
-    return Call("view", "", owner, given, slow=False)
+def view_call(text: str, view: str = "fill-mask", owner: str = OWNER, **state: Any) -> Call:
+    """A call of the page."""
+    request = {"state": {"text": text, "view": view, "checkpoint": "little", **state}}
+    return Call("view", "", owner, request, slow=False)
 
 
-def asked(text: str, checkpoint: str = "little", owner: str = OWNER) -> Call:
-    """What a program asks."""
-    marked = {"pair": "", "hidden": [], "picked": [], "checkpoint": checkpoint, "precision": "auto"}
-    return Call("analysis", "fill-mask", owner, {"text": text, **marked}, figure=True)
+def analysis_call(text: str, checkpoint: str = "little", owner: str = OWNER) -> Call:
+    """A call of the HTTP API."""
+    marks = {"pair": "", "hidden": [], "picked": [], "checkpoint": checkpoint, "precision": "auto"}
+    return Call("analysis", "fill-mask", owner, {"text": text, **marks}, figure=True)
 
 
 CALLS = [
-    shown("The capital of France is [MASK]."),
-    shown("The cat sat.", "attention"),
-    shown("The cat sat."),  # has no mask: a sentence
-    shown("The cat sat on the mat.", "layers"),
+    view_call("The capital of France is [MASK]."),
+    view_call("The cat sat.", "attention"),
+    view_call("The cat sat."),  # has no mask: an error
+    view_call("The cat sat on the mat.", "layers"),
     Call("export", "csv", OWNER, {"link": "?view=fill-mask&text=The+cat+[MASK].&checkpoint=little"}),
     Call("export", "xls", OWNER, {"link": "?view=fill-mask"}),
     Call("view", "", OWNER, None),
-    asked("A [MASK] b."),
-    asked("A [MASK] \ud800 b."),
-    asked("A [MASK].", checkpoint="../secret"),
+    analysis_call("A [MASK] b."),
+    analysis_call("A [MASK] \ud800 b."),
+    analysis_call("A [MASK].", checkpoint="../secret"),
 ]
 
 
-def settle(backend: Backend, call: Call, seconds: float = 60) -> Reply:
+def answer(backend: Backend, call: Call, seconds: float = 60) -> Reply:
     return backend.task(call).start(lambda line: None).result(seconds)
 
 
-def plain(reply: Reply) -> tuple[int, str, bytes, dict[str, str]]:
+def without_times(reply: Reply) -> tuple[int, str, bytes, dict[str, str]]:
     """*reply* without the times in its receipt."""
     body = reply.body
     if b'"receipt"' in body:
-        whole = orjson.loads(body)
-        whole["receipt"] = TIMES.sub(b"", orjson.dumps(whole["receipt"])).decode()
-        body = orjson.dumps(whole)
+        fields = orjson.loads(body)
+        fields["receipt"] = TIMES.sub(b"", orjson.dumps(fields["receipt"])).decode()
+        body = orjson.dumps(fields)
     return reply.status, reply.media, body, reply.headers
 
 
@@ -68,7 +68,7 @@ def settings(tiny: Callable[..., Path], tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-def here(settings: Settings) -> InProcess:
+def in_process(settings: Settings) -> InProcess:
     """The backend of this process."""
-    explore = Explore(CheckpointRegistry(settings).of(""))
+    explore = Explore(CheckpointRegistry(settings).for_owner(""))
     return InProcess(explore, Admission(RequestQueues(cores=2, quick_waiting=200)), opening(settings))

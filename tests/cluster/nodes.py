@@ -12,7 +12,7 @@ NODE = {"num_cpus": 1, "memory": 3 << 30, "object_store_memory": 150 << 20}
 
 @contextmanager
 def small_cluster(**more: Any) -> Iterator[Any]:
-    """The cluster; `small` are its two nodes, which have *more* than NODE says."""
+    """Start the cluster; `small` are its two nodes. *more*: resources in addition to those of NODE."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -20,23 +20,23 @@ def small_cluster(**more: Any) -> Iterator[Any]:
         patch.setenv("RAY_AUTH_MODE", "disabled")
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("BERTEXPLORER_RAY_INSECURE", "1")
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 150 << 20})
-        made.node = {**NODE, **more}
-        made.small = [made.add_node(**made.node) for _ in range(2)]
-        yield made
+        cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "object_store_memory": 150 << 20})
+        cluster.node = {**NODE, **more}
+        cluster.small = [cluster.add_node(**cluster.node) for _ in range(2)]
+        yield cluster
         ray.shutdown()
-        made.shutdown()
+        cluster.shutdown()
 
 
 def node_of(cluster: Any, pid: int) -> Any:
-    """The small node of which the process *pid* is a descendant."""
+    """The small node on which the process *pid* runs."""
     raylets = {node.all_processes["raylet"][0].process.pid: node for node in cluster.small}
     while pid not in raylets:
         pid = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-        assert pid > 1, "it has no raylet"
+        assert pid > 1, "no raylet is its ancestor"
     return raylets[pid]
 
 
-def replace_node(cluster: Any, gone: Any) -> None:
-    """Add a small node in the place of one that was removed."""
-    cluster.small[cluster.small.index(gone)] = cluster.add_node(**cluster.node)
+def replace_node(cluster: Any, removed: Any) -> None:
+    """Add a small node instead of the *removed* one."""
+    cluster.small[cluster.small.index(removed)] = cluster.add_node(**cluster.node)

@@ -1,4 +1,4 @@
-"""Where a server computes follows from its settings; without them it computes itself, and imports nothing more."""
+"""The settings select the backend; by default the server answers by itself and imports neither workers nor Ray."""
 
 import subprocess
 import sys
@@ -6,29 +6,29 @@ from importlib.util import find_spec
 
 import pytest
 
-from bertexplorer.api.calls import Replica
-from bertexplorer.cluster.backends import backend, launcher
-from bertexplorer.cluster.ray_runs import room
+from bertexplorer.api.calls import ReplicaStatus
+from bertexplorer.cluster.backends import create_backend, create_launcher
+from bertexplorer.cluster.ray_runs import capacity
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import Settings
 from tests.conftest import ROOT
 
 
-def test_a_server_computes_itself_unless_told_otherwise() -> None:
-    assert backend(Settings()) is None and launcher(Settings()) is None
+def test_a_server_answers_by_itself_by_default() -> None:
+    assert create_backend(Settings()) is None and create_launcher(Settings()) is None
 
 
-def test_ray_is_imported_only_if_it_is_asked_for() -> None:
+def test_ray_is_imported_only_if_the_settings_name_a_cluster() -> None:
     code = "import sys, bertexplorer.cluster.backends, bertexplorer.cluster.check; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60).returncode == 0
 
 
-def test_runs_on_a_cluster_need_one() -> None:
+def test_runs_on_a_cluster_need_its_address() -> None:
     with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RAY to its address"):
-        launcher(Settings(runs="ray"))
+        create_launcher(Settings(runs="ray"))
     with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RUNS=ray"):
-        launcher(Settings(runs_url="s3://bucket/runs"))
+        create_launcher(Settings(runs_url="s3://bucket/runs"))
 
 
 @pytest.mark.parametrize(
@@ -36,24 +36,26 @@ def test_runs_on_a_cluster_need_one() -> None:
     [
         ([{"CPU": 4.0}, {"CPU": 8.0}], (2, 0)),
         ([{"CPU": 4.0, "GPU": 2.0}, {"CPU": 8.0, "GPU": 1.0}, {"CPU": 4.0}], (3, 1)),
-        ([{"GPU": 4.0}], (1, 0)),  # the head, on which nothing is to run
+        ([{"GPU": 4.0}], (1, 0)),  # the head, which has no CPUs
         ([], (1, 0)),
     ],
 )
-def test_a_run_has_a_gpu_where_there_are_any(resources: list[dict[str, float]], wanted: tuple[int, int]) -> None:
-    nodes = [{"Alive": True, "Resources": one} for one in resources]
-    assert room([*nodes, {"Alive": False, "Resources": {"CPU": 9.0, "GPU": 9.0}}]) == wanted
+def test_each_run_gets_a_gpu_if_there_are_any(resources: list[dict[str, float]], wanted: tuple[int, int]) -> None:
+    nodes = [{"Alive": True, "Resources": resource} for resource in resources]
+    assert capacity([*nodes, {"Alive": False, "Resources": {"CPU": 9.0, "GPU": 9.0}}]) == wanted
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
-def test_without_the_extra_a_sentence_says_what_to_install() -> None:
+def test_without_ray_the_error_says_what_to_install() -> None:
     with pytest.raises(ExplorerError, match=r'pip install "bertexplorer\[ray\]"'):
-        backend(Settings(ray="local"))
+        create_backend(Settings(ray="local"))
 
 
 def test_the_settings() -> None:
-    given = Settings.from_env({"BERTEXPLORER_WORKERS": "4", "BERTEXPLORER_RAY": " auto ", "BERTEXPLORER_RUNS": "ray"})
-    assert (given.workers, given.worker_cores, given.ray, given.runs) == (4, 0, "auto", "ray")
+    settings = Settings.from_env(
+        {"BERTEXPLORER_WORKERS": "4", "BERTEXPLORER_RAY": " auto ", "BERTEXPLORER_RUNS": "ray"}
+    )
+    assert (settings.workers, settings.worker_cores, settings.ray, settings.runs) == (4, 0, "auto", "ray")
     for name, value in (
         ("BERTEXPLORER_WORKERS", "many"),
         ("BERTEXPLORER_RUNS", "there"),
@@ -65,7 +67,7 @@ def test_the_settings() -> None:
 
 def test_the_metrics_of_each_replica() -> None:
     metrics = Metrics()
-    metrics.watch_replicas(lambda: [Replica("0", 5, 2, 1, True), Replica("1", 0, 0, 0, False)])
+    metrics.watch_replicas(lambda: [ReplicaStatus("0", 5, 2, 1, True), ReplicaStatus("1", 0, 0, 0, False)])
     text = metrics.text()
     for line in ('requests_total{replica="0"} 5.0', 'in_flight{replica="0"} 2.0', 'restarts_total{replica="0"} 1.0'):
         assert f"bertexplorer_replica_{line}" in text

@@ -1,4 +1,4 @@
-"""Replicas on a Ray cluster of two small nodes answer as this process does, also while some are killed, and a node."""
+"""Replicas on a Ray cluster of two small nodes answer like this process, even while replicas and nodes are killed."""
 
 import os
 import signal
@@ -13,87 +13,87 @@ from typing import Any
 import pytest
 
 from bertexplorer.api.perform import InProcess
-from bertexplorer.cluster.backends import backend
+from bertexplorer.cluster.backends import create_backend
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from tests.cluster.conftest import CALLS, asked, plain, settle, shown
+from tests.cluster.conftest import CALLS, analysis_call, answer, view_call, without_times
 from tests.cluster.nodes import replace_node, small_cluster
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
-NODE_KILLS = int(os.environ.get("NODE_KILLS", "1"))  # as many replicas and as many nodes
+NODE_KILLS = int(os.environ.get("NODE_KILLS", "1"))  # of replicas, and of nodes
 TEXTS = [f"The {word} [MASK] {n}." for word in ("cat", "dog", "man") for n in range(5)]
 
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    with small_cluster() as made:
-        yield made
+    with small_cluster() as cluster:
+        yield cluster
 
 
-def until(holds: Callable[[], bool], seconds: float = 90) -> None:
+def until(condition: Callable[[], bool], seconds: float = 90) -> None:
     end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it has not come to that"
+    while not condition():
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.1)
 
 
 def pids() -> set[int]:
-    """Processes of this machine that are replicas."""
-    found = set()
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
+    """The processes of replicas on this machine."""
+    replicas = set()
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"ServeReplica:bertexplorer:replica" in place.read_bytes():
-                found.add(int(place.parent.name))
+            if b"ServeReplica:bertexplorer:replica" in path.read_bytes():
+                replicas.add(int(path.parent.name))
         except OSError:
             continue
-    return found
+    return replicas
 
 
 class Load:
-    """Four callers that never pause, and what was wrong or lost."""
+    """Four clients that never pause. *faults*: wrong replies."""
 
-    def __init__(self, there: Any, wanted: dict[str, Any]) -> None:
-        self.there, self.wanted = there, wanted
+    def __init__(self, backend: Any, expected: dict[str, Any]) -> None:
+        self.backend, self.expected = backend, expected
         self.over, self.faults, self.answers = threading.Event(), [], 0
         self.threads = ThreadPoolExecutor(4)
-        self.going = [self.threads.submit(self.person, 7 * n) for n in range(4)]
+        self.futures = [self.threads.submit(self.client, 7 * n) for n in range(4)]
 
-    def person(self, n: int) -> None:
+    def client(self, n: int) -> None:
         while not self.over.is_set():
             text, n = TEXTS[n % len(TEXTS)], n + 1
-            if (found := plain(settle(self.there, asked(text)))) != self.wanted[text]:
-                self.faults.append((text, found))
+            if (reply := without_times(answer(self.backend, analysis_call(text)))) != self.expected[text]:
+                self.faults.append((text, reply))
             self.answers += 1
 
     def end(self) -> None:
         self.over.set()
-        for one in self.going:
-            one.result(120)
+        for future in self.futures:
+            future.result(120)
         self.threads.shutdown()
 
 
-def test_a_cluster_without_tokens_is_refused(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_without_tokens_is_rejected(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
     with pytest.raises(ExplorerError, match="RAY_AUTH_MODE=token"):
-        backend(replace(settings, ray="10.0.0.5:6379"))
+        create_backend(replace(settings, ray="10.0.0.5:6379"))
 
 
-def test_replicas_answer_as_this_process_does_and_survive_kills(
-    cluster: Any, settings: Settings, here: InProcess, monkeypatch: pytest.MonkeyPatch
+def test_replicas_answer_like_this_process_and_survive_kills(
+    cluster: Any, settings: Settings, in_process: InProcess, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from bertexplorer.cluster import ray_backend
 
-    there = backend(replace(settings, ray=cluster.address, memory_mb=500))
-    assert there and there.warm() == ""
+    backend = create_backend(replace(settings, ray=cluster.address, memory_mb=500))
+    assert backend and backend.warm_up() == ""
     try:
         for call in CALLS:
-            assert plain(settle(there, call)) == plain(settle(here, call))
+            assert without_times(answer(backend, call)) == without_times(answer(in_process, call))
         until(lambda: len(pids()) == 2)
-        task = there.task(shown("The cat sat on the mat.", "saliency"))
+        task = backend.task(view_call("The cat sat on the mat.", "saliency"))
         task.start(lambda line: None)
         task.stop()
-        load = Load(there, {text: plain(settle(here, asked(text))) for text in TEXTS})
+        load = Load(backend, {text: without_times(answer(in_process, analysis_call(text))) for text in TEXTS})
         until(lambda: load.answers > 20)
         for _ in range(NODE_KILLS):
             before = pids()
@@ -101,26 +101,26 @@ def test_replicas_answer_as_this_process_does_and_survive_kills(
             until(lambda before=before: len(pids()) == 2 and pids() != before)
             time.sleep(8)  # it loads torch
         for number in range(NODE_KILLS):
-            gone = cluster.small[number % 2]
-            cluster.remove_node(gone, allow_graceful=False)
+            removed = cluster.small[number % 2]
+            cluster.remove_node(removed, allow_graceful=False)
             until(lambda: len(pids()) == 1)
             answered = load.answers
             until(lambda answered=answered: load.answers > answered + 20)
-            replace_node(cluster, gone)
+            replace_node(cluster, removed)
             until(lambda: len(pids()) == 2)
             time.sleep(8 if number + 1 < NODE_KILLS else 0)
         load.end()
         assert not load.faults, load.faults[:3]
-        assert sum(one.answered for one in there.replicas()) > 20
-        monkeypatch.setattr(ray_backend, "TAKEN_S", 3.0)
+        assert sum(replica.answered for replica in backend.replicas()) > 20
+        monkeypatch.setattr(ray_backend, "ROUTING_TIMEOUT_S", 3.0)
         for node in cluster.small:
             cluster.remove_node(node, allow_graceful=False)
         until(lambda: not pids())
-        found = settle(there, asked("The cat [MASK] alone."))
-        assert found.status == 503 and b"does not answer. Your text is kept" in found.body
+        reply = answer(backend, analysis_call("The cat [MASK] alone."))
+        assert reply.status == 503 and b"does not answer. Your text is kept" in reply.body
         replace_node(cluster, cluster.small[0])
         until(lambda: len(pids()) == 1)
         monkeypatch.undo()
-        assert settle(there, asked("The cat [MASK] alone.")).status == 200
+        assert answer(backend, analysis_call("The cat [MASK] alone.")).status == 200
     finally:
-        there.close()
+        backend.close()

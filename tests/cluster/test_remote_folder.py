@@ -1,4 +1,4 @@
-"""A folder on object storage is whole or absent, whoever writes it, and wherever writing breaks off."""
+"""A folder on object storage is complete or absent, no matter who writes it and where writing is interrupted."""
 
 import json
 import random
@@ -12,28 +12,28 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from bertexplorer.cluster.remote_folder import Refused, RemoteFolder, probe
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, check_storage
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.ownership import Superseded
 
-LOST = 10**9
+UNLIMITED = 10**9
 
 
 class Objects(MemoryFileSystem):
-    """Object storage in memory, with a budget of writes. It can neither rename nor append, as those cannot."""
+    """Object storage in memory with a limited number of writes. Like real ones, it can neither rename nor append."""
 
     protocol = "objects"
-    left = LOST
+    writes_left = UNLIMITED
     written: list[str] = []
     store: dict[str, Any] = {}
     pseudo_dirs: list[str] = [""]
 
     @classmethod
     def spend(cls, path: str) -> None:
-        if cls.left <= 0:
+        if cls.writes_left <= 0:
             raise PermissionError(13, "no space", path)
-        cls.left -= 1
+        cls.writes_left -= 1
         cls.written.append(path)
 
     def pipe_file(self, path: str, value: bytes, **more: Any) -> None:
@@ -45,7 +45,7 @@ class Objects(MemoryFileSystem):
         MemoryFileSystem.pipe_file(self, rpath, Path(lpath).read_bytes())
 
     def rm_file(self, path: str) -> None:
-        if self.left <= 0:
+        if self.writes_left <= 0:
             raise PermissionError(13, "no space", path)
         super().rm_file(path)
 
@@ -56,15 +56,15 @@ class Objects(MemoryFileSystem):
 @pytest.fixture(autouse=True)
 def objects() -> Iterator[type[Objects]]:
     fsspec.register_implementation("objects", Objects, clobber=True)
-    Objects.store, Objects.pseudo_dirs, Objects.left, Objects.written = {}, [""], LOST, []
+    Objects.store, Objects.pseudo_dirs, Objects.writes_left, Objects.written = {}, [""], UNLIMITED, []
     yield Objects
 
 
 def remote(owner: bool = True) -> RemoteFolder:
-    made = RemoteFolder("objects://runs/1")
+    folder = RemoteFolder("objects://runs/1")
     if owner:
-        made.take()
-    return made
+        folder.take_ownership()
+    return folder
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -74,8 +74,8 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return {name: held for name, held in found.items() if not name.rpartition("/")[2].startswith(".")}
+    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    return {name: content for name, content in files.items() if not name.rpartition("/")[2].startswith(".")}
 
 
 def digest(folder: Path) -> str:
@@ -83,7 +83,7 @@ def digest(folder: Path) -> str:
 
 
 @pytest.mark.parametrize("url", ["objects://runs/1", "memory://runs/1", "file://{}/store/1"])
-def test_a_folder_arrives_as_it_is(url: str, tmp_path: Path) -> None:
+def test_a_folder_arrives_unchanged(url: str, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     given = {
         "spec.json": "{}",
@@ -93,15 +93,15 @@ def test_a_folder_arrives_as_it_is(url: str, tmp_path: Path) -> None:
     }
     write(here, given | {"lock": "7", "trouble": "none", ".x.partial": "half", "commits/.b.partial/w": "half"})
     source = RemoteFolder(url.format(tmp_path))
-    source.take()
+    source.take_ownership()
     assert source.push(here, {}) and not source.push(here, {})
     assert RemoteFolder(url.format(tmp_path)).pull(there, inputs=True)
     assert contents(there) == {name: text.encode() for name, text in given.items()}
-    source.remove()
+    source.delete()
     assert not RemoteFolder(url.format(tmp_path)).pull(tmp_path / "empty")
 
 
-def test_inputs_go_to_the_node_and_stay_there(tmp_path: Path) -> None:
+def test_inputs_are_uploaded_to_the_node_only(tmp_path: Path) -> None:
     front, node = tmp_path / "front", tmp_path / "node"
     write(tmp_path / "model", {"config.json": "{}", "deep/w": "2"})
     write(front, {"spec.json": "of the front"})
@@ -121,7 +121,7 @@ def test_inputs_go_to_the_node_and_stay_there(tmp_path: Path) -> None:
     assert contents(tmp_path / "later")["spec.json"] == b"of the front"
 
 
-def test_only_what_is_new_is_written_and_logs_in_few_parts(tmp_path: Path, objects: type[Objects]) -> None:
+def test_only_changes_are_written_and_logs_in_few_parts(tmp_path: Path, objects: type[Objects]) -> None:
     here, there, source, sink = tmp_path / "here", tmp_path / "there", remote(), remote(owner=False)
     write(here, {"data/rows": "rows" * 1000})
     source.push(here)
@@ -138,12 +138,12 @@ def test_only_what_is_new_is_written_and_logs_in_few_parts(tmp_path: Path, objec
             assert contents(there) == contents(here)
     assert len(objects.written) - before == 400, "a part and a state each time"
     assert most <= 9 and lengths < 10 * (here / "events.jsonl").stat().st_size
-    blobs = {name for state in source.states for held in state.values() for name, _ in held}
+    named = {name for state in source.states for blobs in state.values() for name, _ in blobs}
     stored = {path.split("/blobs/")[1] for path in objects.store if "/blobs/" in path}
-    assert stored == blobs and len(source.names("states")) == 2, "what nobody needs any more is deleted"
+    assert stored == named and len(source.names("states")) == 2, "unneeded blobs and states are deleted"
 
 
-def test_a_log_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
+def test_a_truncated_log_is_rewritten(tmp_path: Path) -> None:
     here, there, source, sink = tmp_path / "here", tmp_path / "there", remote(), remote(owner=False)
     for text in ("one\ntwo\nthree\n", "one\ntwo\nthree\nfour\n", "one\n", "other\n"):
         write(here, {"log.txt": text})
@@ -154,17 +154,17 @@ def test_a_log_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
 
 def test_commits_that_the_run_deletes_are_deleted(tmp_path: Path) -> None:
     here, there, source, sink = tmp_path / "here", tmp_path / "there", remote(), remote(owner=False)
-    write(there, {"name": "mine", "stop": "", "export.zip": "made here"})
+    write(there, {"name": "mine", "stop": "", "export.zip": "from the server"})
     for number in range(5):
-        commit(here / "commits", f"step-{number}", lambda place, n=number: write(place, {"weights": str(n)}))
+        commit(here / "commits", f"step-{number}", lambda folder, n=number: write(folder, {"weights": str(n)}))
         source.push(here)
         sink.pull(there)
     assert sorted(path.name for path in (there / "commits").iterdir()) == ["step-3", "step-4"]
     assert {"name", "stop", "export.zip"} <= set(contents(there))
 
 
-def test_writing_that_breaks_off_anywhere_leaves_a_whole_state(tmp_path: Path, objects: type[Objects]) -> None:
-    """At each of the writes of ten commits: what is read is what some push had written, the last or one before."""
+def test_an_interruption_at_any_write_leaves_a_complete_state(tmp_path: Path, objects: type[Objects]) -> None:
+    """Interrupted at any write of ten commits, a reader gets the state of the last push or of the one before."""
     here = tmp_path / "here"
 
     def steps(source: RemoteFolder) -> Iterator[str]:
@@ -172,27 +172,29 @@ def test_writing_that_breaks_off_anywhere_leaves_a_whole_state(tmp_path: Path, o
         for number in range(10):
             with_log = {"events.jsonl": "".join(f"event {n}\n" for n in range(number + 1)), "best.json": f"{number}"}
             write(here, with_log)
-            commit(here / "commits", f"step-{number}", lambda place, n=number: write(place, {"w": f"{n}", "m": "same"}))
+            commit(
+                here / "commits", f"step-{number}", lambda folder, n=number: write(folder, {"w": f"{n}", "m": "same"})
+            )
             yield digest(here)
             source.push(here)
 
-    whole = list(steps(remote()))
+    complete = list(steps(remote()))
     total = len(objects.written)
     for budget in range(1, total):
-        objects.store, objects.pseudo_dirs, objects.left = {}, [""], budget
-        made: list[str] = []
-        with pytest.raises(Refused, match="no space"):
+        objects.store, objects.pseudo_dirs, objects.writes_left = {}, [""], budget
+        pushed: list[str] = []
+        with pytest.raises(StorageError, match="no space"):
             for state in steps(remote()):
-                made.append(state)
+                pushed.append(state)
         there = tmp_path / f"there-{budget}"
         if RemoteFolder("objects://runs/1").pull(there):
-            assert digest(there) in whole[max(0, len(made) - 2) : len(made)]
+            assert digest(there) in complete[max(0, len(pushed) - 2) : len(pushed)]
         else:
-            assert len(made) <= 1
+            assert len(pushed) <= 1
     assert total > 40
 
 
-def test_a_writer_that_was_believed_dead_changes_nothing(tmp_path: Path) -> None:
+def test_a_superseded_writer_changes_nothing(tmp_path: Path) -> None:
     old, new = remote(), None
     write(tmp_path / "old", {"log.txt": "begun\n"})
     old.push(tmp_path / "old")
@@ -202,10 +204,10 @@ def test_a_writer_that_was_believed_dead_changes_nothing(tmp_path: Path) -> None
     write(tmp_path / "old", {"log.txt": "begun\nlate\n"})
     with pytest.raises(Superseded):
         old.push(tmp_path / "old")
-    old.check = lambda: None  # as if it had looked just before
+    old.check_ownership = lambda: None  # as if the check had been just before the new owner came
     old.push(tmp_path / "old")
     remote(owner=False).pull(tmp_path / "seen")
-    assert contents(tmp_path / "seen") == {"log.txt": b"begun\n"}, "its state does not count"
+    assert contents(tmp_path / "seen") == {"log.txt": b"begun\n"}, "the state of a superseded owner does not count"
     for number in range(4):
         old_log = f"begun\nlate {number}\n"
         write(tmp_path / "old", {"log.txt": old_log})
@@ -213,38 +215,38 @@ def test_a_writer_that_was_believed_dead_changes_nothing(tmp_path: Path) -> None
     write(tmp_path / "new", {"log.txt": "begun\nlate 1\nagain\n"})
     new.push(tmp_path / "new")
     remote(owner=False).pull(tmp_path / "seen")
-    assert contents(tmp_path / "seen") == contents(tmp_path / "new"), "nor does it delete what others wrote"
+    assert contents(tmp_path / "seen") == contents(tmp_path / "new"), "nor does it delete the files of other owners"
 
 
-def test_of_two_that_take_at_once_one_writes(tmp_path: Path) -> None:
+def test_if_two_take_ownership_at_once_only_one_writes(tmp_path: Path) -> None:
     first, second = remote(owner=False), remote(owner=False)
     names = first.names
-    first.names = lambda kind: [] if kind == "owners" else names(kind)  # both saw nobody
-    first.take()
+    first.names = lambda kind: [] if kind == "owners" else names(kind)  # both see no owner
+    first.take_ownership()
     del first.names
     second.names = lambda kind: [] if kind == "owners" else names(kind)
-    second.take()
+    second.take_ownership()
     del second.names
     write(tmp_path, {"log.txt": "one\n"})
     wrote = []
-    for one in (first, second):
+    for writer in (first, second):
         try:
-            wrote.append(one.push(tmp_path))
+            wrote.append(writer.push(tmp_path))
         except Superseded:
             wrote.append(False)
     assert sorted(wrote) == [False, True]
 
 
-def test_damage_is_noticed(tmp_path: Path, objects: type[Objects]) -> None:
+def test_damage_is_detected(tmp_path: Path, objects: type[Objects]) -> None:
     write(tmp_path / "here", {"data/rows": "rows", "log.txt": "one\n"})
     remote().push(tmp_path / "here")
     for path in [path for path in objects.store if "/blobs/" in path]:
         MemoryFileSystem.pipe_file(objects(), path, b"else")
-    with pytest.raises(Refused, match="is damaged"):
+    with pytest.raises(StorageError, match="is damaged"):
         remote(owner=False).pull(tmp_path / "there")
 
 
-def test_a_half_written_state_gives_way_to_the_one_before(tmp_path: Path, objects: type[Objects]) -> None:
+def test_an_incomplete_state_is_skipped_for_the_one_before(tmp_path: Path, objects: type[Objects]) -> None:
     source = remote()
     write(tmp_path / "here", {"best.json": "1"})
     source.push(tmp_path / "here")
@@ -272,16 +274,16 @@ def test_random_changes_arrive(tmp_path: Path) -> None:
             assert contents(there) == contents(here)
 
 
-def test_addresses_that_cannot_be_used_are_refused(tmp_path: Path, objects: type[Objects]) -> None:
-    probe(f"file://{tmp_path}/store")
+def test_unusable_urls_are_rejected(tmp_path: Path, objects: type[Objects]) -> None:
+    check_storage(f"file://{tmp_path}/store")
     (tmp_path / "file").write_text("")
-    objects.left = 0
-    refused: list[tuple[str, str]] = [
+    objects.writes_left = 0
+    unusable: list[tuple[str, str]] = [
         (f"file://{tmp_path}/file", "cannot be used"), ("nothing://x", "nothing"), ("objects://x", "no space"),
     ]  # fmt: skip
-    for url, words in refused:
+    for url, words in unusable:
         with pytest.raises(ExplorerError, match=words) as raised:
-            probe(url)
+            check_storage(url)
         assert "BERTEXPLORER_RUNS_URL" in str(raised.value)
 
 

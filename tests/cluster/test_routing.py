@@ -1,11 +1,11 @@
-"""A call goes to a replica that has its checkpoint, for equal texts to the same, and elsewhere once that is busier."""
+"""A call goes to a replica that has its checkpoint, equal texts to the same one, and elsewhere once that is busy."""
 
 from collections import Counter
 
 import pytest
 
 from bertexplorer.api.calls import Call
-from bertexplorer.cluster.routing import MARGIN, REMEMBERED, Router
+from bertexplorer.cluster.routing import MARGIN, MAX_CHECKPOINTS, Router
 
 IDLE = {"0": 0.0, "1": 0.0, "2": 0.0, "3": 0.0}
 
@@ -13,46 +13,46 @@ IDLE = {"0": 0.0, "1": 0.0, "2": 0.0, "3": 0.0}
 def test_a_checkpoint_stays_in_one_replica_while_that_is_idle() -> None:
     router = Router()
     homes = {name: {router.pick(name, str(n), IDLE) for n in range(20)} for name in map(str, range(40))}
-    assert all(len(found) == 1 for found in homes.values())
-    assert set.union(*homes.values()) == set(IDLE), "and different ones are spread"
+    assert all(len(replicas) == 1 for replicas in homes.values())
+    assert set.union(*homes.values()) == set(IDLE), "different checkpoints are spread"
 
 
-def test_a_busy_home_gets_a_second_one_and_texts_are_shared_out() -> None:
+def test_a_busy_home_gets_a_second_one_and_shares_the_texts() -> None:
     router = Router()
     first = router.pick("mini", "a", IDLE)
     assert router.pick("mini", "a", {**IDLE, first: MARGIN}) == first
     second = router.pick("mini", "a", {**IDLE, first: MARGIN + 1})
     assert second != first
-    found = [router.pick("mini", str(n), IDLE) for n in range(100)]
-    assert found == [router.pick("mini", str(n), IDLE) for n in range(100)], "equal texts meet their cache"
-    assert set(found) == {first, second} and min(Counter(found).values()) > 20
+    replicas = [router.pick("mini", str(n), IDLE) for n in range(100)]
+    assert replicas == [router.pick("mini", str(n), IDLE) for n in range(100)], "equal texts go to the same cache"
+    assert set(replicas) == {first, second} and min(Counter(replicas).values()) > 20
 
 
-def test_loads_stay_level_under_a_rush() -> None:
+def test_loads_stay_balanced_under_pressure() -> None:
     router, loads = Router(), dict(IDLE)
     for n in range(100):
         loads[router.pick("mini", str(n % 7), loads)] += 1
     assert max(loads.values()) - min(loads.values()) <= MARGIN + 1
 
 
-def test_a_replica_that_died_is_no_home_any_more() -> None:
+def test_a_dead_replica_is_no_longer_a_home() -> None:
     router = Router()
     first = router.pick("mini", "a", IDLE)
-    rest = {name: load for name, load in IDLE.items() if name != first}
-    second = router.pick("mini", "a", rest)
+    others = {name: load for name, load in IDLE.items() if name != first}
+    second = router.pick("mini", "a", others)
     router.forget(first)
-    assert second != first and router.pick("mini", "a", IDLE) == second, "where the checkpoint is"
+    assert second != first and router.pick("mini", "a", IDLE) == second, "the replica that has the checkpoint"
 
 
-def test_names_that_people_type_fill_no_memory() -> None:
+def test_the_number_of_remembered_checkpoints_is_limited() -> None:
     router = Router()
-    for n in range(2 * REMEMBERED):
+    for n in range(2 * MAX_CHECKPOINTS):
         router.pick(str(n), "", IDLE)
-    assert len(router.homes) == REMEMBERED
+    assert len(router.homes) == MAX_CHECKPOINTS
 
 
 @pytest.mark.parametrize(
-    ("kind", "given", "asks"),
+    ("kind", "given", "routing_key"),
     [
         ("view", {"state": {"text": "a", "pair": "b", "checkpoint": " mini "}}, ("mini", "a\0b")),
         ("view", {"link": "?text=a+b&checkpoint=x%2Fy"}, ("x/y", "a b\0")),
@@ -63,5 +63,5 @@ def test_names_that_people_type_fill_no_memory() -> None:
         ("export", [1], ("", "\0")),
     ],
 )
-def test_what_a_call_asks(kind: str, given: object, asks: tuple[str, str]) -> None:
-    assert Call(kind, "", "a" * 32, given).asks == asks  # type: ignore[arg-type]
+def test_the_routing_key_of_a_call(kind: str, given: object, routing_key: tuple[str, str]) -> None:
+    assert Call(kind, "", "a" * 32, given).routing_key == routing_key  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""What crosses between processes comes out as it went in; a frame that breaks off is the end."""
+"""Decoding undoes encoding; an incomplete frame counts as the end of the stream."""
 
 import io
 from dataclasses import replace
@@ -19,29 +19,29 @@ JSON = st.recursive(
 
 
 @given(JSON, st.text(), st.none() | st.sets(st.text(max_size=9), max_size=3))
-def test_a_call_comes_out_as_it_went_in(value: object, owner: str, owns: set[str] | None) -> None:
+def test_a_call_survives_encoding(value: object, owner: str, owned_runs: set[str] | None) -> None:
     call = Call("analysis", "fill-mask", owner, value, slow=True, figure=True)
-    head, body = wire.unframe(wire.frame(wire.call_head(call, owns)))
-    assert wire.call_of(head) == (call, owns) and body == b""
+    header, body = wire.unpack_frame(wire.pack_frame(wire.encode_call(call, owned_runs)))
+    assert wire.decode_call(header) == (call, owned_runs) and body == b""
 
 
 @given(st.binary(), st.integers(100, 599))
-def test_a_reply_comes_out_as_it_went_in(body: bytes, status: int) -> None:
+def test_a_reply_survives_encoding(body: bytes, status: int) -> None:
     reply = Reply(body, "text/plain", status, {"x-file-name": "a.csv"})
-    stream = io.BytesIO(wire.reply_frame(reply, id=1) + wire.reply_frame(reply, id=2))
+    stream = io.BytesIO(wire.encode_reply(reply, id=1) + wire.encode_reply(reply, id=2))
     for id in (1, 2):
-        taken = wire.read(stream)
-        assert taken is not None and taken[0]["id"] == id and wire.reply_of(*taken) == reply
-    assert wire.read(stream) is None
+        frame = wire.read_frame(stream)
+        assert frame is not None and frame[0]["id"] == id and wire.decode_reply(*frame) == reply
+    assert wire.read_frame(stream) is None
 
 
-def test_a_frame_that_breaks_off_is_the_end() -> None:
-    whole = wire.frame({"id": 1}, b"body")
-    assert all(wire.read(io.BytesIO(whole[:size])) is None for size in range(len(whole)))
+def test_an_incomplete_frame_is_the_end() -> None:
+    frame = wire.pack_frame({"id": 1}, b"body")
+    assert all(wire.read_frame(io.BytesIO(frame[:size])) is None for size in range(len(frame)))
 
 
-def test_settings_come_out_as_they_went_in_without_the_code_and_with_a_share_of_the_memory() -> None:
-    given = Settings(code="robin-2026", hosts=("a", "b"), lessons_dir=Path("/lessons"), public=True)
-    head, _ = wire.unframe(wire.frame(wire.settings_head(given, share=4)))
-    assert wire.settings_of(head) == replace(given, code="", memory_mb=1024, cache_mb=64)
-    assert wire.settings_of({**wire.settings_head(Settings()), "of_a_later_version": 1}) == Settings()
+def test_settings_survive_encoding_without_the_code_and_with_a_share_of_the_memory() -> None:
+    settings = Settings(code="robin-2026", hosts=("a", "b"), lessons_dir=Path("/lessons"), public=True)
+    header, _ = wire.unpack_frame(wire.pack_frame(wire.encode_settings(settings, share=4)))
+    assert wire.decode_settings(header) == replace(settings, code="", memory_mb=1024, cache_mb=64)
+    assert wire.decode_settings({**wire.encode_settings(Settings()), "of_a_later_version": 1}) == Settings()

@@ -72,7 +72,7 @@ def test_bad_input_is_told(tiny: Callable[..., Path], tmp_path: Path) -> None:
     assert not (tmp_path / "new").exists()
     with pytest.raises(bx.ExplorerError, match="is only in memory"):
         bx.train(bx.load(tiny("bert")).control(), task="classification", data=ROWS, out=tmp_path / "new")
-    with pytest.raises(bx.ExplorerError, match="has kept no checkpoint yet"):
+    with pytest.raises(bx.ExplorerError, match="has no checkpoint yet"):
         bx.TrainingRun(tmp_path / "new").predict({"text": "a"})
 
 
@@ -83,5 +83,5 @@ def test_pretraining_from_a_text(tmp_path: Path) -> None:
     few = {"steps": 2, "batch_tokens": 256, "heldout_documents": 4, "heldout_pairs": 4, "threads": 1}
     run = bx.pretrain(tmp_path / "text.txt", out=tmp_path / "run", on_event=lambda event: None, **sizes, **few)
     assert run.state == "finished" and len(run.load().fill_mask("The [MASK] is d.").rows) == 10
-    with pytest.raises(bx.ExplorerError, match="holds a run"):
+    with pytest.raises(bx.ExplorerError, match="contains a run"):
         bx.pretrain(tmp_path / "text.txt", out=tmp_path / "run")

@@ -27,10 +27,10 @@ from bertexplorer.api.perform import InProcess
 from bertexplorer.learn.shelf import Shelf
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
-from bertexplorer.server.application import layered, mounted, taken
+from bertexplorer.server.application import add_layers, gradio_events, mount_page
 from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.server.health import Readiness
-from bertexplorer.server.launch import bind, configured, warm
+from bertexplorer.server.launch import bind, server_config, warm_up
 from bertexplorer.server.queue_limit import Events
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -69,7 +69,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 class Anything(Events):
     """No event is wrong: `echo` takes them all."""
 
-    def fault(self, asked: Any) -> str:
+    def problem(self, event: Any) -> str:
         return ""
 
 
@@ -81,7 +81,7 @@ class Alone:
         self.going = 0
         self.read: set[str] = set()  # pages that wait for nothing
         events = Anything(lambda: self.going, lambda page: page not in self.read)
-        self.app = layered(echo, settings, SIGNER, self.ready, events=events)
+        self.app = add_layers(echo, settings, SIGNER, self.ready, events=events)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -138,7 +138,7 @@ class Listening:
     def listen(self, app: Any) -> None:
         self.socket = bind("127.0.0.1", 0)
         self.url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
-        self.server = uvicorn.Server(configured(app, self.settings))
+        self.server = uvicorn.Server(server_config(app, self.settings))
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.socket]}, daemon=True)
         self.thread.start()
         while not self.server.started:
@@ -159,11 +159,11 @@ class Running(Listening):
         self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
         page = build(self.library, self.settings, self.service)
-        explore = Explore(self.library.of(""), self.service.quota)
-        self.mounted = mounted(page, self.settings, explore, self.queues)
-        app = layered(self.mounted, self.settings, SIGNER, self.ready, events=taken(page))
+        explore = Explore(self.library.for_owner(""), self.service.quota)
+        self.mounted = mount_page(page, self.settings, explore, self.queues)
+        app = add_layers(self.mounted, self.settings, SIGNER, self.ready, events=gradio_events(page))
         self.listen(app)
-        warm(self.library, self.settings, self.ready)
+        warm_up(self.library, self.settings, self.ready)
 
 
 @pytest.fixture(scope="session")

@@ -8,9 +8,9 @@ import httpx
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.server.access_code import TRIES, form, wanted
+from bertexplorer.server.access_code import MAX_WRONG, form, safe_target
 from bertexplorer.server.connections import network
-from bertexplorer.server.launch import check, configured
+from bertexplorer.server.launch import check_access, server_config
 from bertexplorer.settings import Settings
 from tests.server.conftest import settle
 
@@ -43,7 +43,7 @@ def test_it_cannot_be_tried_out(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         made = alone(code=CODE)
         async with made.browser("10.0.0.7") as one, made.browser("10.0.0.8") as two:
-            for _ in range(TRIES):
+            for _ in range(MAX_WRONG):
                 assert (await one.post("/code", data={"code": "x"})).status_code == 401
             late = await one.post("/code", data={"code": CODE})
             assert late.status_code == 429 and "Try again in" in late.text and late.headers["retry-after"]
@@ -65,8 +65,8 @@ def test_wrong_codes_of_many_addresses_lock_out_those_addresses_and_nobody_else(
     async def go() -> None:
         app = alone(code=CODE).app
         for address in range(11):
-            found = [await guess(app, f"10.0.1.{address}", "x") for _ in range(TRIES)]
-            assert found == [401] * TRIES and await guess(app, f"10.0.1.{address}", CODE) == 429
+            found = [await guess(app, f"10.0.1.{address}", "x") for _ in range(MAX_WRONG)]
+            assert found == [401] * MAX_WRONG and await guess(app, f"10.0.1.{address}", CODE) == 429
         assert await guess(app, "10.0.0.1", CODE) == 303
 
     settle(go())
@@ -77,11 +77,11 @@ def test_the_address_that_a_stranger_claims_is_not_believed(
     alone: Callable[..., Any], client: str, proxies: tuple[str, ...]
 ) -> None:
     made = alone(code=CODE, proxies=proxies)
-    served = configured(made.app, made.settings)
+    served = server_config(made.app, made.settings)
     served.load()
 
     async def go() -> None:
-        for number in range(TRIES):
+        for number in range(MAX_WRONG):
             assert await guess(served.loaded_app, client, "x", f"10.0.2.{number}") == 401
         assert await guess(served.loaded_app, client, "x", "10.0.3.1") == 429
 
@@ -90,11 +90,11 @@ def test_the_address_that_a_stranger_claims_is_not_believed(
 
 def test_the_address_that_a_named_proxy_passes_on_is_believed(alone: Callable[..., Any]) -> None:
     made = alone(code=CODE, proxies=("10.0.0.0/24",))
-    served = configured(made.app, made.settings)
+    served = server_config(made.app, made.settings)
     served.load()
 
     async def go() -> None:
-        for number in range(TRIES):  # the client writes what it likes; the proxy puts the address that it sees behind
+        for number in range(MAX_WRONG):  # a client may send any addresses; the proxy appends the one that it sees
             assert await guess(served.loaded_app, "10.0.0.7", "x", f"10.9.9.{number}, 192.0.2.1") == 401
         assert await guess(served.loaded_app, "10.0.0.7", CODE, "192.0.2.1") == 429
         assert await guess(served.loaded_app, "10.0.0.7", CODE, "192.0.2.2") == 303
@@ -109,24 +109,24 @@ def test_one_household_counts_as_one_address() -> None:
 
 @pytest.mark.parametrize("page", ["//evil.example", "http://evil.example", "/\\evil.example", "/x", "", "javascript:1"])
 def test_it_leads_nowhere_else(page: str) -> None:
-    assert wanted(page) == "/"
+    assert safe_target(page) == "/"
 
 
 def test_the_link_that_it_leads_to_is_only_text() -> None:
-    asked = wanted("/", b'text="><script>TOLD&view=x\r\nset-cookie: a')
+    asked = safe_target("/", b'text="><script>TOLD&view=x\r\nset-cookie: a')
     assert "\r" not in asked and "<" not in asked and asked.startswith("/?text=")
     assert "<script>" not in form(asked, "<b>told") and "&lt;b&gt;told" in form(asked, "<b>told")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "bert.example"])
-def test_a_page_for_others_wants_a_code_or_to_be_public(host: str) -> None:
+def test_a_page_for_others_needs_a_code_or_public(host: str) -> None:
     settings = Settings(host=host)
     with pytest.raises(ExplorerError, match="BERTEXPLORER_CODE.*--public"):
-        check(settings)
-    check(replace(settings, public=True))
-    check(replace(settings, code=CODE))
+        check_access(settings)
+    check_access(replace(settings, public=True))
+    check_access(replace(settings, code=CODE))
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
 def test_one_for_this_machine_wants_none(host: str) -> None:
-    check(Settings(host=host))
+    check_access(Settings(host=host))

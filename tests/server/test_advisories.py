@@ -97,7 +97,7 @@ def test_no_way_in_beside_the_page(running: Any, path: str) -> None:
 
 @pytest.mark.parametrize("path", ["//evil.example/", "/%5cevil.example", "/%2f%2fevil.example", "/train//evil.example",
                                   "/?_target_url=https://evil.example", "/?next=//evil.example"])  # fmt: skip
-def test_nobody_is_sent_elsewhere(running: Any, path: str) -> None:
+def test_redirects_stay_on_this_server(running: Any, path: str) -> None:
     """PYSEC-2026-1414, CVE-2026-28415: open redirects."""
     assert "location" not in raw(running, "GET", path)[2]
 
@@ -128,10 +128,12 @@ PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{
 
 @pytest.mark.parametrize("walls", [2, 1], ids=["refused", "refused by gradio too"])
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
-def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_does_not_give_access_to_a_file(
+    running: Any, path: str, walls: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """GHSA-f3h9-8phc-6gvh, CVE-2024-47868, PYSEC-2026-1408: a path in JSON where a file was, or where none ever was."""
     if walls == 1:
-        monkeypatch.setattr(uploads, "has", lambda *_: True)
+        monkeypatch.setattr(uploads, "is_owner", lambda *_: True)
         if path.startswith("http"):
             pytest.skip("gradio would fetch it")
     page = Page(running.url, "/train", f"value-{PATHS.index(path)}-{walls}")
@@ -156,7 +158,7 @@ def test_a_value_is_no_way_to_a_file(running: Any, path: str, walls: int, monkey
     assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing is copied to where files are served from"
 
 
-def test_a_file_that_was_uploaded_is_taken(running: Any) -> None:
+def test_an_uploaded_file_is_accepted(running: Any) -> None:
     page = Page(running.url, "/train", "taken")
     (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.csv", b"text,label\na,b\nc,d\n"))]).json()
     message = page.ask(page.number("check", "click"), "classification", "tiny", "my file", {**LOCAL, "path": path})
@@ -215,13 +217,13 @@ def kept(running: Any, sent: bytes, before: set[Path]) -> list[Path]:
 
 
 @pytest.mark.parametrize(("more", "status"), [(30_000, 200), (70_000, 413)])
-def test_the_limit_is_said_wherever_an_upload_crosses_it(running: Any, more: int, status: int) -> None:
+def test_the_limit_is_reported_wherever_an_upload_exceeds_it(running: Any, more: int, status: int) -> None:
     files = [("files", ("a.txt", b" " * (running.settings.upload_mb * 2**20 + more)))]
     answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
     assert answer.status_code == status and (status == 200 or "limit is 25 MB" in answer.text)
 
 
-def test_101_megabytes_are_refused(running: Any) -> None:
+def test_101_megabytes_are_rejected(running: Any) -> None:
     form = {"content-type": "multipart/form-data; boundary=x"}
     before = set(running.settings.uploads_dir.rglob("*"))
 
@@ -238,7 +240,7 @@ def test_101_megabytes_are_refused(running: Any) -> None:
     assert not kept(running, b" " * 50, before), "nothing of it stays on the disk"
 
 
-def test_a_thousand_files_are_refused(running: Any) -> None:
+def test_a_thousand_files_are_rejected(running: Any) -> None:
     before = set(running.settings.uploads_dir.rglob("*"))
     files = [("files", (f"{i}.txt", b"x" * 100)) for i in range(1000)]
     answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
@@ -277,9 +279,9 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
     assert not [line for line in lines(written) if line["level"] == "forged"]
 
 
-def test_what_a_run_made_is_given_out_all_the_same(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def write_zip(detail: Any, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
-        file = uploads.make(folder, "run.zip", owner)
+def test_files_of_a_run_can_still_be_downloaded(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def zipped(detail: Any, folder: Path, owner: str, *, rows: bool = False) -> Path:
+        file = uploads.new_file(folder, "run.zip", owner)
         file.write_bytes(b"PK")
         return file
 

@@ -68,7 +68,7 @@ def test_a_field_of_the_wrong_type_is_named(client: httpx.Client, name: str) -> 
     ("name", "wanted"),
     [("view", list(VIEWS)), ("precision", ["auto", "fp32"]), ("against", [word for word in COMPARED if word])],
 )
-def test_an_unknown_word_is_named_with_what_may_be(client: httpx.Client, name: str, wanted: list[str]) -> None:
+def test_an_unknown_value_is_reported_with_the_allowed_ones(client: httpx.Client, name: str, wanted: list[str]) -> None:
     for word in ("nothing of ours", "FILL-MASK", "<b>", "x" * 3000, "\ud800", "__class__", "constructor"):
         message = refused(client, {"state": {"text": "a [MASK]", name: word}})["detail"]
         assert message.startswith(f"{name}: got ") and all(one in message for one in wanted)
@@ -95,7 +95,7 @@ def test_settings_that_are_none_are_named(client: httpx.Client, options: Any) ->
 
 
 @pytest.mark.parametrize("name", BODIES)
-def test_what_is_no_object_of_json_is_refused(client: httpx.Client, name: str) -> None:
+def test_anything_but_a_json_object_is_rejected(client: httpx.Client, name: str) -> None:
     answer = client.post(VIEW, content=BODIES[name], headers={"content-type": "application/json"})
     assert 400 <= answer.status_code < 500 and "Traceback" not in answer.text and len(answer.content) < 5000
     message = answer.json()["detail"] if "json" in answer.headers["content-type"] else answer.text
@@ -106,17 +106,17 @@ def test_what_is_no_object_of_json_is_refused(client: httpx.Client, name: str) -
 @pytest.mark.parametrize("body", [{}, {"state": None}, {"state": "x"}, {"state": [1]}, {"link": 1}, {"link": {"a": 1}},
                                   {"fill": "0:0-1"}, {"counted_in": {}}, {"state": {}, "session_hash": "x"},
                                   {**state(), "fill": 1}, {**state(), "fill": ["0:0-1"]}], ids=range(11))  # fmt: skip
-def test_what_asks_for_nothing_is_refused(client: httpx.Client, body: Any) -> None:
+def test_a_request_without_a_state_is_rejected(client: httpx.Client, body: Any) -> None:
     refused(client, body)
 
 
 @pytest.mark.parametrize("before", [1, "x", [], {"text": 1}, {"text": None, "pair": [1]}, {"evil": "x"}], ids=range(6))
-def test_odd_texts_to_count_in_are_refused_or_move_nothing(client: httpx.Client, before: Any) -> None:
+def test_odd_texts_to_count_in_are_rejected_or_move_nothing(client: httpx.Client, before: Any) -> None:
     answer = client.post(VIEW, json={**state(hidden="0:2-7"), "counted_in": before})
     assert answer.status_code in (200, 422) and "Traceback" not in answer.text
 
 
-def test_ten_megabytes_are_refused(running: Running, client: httpx.Client) -> None:
+def test_ten_megabytes_are_rejected(running: Running, client: httpx.Client) -> None:
     begun = time.monotonic()
     for text in ("a " * 5_000_000, "\ud800" * 2_000_000):
         answer = client.post(VIEW, content=json.dumps(state(text)).encode())
@@ -128,7 +128,7 @@ def test_ten_megabytes_are_refused(running: Running, client: httpx.Client) -> No
                                   "?view=%00&text=%00",
                                   "?text=a+[MASK]&text=b&hidden=0:9-2,zz", "?text=a+[MASK]&checkpoint=../../etc/passwd",
                                   "?text=a+[MASK]&checkpoint=%ud800&precision=x", "\ud800"], ids=range(8))  # fmt: skip
-def test_an_odd_link_opens_or_is_refused(client: httpx.Client, link: str) -> None:
+def test_an_odd_link_opens_or_is_rejected(client: httpx.Client, link: str) -> None:
     answer = client.post(VIEW, content=json.dumps({"link": link}).encode())
     assert answer.status_code in (200, 422) and answer.json()["state"]["view"] == "fill-mask"
     assert client.post(VIEW, json=state()).status_code == 200
@@ -137,7 +137,7 @@ def test_an_odd_link_opens_or_is_refused(client: httpx.Client, link: str) -> Non
 @pytest.mark.parametrize(
     "name", ["", "..", "/etc/passwd", "a/b/c/d", "run:", "run:../..", "x" * 3000, "\0", "http://a"]
 )
-def test_a_checkpoint_that_is_none_is_said(client: httpx.Client, name: str) -> None:
+def test_an_invalid_checkpoint_is_reported(client: httpx.Client, name: str) -> None:
     assert refused(client, state(checkpoint=name))["state"]["text"] == "a great [MASK]"
     assert refused(client, {"name": name}, "/api/v1/checkpoints")
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.server import access_code, body
-from bertexplorer.server.body import clean
+from bertexplorer.server.body import clean_json
 from tests.server.conftest import settle
 
 JOIN, UPLOAD = "/gradio_api/queue/join", "/gradio_api/upload"
@@ -29,12 +29,12 @@ async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
         yield b" " * size
 
 
-def test_a_request_within_the_limit_comes_through_whole(alone: Callable[..., Any]) -> None:
+def test_a_request_within_the_limit_arrives_completely(alone: Callable[..., Any]) -> None:
     text = json.dumps({"data": ["é 日 😀"], "session_hash": "a"}, ensure_ascii=False).encode()
     assert json.loads(post(alone(), JOIN, content=text).json()["body"])["data"] == ["é 日 😀"]
 
 
-def test_json_has_a_limit_said_or_not(alone: Callable[..., Any]) -> None:
+def test_json_has_a_limit_with_or_without_content_length(alone: Callable[..., Any]) -> None:
     small = alone(request_kb=10)
     assert post(small, JOIN, content=b'{"session_hash": "s"}' + b" " * 9_970).status_code == 200
     for content in (b" " * 10_001, pieces(11, 1000), pieces(1000, 1000), b" " * 1_000_000):
@@ -62,15 +62,13 @@ def test_an_upload_has_few_files(alone: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("path", [JOIN, UPLOAD, "/code"])
-def test_what_comes_byte_by_byte_is_not_waited_for(
-    alone: Callable[..., Any], path: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_request_times_out(alone: Callable[..., Any], path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def dripping() -> AsyncIterator[bytes]:
         for _ in range(100):
             yield b" "
             await asyncio.sleep(0.05)
 
-    monkeypatch.setattr(access_code, "PATIENCE_S", 1)
+    monkeypatch.setattr(access_code, "FORM_TIMEOUT_S", 1)
     kind = {"content-type": "multipart/form-data; boundary=x"}
     begun = time.monotonic()
     answer = post(alone(upload_s=1, code="robin-2026" * (path == "/code")), path, content=dripping(), headers=kind)
@@ -79,7 +77,7 @@ def test_what_comes_byte_by_byte_is_not_waited_for(
     assert answer.headers["connection"] == "close", "or the rest would go on coming"
 
 
-def test_one_that_takes_its_time_within_the_limit_comes_through(alone: Callable[..., Any]) -> None:
+def test_a_request_within_the_time_limit_arrives(alone: Callable[..., Any]) -> None:
     async def slow() -> AsyncIterator[bytes]:
         for part in (b'{"session_hash"', b': "s"}'):
             await asyncio.sleep(0.1)
@@ -89,24 +87,24 @@ def test_one_that_takes_its_time_within_the_limit_comes_through(alone: Callable[
 
 
 def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "RESERVE", 10**18)
+    monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
     answer = post(alone(), UPLOAD, files=[("files", ("a.txt", b"x"))])
     assert answer.status_code == 507 and "Make room" in answer.text
 
 
 @pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF", "\\udc00\\ud800"])
 def test_half_a_character_is_replaced(half: str) -> None:
-    got = json.loads(clean(f'{{"data": ["a{half}b", {{"{half}": 1}}]}}'.encode()))
+    got = json.loads(clean_json(f'{{"data": ["a{half}b", {{"{half}": 1}}]}}'.encode()))
     assert got["data"][0][0] == "a" and got["data"][0].isprintable() and "\ufffd" in got["data"][0]
     assert list(got["data"][1])[0].startswith("\ufffd")
 
 
 def test_whole_characters_stay() -> None:
-    assert json.loads(clean(b'["\\ud83d\\ude00", "\\u00e9", 1.5, null]')) == ["😀", "é", 1.5, None]
-    assert clean(b'["plain"]') == b'["plain"]'
-    assert "\ufffd" in clean(b'["\xed\xa0\x80"]').decode(), "as UTF-8 would write a half, if it did"
+    assert json.loads(clean_json(b'["\\ud83d\\ude00", "\\u00e9", 1.5, null]')) == ["😀", "é", 1.5, None]
+    assert clean_json(b'["plain"]') == b'["plain"]'
+    assert "\ufffd" in clean_json(b'["\xed\xa0\x80"]').decode(), "as UTF-8 would write a half, if it did"
 
 
 @pytest.mark.parametrize("content", ['["\\ud800"]'.encode("utf-16-le"), b'["\\u', b"[" * 100_000 + b"\\u0041"])
-def test_what_is_no_json_is_refused(alone: Callable[..., Any], content: bytes) -> None:
+def test_invalid_json_is_rejected(alone: Callable[..., Any], content: bytes) -> None:
     assert post(alone(), JOIN, content=content).status_code == 400

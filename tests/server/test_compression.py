@@ -9,7 +9,7 @@ import gradio
 import httpx
 import pytest
 
-from bertexplorer.server.compression import Assets
+from bertexplorer.server.compression import AssetCache
 from bertexplorer.server.theme import STATIC, scripts
 from tests.server.conftest import Running, settle
 
@@ -36,7 +36,7 @@ class Origin:
             await send({"type": "http.response.body", "body": str(self.asked).encode()})
 
 
-def get(assets: Assets, path: str, accepted: str = BROWSER, route: str = "asset", **more: str) -> httpx.Response:
+def get(assets: AssetCache, path: str, accepted: str = BROWSER, route: str = "asset", **more: str) -> httpx.Response:
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await assets({**scope, "state": {"route": route}}, receive, send)
 
@@ -50,7 +50,7 @@ def get(assets: Assets, path: str, accepted: str = BROWSER, route: str = "asset"
 
 
 def test_each_is_made_once_for_each_way_to_pack_it() -> None:
-    assets = Assets(Origin())
+    assets = AssetCache(Origin())
     for _ in range(2):
         assert get(assets, "/assets/a.js").text == "/assets/a.js br 1"
         assert get(assets, "/assets/a.js", "br").text == "/assets/a.js br 1"
@@ -63,7 +63,7 @@ def test_each_is_made_once_for_each_way_to_pack_it() -> None:
 
 
 def test_a_script_is_changed_on_its_way() -> None:
-    assets = Assets(Origin(), changed={"/assets/a": (b"identity", b"changed, longer")})
+    assets = AssetCache(Origin(), patches={"/assets/a": (b"identity", b"changed, longer")})
     changed = get(assets, "/assets/a.js")
     assert changed.text == "/assets/a.js changed, longer 1" and changed.headers["content-length"] == "30"
     assert get(assets, "/assets/b.js").text == "/assets/b.js br 2"
@@ -79,26 +79,26 @@ def test_a_script_is_changed_on_its_way() -> None:
     ],
 )
 def test_all_else_passes(path: str, more: dict[str, str]) -> None:
-    assets = Assets(origin := Origin())
+    assets = AssetCache(origin := Origin())
     for times in (1, 2):
         response = get(assets, path, **more)
         assert origin.asked == times and response.headers["cache-control"] == "no-store"
-    assert not assets.kept
+    assert not assets.cache
 
 
-def test_half_an_answer_is_not_kept() -> None:
-    assets = Assets(Origin())
+def test_an_incomplete_response_is_not_cached() -> None:
+    assets = AssetCache(Origin())
     for _ in range(2):
         with pytest.raises(AssertionError):  # of httpx: no answer has come
             get(assets, "/assets/cut.js")
-    assert not assets.kept
+    assert not assets.cache
 
 
-def test_beyond_the_room_nothing_is_kept() -> None:
-    assets = Assets(Origin(), room=30)
+def test_the_cache_is_limited() -> None:
+    assets = AssetCache(Origin(), free_bytes=30)
     answers = [get(assets, path).text for path in ("/assets/1", "/assets/2", "/assets/3") * 2]
     assert answers == [f"/assets/{i} br {n}" for i, n in zip((1, 2, 3) * 2, (1, 2, 3, 1, 2, 4), strict=True)]
-    assert sum(len(one.body) for one in assets.kept.values()) + assets.room == 30
+    assert sum(len(one.body) for one in assets.cache.values()) + assets.free_bytes == 30
 
 
 @pytest.mark.parametrize("packed", UNPACK)

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from bertexplorer.server import connections
-from bertexplorer.server.connections import WAITING, allow_many
+from bertexplorer.server.connections import MAX_IDLE, raise_file_limit
 from tests.model.test_scheduler import until
 
 HALF = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "
@@ -46,12 +46,12 @@ def closed(one: socket.socket) -> bool:
 
 @pytest.mark.parametrize("sent", [b"", b"G", HALF])
 def test_a_head_must_come_in_time(running: Any, held: Held, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.05)
+    monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
     assert closed(held.open(sent))
 
 
 def test_one_sent_byte_by_byte_gets_no_more_time(running: Any, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.3)
+    monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.3)
     slow = held.open()
     slow.settimeout(0.02)
     for _ in range(500):
@@ -74,13 +74,13 @@ def test_the_next_head_of_a_connection_must_come_in_time_too(
     message = b""
     while not message.endswith(b"\r\n\r\nok"):
         message += one.recv(1000)
-    monkeypatch.setattr(connections, "HEAD_S", 0.05)
+    monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
     one.sendall(HALF)
     assert closed(one)
 
 
 def test_a_request_under_way_may_take_longer(running: Any, monkeypatch: pytest.MonkeyPatch, held: Held) -> None:
-    monkeypatch.setattr(connections, "HEAD_S", 0.05)
+    monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
     one = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
     one.settimeout(0.3)
     with pytest.raises(TimeoutError):
@@ -91,19 +91,19 @@ def test_a_request_under_way_may_take_longer(running: Any, monkeypatch: pytest.M
 
 
 def waiting(running: Any) -> int:
-    return sum(one.waiting for one in list(running.server.server_state.connections))
+    return sum(one.is_idle for one in list(running.server.server_state.connections))
 
 
 @pytest.mark.slow
-def test_half_heads_by_the_thousand_keep_nobody_out(running: Any, held: Held) -> None:
+def test_thousands_of_incomplete_heads_lock_nobody_out(running: Any, held: Held) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allow_many()
+    raise_file_limit()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(4096, before[1])
     with httpx.Client(base_url=running.url, timeout=20) as working:
         for _ in range(1100):
             held.open()
         assert working.get("/healthz").text == "ok"
-    assert closed(held.all[0]) and waiting(running) <= WAITING
+    assert closed(held.all[0]) and waiting(running) <= MAX_IDLE
     newest = held.all[-1]
     newest.sendall(b"\r\n\r\n")
     assert newest.recv(1000).startswith(b"HTTP/1.1 200")
@@ -112,11 +112,11 @@ def test_half_heads_by_the_thousand_keep_nobody_out(running: Any, held: Held) ->
 def test_beyond_so_many_of_one_address_the_oldest_are_closed(
     running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "WAITING", 3)
+    monkeypatch.setattr(connections, "MAX_IDLE", 3)
     under_way = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
     port = under_way.getsockname()[1]  # other connections, of other tests, are idle too
     there = running.server.server_state.connections
-    until(lambda: any(not one.waiting and one.client and one.client[1] == port for one in list(there)))
+    until(lambda: any(not one.is_idle and one.client and one.client[1] == port for one in list(there)))
     first, *_, last = [held.open() for _ in range(5)]
     assert closed(first)
     until(lambda: waiting(running) <= 3)

@@ -46,7 +46,7 @@ def joins(written: io.StringIO) -> list[dict[str, Any]]:
         ({"session_hash": "x" * 5000}, "which page it is about"),
     ],
 )
-def test_an_event_that_is_none_is_refused(
+def test_an_invalid_event_is_rejected(
     running: Any,
     page: Page,
     written: io.StringIO,
@@ -62,14 +62,14 @@ def test_an_event_that_is_none_is_refused(
     assert capfd.readouterr().err == ""
 
 
-def test_one_without_a_handler_is_refused(page: Page) -> None:
+def test_an_event_without_a_handler_is_rejected(page: Page) -> None:
     number = next(one["id"] for one in page.config["dependencies"] if not one["backend_fn"])
     answer = page.client.post("/gradio_api/queue/join", json=good(page) | {"fn_index": number, "data": []})
     assert answer.status_code == 400 and "no event" in answer.text
 
 
 @pytest.mark.parametrize("query", ["", "?session_hash=", "?session_hash=" + "x" * 101])
-def test_a_stream_of_no_page_is_refused(page: Page, query: str) -> None:
+def test_a_stream_without_a_page_is_rejected(page: Page, query: str) -> None:
     answer = page.client.get(f"/gradio_api/queue/data{query}")
     assert answer.status_code == 400 and "which page it is about" in answer.text
 
@@ -90,7 +90,7 @@ def test_a_path_that_no_file_can_have_is_not_there(page: Page, written: io.Strin
     assert not [line for line in lines(written) if line["level"] == "error"] and "Traceback" not in written.getvalue()
 
 
-def test_what_gradio_cannot_take_is_one_line_without_what_was_typed(
+def test_a_failing_event_is_one_log_line_without_text_of_users(
     page: Page, written: io.StringIO, capfd: pytest.CaptureFixture[str]
 ) -> None:
     event = page.number("check", "click")

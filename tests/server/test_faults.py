@@ -70,10 +70,10 @@ def test_a_server_that_is_stopped_leaves_its_run_alone(begin: Begin, tmp_path: P
     until(lambda: one.lives(one.accepted["goes on"]))
     assert server.end() == 0 and one.lives(one.accepted["goes on"])
     one.up()
-    assert one.listed(one.open())["goes on"][1] in (*runs.ACTIVE, "finished")
+    assert one.listed(one.open())["goes on"][1] in (*runs.ACTIVE_STATES, "finished")
 
 
-def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin, small_disk: Path) -> None:
+def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(begin: Begin, small_disk: Path) -> None:
     server = begin(small_disk)
     server.wait("/readyz")
     longer = {**SHORT, "Epochs": 12}  # so that the disk is full before the run is over
@@ -100,13 +100,13 @@ def test_a_full_disk_is_said_and_the_run_goes_on_once_there_is_room(begin: Begin
     assert not one.wrong
 
 
-def test_a_disk_that_is_read_only_is_said(small_disk: Path) -> None:
+def test_a_read_only_disk_is_reported(small_disk: Path) -> None:
     subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
     message = refused(env(small_disk, free()))
     assert "Read-only file system" in message and str(small_disk) in message
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     message = refused(env(tmp_path / "file" / "data", free()))
     assert str(tmp_path / "file") in message and "Not a directory" in message

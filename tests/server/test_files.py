@@ -1,4 +1,4 @@
-"""What one browser uploads is not another's: neither read nor used, and it counts as its owner's."""
+"""Each browser can read and use only its own uploads, which count for its quota."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -48,7 +48,7 @@ def test_uploads_count_for_their_owner(alone: Callable[..., Any]) -> None:
         async with small.browser() as mine, small.browser() as yours:
             await mine.get("/")
             owner = next(iter(mine.cookies.values())).partition(".")[0]
-            uploads.make(small.settings.uploads_dir, "a.txt", owner).write_bytes(b"x" * 1_100_000)
+            uploads.new_file(small.settings.uploads_dir, "a.txt", owner).write_bytes(b"x" * 1_100_000)
             kind = {"files": ("a.txt", b"x")}
             refused = await mine.post(UPLOAD, files=kind)
             assert refused.status_code == 507 and "0.00 GB that each person has" in refused.text
@@ -58,7 +58,7 @@ def test_uploads_count_for_their_owner(alone: Callable[..., Any]) -> None:
 
 
 def test_a_full_disk_takes_no_upload(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(body, "RESERVE", 10**18)
+    monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
 
     async def go() -> None:
         async with alone().browser() as browser:
@@ -68,11 +68,11 @@ def test_a_full_disk_takes_no_upload(alone: Callable[..., Any], monkeypatch: pyt
     settle(go())
 
 
-def test_what_is_no_path_of_the_folder_is_nobodys(tmp_path: Path) -> None:
+def test_paths_outside_the_folder_have_no_owner(tmp_path: Path) -> None:
     folder, owner = tmp_path / "tmp", "a" * 32
-    file = uploads.make(folder, "a.txt", owner)
-    uploads.give(tmp_path / "outside" / "b.txt", owner)
-    assert uploads.has(file, folder, owner) and not uploads.has(file, folder, "b" * 32)
+    file = uploads.new_file(folder, "a.txt", owner)
+    uploads.add_owner(tmp_path / "outside" / "b.txt", owner)
+    assert uploads.is_owner(file, folder, owner) and not uploads.is_owner(file, folder, "b" * 32)
     for path in ("", "\0", "x" * 5000, tmp_path / "outside" / "b.txt", folder / ".." / "outside" / "b.txt"):
-        assert not uploads.has(path, folder, owner)
-    assert uploads.folders(folder, owner) == [file.parent] and not uploads.folders(folder, "b" * 32)
+        assert not uploads.is_owner(path, folder, owner)
+    assert uploads.folders_of(folder, owner) == [file.parent] and not uploads.folders_of(folder, "b" * 32)

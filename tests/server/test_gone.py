@@ -1,4 +1,4 @@
-"""Long work: it leaves the quick queue whatever the view, is refused beyond the limit, and ends with its client."""
+"""Long work leaves the quick queue, is rejected beyond the limit, and stops when its client disconnects."""
 
 import threading
 from collections.abc import Iterator
@@ -95,7 +95,7 @@ def test_the_work_of_a_client_that_closes_its_connection_ends_after_its_batch(
     assert held.passes == passes, "of more than forty"
 
 
-def test_who_leaves_the_line_is_out_of_it_and_the_next_moves_up(
+def test_a_client_that_disconnects_leaves_the_queue(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
     slow = running.queues.slow
@@ -116,7 +116,7 @@ def test_who_leaves_the_line_is_out_of_it_and_the_next_moves_up(
     assert before == slow.at_once, "what left the line never began"
 
 
-def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(
+def test_requests_beyond_the_limit_get_retry_after(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A slow view is refused as it comes, a quick one once it or what stands beside it proves long."""
@@ -136,7 +136,7 @@ def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(
     assert all(answer.result().status_code == 200 for answer in answers)
 
 
-def test_what_takes_too_many_tokens_is_refused_before_it_runs(
+def test_too_many_tokens_are_rejected_before_the_run(
     running: Running, client: httpx.Client, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(running.queues, "limit", 500)

@@ -1,4 +1,4 @@
-"""The app as a person starts it: what it refuses to start as, and how it ends."""
+"""The app as a person starts it: which settings it rejects, and how it ends."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ def refused(given: dict[str, str], *words: str) -> Any:
     return done.stderr
 
 
-def test_it_opens_ends_on_a_signal_and_others_are_told(tmp_path: Path) -> None:
+def test_it_opens_and_ends_on_a_signal(tmp_path: Path) -> None:
     port, data = free(), tmp_path / "data"
     command = [sys.executable, "app.py"]
     app = subprocess.Popen(command, cwd=ROOT, env=env(data, port), stdout=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Another person's runs, through every event of the pages Train and Pretrain: neither seen nor changed nor taken."""
+"""Runs of other owners cannot be seen, changed or copied through any event of the pages Train and Pretrain."""
 
 import json
 import shutil
@@ -77,9 +77,7 @@ def test_no_event_reaches_another_persons_runs(quiet: Any, mine: tuple[Page, dic
 
 
 @pytest.mark.parametrize("made", ["run:{}", "run:{}@0", "run:{}/../..", "../runs/{}", "{}"])
-def test_another_persons_checkpoint_is_no_start_and_opens_nowhere(
-    quiet: Any, mine: tuple[Page, dict[str, str]], made: str
-) -> None:
+def test_checkpoints_of_other_owners_cannot_be_opened(quiet: Any, mine: tuple[Page, dict[str, str]], made: str) -> None:
     thief = Page(quiet.url, "/train", f"start-{next(PAGES)}")
     name = made.format(mine[1]["stopped"])
     for event, given in (
@@ -106,7 +104,7 @@ def test_another_persons_checkpoint_is_no_start_and_opens_nowhere(
     assert not seen(quiet, owner_of(thief)), "nothing was started from it"
 
 
-def test_a_page_of_anothers_is_not_taken(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:
+def test_a_page_of_another_browser_is_rejected(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:
     page, _ = mine
     page.ask(page.number("runs", "click"), data={"run": ""})
     thief = Page(quiet.url, "/train", page.session)  # with the hash of another's page

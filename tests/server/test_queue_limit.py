@@ -1,4 +1,4 @@
-"""Who waits for an answer is told the place in line and how far long work has come; of gradio's events so many wait."""
+"""Waiting clients get their queue position and progress; the number of pending gradio events is limited."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from bertexplorer.api import admission
-from bertexplorer.api.admission import Admission, Reply, Tell, as_json
+from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply
 from bertexplorer.engine import progress
 from bertexplorer.engine.progress import Work
 from bertexplorer.engine.queues import RequestQueues
@@ -34,16 +34,16 @@ class Service:
         self.go = threading.Semaphore(0)
 
         async def route(request: Request) -> Response:
-            return self.admission.answer(request, self.compute)
+            return self.admission.respond(request, self.compute)
 
         self.app = Starlette(routes=[Route("/", route, methods=["POST"])])
 
-    def soon(self, tell: Tell) -> Reply:
-        return as_json({"answer": 1})
+    def soon(self, send_line: SendLine) -> Reply:
+        return json_reply({"answer": 1})
 
-    def held(self, tell: Tell) -> Reply:
+    def held(self, send_line: SendLine) -> Reply:
         self.go.acquire(timeout=20)
-        return as_json({"answer": 2})
+        return json_reply({"answer": 2})
 
     def browser(self) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app)
@@ -52,8 +52,8 @@ class Service:
 
 @pytest.fixture
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
-    monkeypatch.setattr(admission, "FIRST_S", 0.01)
-    monkeypatch.setattr(admission, "NEXT_S", 0.01)
+    monkeypatch.setattr(admission, "FIRST_REPORT_S", 0.01)
+    monkeypatch.setattr(admission, "REPORT_INTERVAL_S", 0.01)
     made = Service()
     yield made
     made.go.release(100)
@@ -68,7 +68,7 @@ async def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it has not come to that")
 
 
-def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
+def test_the_queue_position_then_the_answer(service: Service) -> None:
     """Each of three is told its own place and nobody else's; the fourth is refused at once, with a waiting time."""
     service.compute, queue = service.held, service.queues.quick
 
@@ -100,11 +100,11 @@ def test_the_place_of_who_asks_then_the_answer(service: Service) -> None:
 def test_how_far_long_work_has_come(service: Service) -> None:
     """Told to who accepts lines; who does not gets the answer alone."""
 
-    def long(tell: Tell) -> Reply:
+    def long(send_line: SendLine) -> Reply:
         for done in (0, 40_000, 80_000, 100_000):
             progress.report(done, 100_000)
             service.go.acquire(timeout=20)
-        return as_json("done")
+        return json_reply("done")
 
     service.compute = long
 
@@ -123,12 +123,12 @@ def test_how_far_long_work_has_come(service: Service) -> None:
     assert settle(ask(PLAIN)).json() == "done"
 
 
-def test_what_the_work_itself_tells_comes_in_a_line(service: Service) -> None:
-    def telling(tell: Tell) -> Reply:
+def test_lines_of_the_work_are_sent(service: Service) -> None:
+    def telling(send_line: SendLine) -> Reply:
         for n in range(3):
-            tell({"notice": n})
+            send_line({"notice": n})
             service.go.acquire(timeout=0.1)
-        return as_json(3)
+        return json_reply(3)
 
     service.compute = telling
 
@@ -140,8 +140,8 @@ def test_what_the_work_itself_tells_comes_in_a_line(service: Service) -> None:
     settle(go())
 
 
-def failing(error: Exception) -> Callable[[Tell], Reply]:
-    def compute(tell: Tell) -> Reply:
+def failing(error: Exception) -> Callable[[SendLine], Reply]:
+    def compute(send_line: SendLine) -> Reply:
         raise error
 
     return compute
@@ -155,7 +155,7 @@ def failing(error: Exception) -> Callable[[Tell], Reply]:
         (ZeroDivisionError("secret"), 500, "in the log"),
     ],
 )
-def test_what_fails_is_a_sentence_and_gives_its_place_back(
+def test_an_error_is_reported_and_releases_its_place(
     service: Service, error: Exception, status: int, sentence: str
 ) -> None:
     async def go() -> None:
@@ -175,9 +175,9 @@ def test_what_fails_is_a_sentence_and_gives_its_place_back(
     settle(go())
 
 
-def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
-    def late(tell: Tell) -> Reply:
-        tell({"notice": "first"})
+def test_an_error_after_lines_is_in_the_last_line(service: Service) -> None:
+    def late(send_line: SendLine) -> Reply:
+        send_line({"notice": "first"})
         service.go.acquire(timeout=0.2)
         raise ExplorerError("Too much.")
 
@@ -191,12 +191,12 @@ def test_a_refusal_after_lines_comes_in_the_last_line(service: Service) -> None:
     settle(go())
 
 
-def test_who_leaves_gives_up_the_work_and_the_place(service: Service) -> None:
+def test_a_client_that_disconnects_stops_its_work_and_releases_its_place(service: Service) -> None:
     """One computes and one waits; both clients close their connections."""
     works: list[Work] = []
     ended = []
 
-    def compute(tell: Tell) -> Reply:
+    def compute(send_line: SendLine) -> Reply:
         works.append(progress.current.get() or Work())
         progress.report(0, 10)
         service.go.acquire(timeout=20)
@@ -205,7 +205,7 @@ def test_who_leaves_gives_up_the_work_and_the_place(service: Service) -> None:
         except progress.Stopped:
             ended.append("after its batch")
             raise
-        return as_json(1)
+        return json_reply(1)
 
     service.compute, queue = compute, service.queues.quick
 

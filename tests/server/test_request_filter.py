@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.server.request_filter import plain, route_of
+from bertexplorer.server.request_filter import route_of, without_gradio_parameters
 from tests.server.conftest import settle
 
 JOIN = "/gradio_api/queue/join"
@@ -28,7 +28,7 @@ def test_names_of_this_machine_are_answered(alone: Callable[..., Any], host: str
 @pytest.mark.parametrize(
     "host", ["evil.example", "evil.example:7860", "localhost.evil.example", "127.0.0.1.evil.example", "", "10.0.0.7"]
 )
-def test_another_name_is_refused_with_what_to_do(alone: Callable[..., Any], host: str) -> None:
+def test_another_host_name_is_rejected_with_advice(alone: Callable[..., Any], host: str) -> None:
     answer = ask(alone(), "GET", "/", headers={"host": host})
     assert answer.status_code == 400 and "BERTEXPLORER_HOSTS" in answer.text and "set-cookie" not in answer.headers
 
@@ -98,7 +98,7 @@ def test_its_own_page_does(alone: Callable[..., Any]) -> None:
         "/api/v1/a%252fb",
     ],
 )
-def test_what_no_page_asks_for_is_not_there(alone: Callable[..., Any], path: str) -> None:
+def test_routes_that_no_page_needs_do_not_exist(alone: Callable[..., Any], path: str) -> None:
     for method in ("GET", "POST"):
         assert ask(alone(), method, path).status_code == 404
 
@@ -118,14 +118,14 @@ def test_what_no_page_asks_for_is_not_there(alone: Callable[..., Any], path: str
         ("/gradio_api/heartbeat/abc", "session"),
     ],
 )
-def test_what_they_ask_for_is(path: str, route: str) -> None:
+def test_routes_that_pages_need_exist(path: str, route: str) -> None:
     assert route_of(path)[0] == route
 
 
 @pytest.mark.parametrize("query", ["page=nowhere", "%70age=x", "deep_link=..", "a=1&page=x&page=y"])
-def test_what_a_link_asks_of_gradio_is_not_heard(query: str) -> None:
-    assert plain(query.encode()) in (b"", b"a=1")
-    assert plain(b"text=a+page&view=x&&pages=1") == b"text=a+page&view=x&&pages=1"
+def test_gradio_parameters_of_a_link_are_removed(query: str) -> None:
+    assert without_gradio_parameters(query.encode()) in (b"", b"a=1")
+    assert without_gradio_parameters(b"text=a+page&view=x&&pages=1") == b"text=a+page&view=x&&pages=1"
 
 
 CROOKED = ["/gradio_api/file=/tmp/../etc/passwd", "/assets/../config", "/assets/a\n", "/assets//a", "/..", "\\..\\a"]

@@ -1,4 +1,4 @@
-"""What is written down, what is counted, and who is told."""
+"""What the server logs and counts, and who may read it."""
 
 import io
 import logging
@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.server.application import layered
+from bertexplorer.server.application import add_layers
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from tests.server.conftest import SIGNER, Alone, lines, settle
@@ -24,7 +24,7 @@ def get(made: Alone, path: str, address: str = "127.0.0.1", **more: Any) -> Any:
     return settle(go())
 
 
-def test_a_request_is_one_line_without_what_was_typed(alone: Callable[..., Any], written: io.StringIO) -> None:
+def test_a_request_is_one_log_line_without_text_of_users(alone: Callable[..., Any], written: io.StringIO) -> None:
     get(alone(), "/train?text=secret", headers={"cookie": "secret=1", "user-agent": "secret"})
     get(alone(), "/assets/a.js")
     get(alone(), "/monitoring/secret")
@@ -42,12 +42,12 @@ def test_no_text_breaks_a_line(written: io.StringIO) -> None:
     assert written.getvalue().count("\n") == 1 and "\x1b" not in written.getvalue()
 
 
-def test_what_fails_is_told_with_its_number_and_no_more(written: io.StringIO) -> None:
+def test_an_unexpected_error_is_reported_only_by_its_number(written: io.StringIO) -> None:
     async def broken(*_: Any) -> None:
         raise ZeroDivisionError("secret detail")
 
     made = Alone(Settings())
-    made.app = layered(broken, Settings(), SIGNER, Readiness())
+    made.app = add_layers(broken, Settings(), SIGNER, Readiness())
     answer = get(made, "/")
     first, second = lines(written)
     assert answer.status_code == 500 and first["id"] in answer.text and "secret" not in answer.text
@@ -55,7 +55,7 @@ def test_what_fails_is_told_with_its_number_and_no_more(written: io.StringIO) ->
 
 
 @pytest.mark.parametrize("path", ["/healthz", "/readyz", "/metrics"])
-def test_only_this_machine_is_told_how_it_is(alone: Callable[..., Any], path: str) -> None:
+def test_only_this_machine_can_read_the_health(alone: Callable[..., Any], path: str) -> None:
     assert get(alone(), path, "10.0.0.7").status_code == 403
     assert get(alone(), path).status_code in (200, 503)
     for name in ("x-forwarded-for", "forwarded"):  # a proxy on this machine asks for a stranger
@@ -75,7 +75,7 @@ def test_ready_means_that_it_can_answer(alone: Callable[..., Any]) -> None:
     assert get(made, "/readyz").status_code == 503
 
 
-def test_a_data_folder_that_is_gone_is_not_ready(alone: Callable[..., Any]) -> None:
+def test_a_server_without_its_data_folder_is_not_ready(alone: Callable[..., Any]) -> None:
     made = alone()
     made.ready.loaded.set()
     gone = Alone(replace(made.settings, data_dir=made.settings.data_dir / "gone"))
@@ -84,7 +84,7 @@ def test_a_data_folder_that_is_gone_is_not_ready(alone: Callable[..., Any]) -> N
     assert message.status_code == 503 and "cannot be written" in message.text
 
 
-def test_while_it_ends_no_work_is_taken(alone: Callable[..., Any]) -> None:
+def test_a_stopping_server_accepts_no_work(alone: Callable[..., Any]) -> None:
     async def go() -> Any:
         made = alone()
         made.ready.ending = True

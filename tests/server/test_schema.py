@@ -31,13 +31,13 @@ def described(running: Any) -> dict[str, Any]:
     return gradio_of(running).openapi()
 
 
-def test_the_server_describes_itself_to_nobody(running: Any) -> None:
+def test_gradios_schema_is_not_served(running: Any) -> None:
     assert running.mounted.openapi_url is None and len(described(running)["paths"]) > 50
     for path in ("/openapi.json", "/gradio_api/openapi.json", "/docs", "/redoc"):
         assert requests.get(running.url + path, timeout=10).status_code == 404
 
 
-def test_whatever_is_asked_is_answered_or_refused(running: Any) -> None:
+def test_every_operation_is_answered_or_rejected(running: Any) -> None:
     counted: dict[str, int] = {}
 
     def check(case: Any) -> None:

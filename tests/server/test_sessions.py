@@ -1,4 +1,4 @@
-"""Each browser is someone, whom it cannot choose; a page belongs to the browser that opened it."""
+"""Each browser has an identity that it cannot choose. A page belongs to the browser that opened it."""
 
 import json
 import re
@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.server.cookie_signing import CookieSigner, signer_of
+from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from tests.server.conftest import SIGNER, settle
 
 JOIN = "/gradio_api/queue/join"
 
 
-def test_a_browser_stays_who_it_is_and_another_is_another(alone: Callable[..., Any]) -> None:
+def test_each_browser_keeps_its_own_identity(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         made = alone()
         async with made.browser() as one, made.browser() as two:
@@ -34,7 +34,7 @@ def test_a_browser_stays_who_it_is_and_another_is_another(alone: Callable[..., A
 @pytest.mark.parametrize(
     "mark", ["", "0" * 64, CookieSigner(b"t" * 32).sign("owner", "a" * 32), SIGNER.sign("code", "a" * 32)]
 )
-def test_nobody_can_say_who_they_are_without_proof(alone: Callable[..., Any], mark: str) -> None:
+def test_an_owner_cookie_needs_a_valid_signature(alone: Callable[..., Any], mark: str) -> None:
     async def go() -> None:
         async with alone().browser() as browser:
             got = await browser.get("/config", headers={"cookie": f"{SIGNER.name}={'a' * 32}.{mark}"})
@@ -99,11 +99,11 @@ def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None
     settle(go())
 
 
-def test_the_secret_is_kept_and_nobody_else_reads_it(tmp_path: Path) -> None:
-    signer = signer_of(tmp_path)
+def test_the_secret_is_persistent_and_private(tmp_path: Path) -> None:
+    signer = load_signer(tmp_path)
     assert stat.S_IMODE((tmp_path / "secret").stat().st_mode) == 0o600
-    assert signer_of(tmp_path).secret == signer.secret and signer_of(tmp_path / "other").secret != signer.secret
-    assert signer_of(tmp_path / "other").name != signer.name, "two servers of one machine share its cookies"
+    assert load_signer(tmp_path).secret == signer.secret and load_signer(tmp_path / "other").secret != signer.secret
+    assert load_signer(tmp_path / "other").name != signer.name, "two servers of one machine share its cookies"
     (tmp_path / "secret").write_bytes(b"short")
     with pytest.raises(ExplorerError, match="Delete it"):
-        signer_of(tmp_path)
+        load_signer(tmp_path)

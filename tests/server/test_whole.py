@@ -1,4 +1,4 @@
-"""The whole server: pages open, events are answered, and two browsers see their own runs only."""
+"""The whole server: pages open, events are answered, and two browsers see only their own runs."""
 
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def test_half_a_character_does_not_end_the_stream(running: Any) -> None:
         assert message["msg"] == "process_completed" and message["success"], "and the page goes on"
 
 
-def test_half_a_character_comes_back_as_its_mark(running: Any) -> None:
+def test_a_lone_surrogate_becomes_a_replacement_character(running: Any) -> None:
     client = Page(running.url).client
     body = b'{"state": {"text": "a \\ud800 great [MASK]", "options": {"words": "b\\udfff"}}}'
     answer = client.post(VIEW, content=body)
@@ -83,16 +83,22 @@ def running_load(page: Page, at: int) -> bool:
     return any(page.props[id].get("elem_id") == "task" for id in inputs)
 
 
-def test_anothers_checkpoint_is_not_there(running: Any) -> None:
+def test_checkpoints_of_other_owners_do_not_exist(running: Any) -> None:
     jobs, library = running.service.jobs, running.library
     id = run_of(jobs, "a" * 32, "mine")
     best = jobs.run(id, None).folder / "commits" / "step-000000001"
     for owner, there in (("a" * 32, True), ("b" * 32, False), ("", False)):
-        assert library.of(owner).opens(f"run:{id}") is there and library.of(owner).opens(f"run:{id}@0") is there
+        assert (
+            library.for_owner(owner).may_open(f"run:{id}") is there
+            and library.for_owner(owner).may_open(f"run:{id}@0") is there
+        )
         if not there:
-            assert library.of(owner).find(f"run:{id}") is None and library.of(owner).series(f"run:{id}") == []
+            assert (
+                library.for_owner(owner).find(f"run:{id}") is None
+                and library.for_owner(owner).series(f"run:{id}") == []
+            )
             with pytest.raises(ExplorerError, match="This run is not here"):
-                library.of(owner).get(f"run:{id}")
+                library.for_owner(owner).get(f"run:{id}")
     assert not best.exists()
     jobs.delete(id, None)
 
@@ -103,7 +109,7 @@ def test_the_disk_is_not_read(running: Any) -> None:
         assert page.client.get(f"/gradio_api/file={path}").status_code in (403, 404)
 
 
-def test_an_upload_comes_back_to_who_knows_where_it_is(running: Any) -> None:
+def test_an_upload_can_be_read_by_anyone_with_its_key(running: Any) -> None:
     page = Page(running.url)
     (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.txt", b"one\n"))]).json()
     assert Path(path).is_relative_to(running.settings.uploads_dir) and Path(path).read_bytes() == b"one\n"

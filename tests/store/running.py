@@ -1,4 +1,4 @@
-"""What the tests of runs share: waiting with an end, and processes that are cleared away."""
+"""Helpers for tests of runs: wait with a timeout, and end leftover processes."""
 
 import os
 import signal
@@ -24,6 +24,6 @@ def until(true: Callable[[], object], seconds: float = 15.0) -> None:
 def clear(folder: Path) -> None:
     """End what still works below *folder*."""
     for path in folder.rglob("process"):
-        if (pid := locks.holder(path)) and pid != os.getpid():
+        if (pid := locks.holder_pid(path)) and pid != os.getpid():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)

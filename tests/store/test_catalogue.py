@@ -10,7 +10,7 @@ from bertexplorer.store.catalogue import BY_NAME, CATALOGUE, SERIES, series_of
 from bertexplorer.store.hub import check_name
 
 
-def test_the_bundled_one_is_as_told(bundled: Path) -> None:
+def test_the_bundled_checkpoint_matches_its_entry(bundled: Path) -> None:
     entry, checkpoint = BY_NAME["mini"], load(bundled, precision="fp32", device="cpu")
     assert checkpoint.num_parameters / 1e6 == pytest.approx(entry.parameters, abs=0.1)  # written in millions, one digit
     assert (bundled / "model.safetensors").stat().st_size / 1e6 == pytest.approx(entry.megabytes, abs=0.1)  # likewise
@@ -18,7 +18,7 @@ def test_the_bundled_one_is_as_told(bundled: Path) -> None:
     assert checkpoint.licence == entry.licence
 
 
-def test_every_entry_is_whole() -> None:
+def test_every_entry_is_complete() -> None:
     assert len(BY_NAME) == len(CATALOGUE) == 14
     for entry in CATALOGUE:
         check_name(entry.name)

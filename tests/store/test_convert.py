@@ -91,12 +91,12 @@ def test_it_is_converted_once_and_again_if_it_changes(
 ) -> None:
     folder = pickled(tiny_copy)
     memory = folder.parent / "data"
-    first = convert.readable("bert", folder, memory, allowed=True)
+    first = convert.with_safetensors("bert", folder, memory, allowed=True)
     monkeypatch.setattr(convert, "convert", lambda *_: pytest.fail("converted twice"))
-    assert convert.readable("bert", folder, memory, allowed=True) == first
+    assert convert.with_safetensors("bert", folder, memory, allowed=True) == first
     monkeypatch.undo()
     (folder / "README.md").write_text("another card")
-    second = convert.readable("bert", folder, memory, allowed=True)
+    second = convert.with_safetensors("bert", folder, memory, allowed=True)
     assert second != first and (second / "README.md").read_text() == "another card"
 
 
@@ -115,7 +115,7 @@ def test_shards_are_read_together(tiny_copy: Callable[[str], Path]) -> None:
         library(folder).get("bert")
 
 
-def test_where_the_page_is_open_to_others_it_is_refused(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_page_that_is_open_to_others_rejects_pickles(tiny_copy: Callable[[str], Path]) -> None:
     folder = pickled(tiny_copy)
     for settings in ({"host": "0.0.0.0"}, {"pickle": "refuse"}):
         with pytest.raises(ExplorerError, match="BERTEXPLORER_PICKLE=convert"):
@@ -150,7 +150,7 @@ HARMFUL = {
 
 @pytest.mark.parametrize("legacy", LEGACY)
 @pytest.mark.parametrize("way", HARMFUL)
-def test_a_file_that_runs_code_is_refused_and_runs_nothing(
+def test_a_file_that_runs_code_is_rejected_and_runs_nothing(
     tiny_copy: Callable[[str], Path], tmp_path: Path, way: str, legacy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -160,7 +160,7 @@ def test_a_file_that_runs_code_is_refused_and_runs_nothing(
     assert not (tmp_path / MARK).exists()
 
 
-def test_refused_in_the_other_process_nothing_stays(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_rejected_conversion_leaves_no_files(tiny_copy: Callable[[str], Path]) -> None:
     folder = pickled(tiny_copy, harm=HARMFUL["system"])
     with pytest.raises(ExplorerError, match=r"bert cannot be used: pytorch_model.bin cannot be read: it names \w+\.s"):
         library(folder).get("bert")
@@ -219,12 +219,12 @@ def archive(path: Path, data: bytes, *, twice: bool = False, packed: bool = Fals
         ({"storage": ("storage", "FloatStorage", "0", "cpu", -4)}, "not described"),
     ],
 )
-def test_a_tensor_that_lies_about_itself_is_refused(tmp_path: Path, given: dict[str, Any], said: str) -> None:
+def test_a_tensor_that_lies_about_itself_is_rejected(tmp_path: Path, given: dict[str, Any], said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
         read(archive(tmp_path / "weights", tensor(**given)))
 
 
-def test_archives_that_pytorch_does_not_write_are_refused(tmp_path: Path) -> None:
+def test_archives_that_pytorch_does_not_write_are_rejected(tmp_path: Path) -> None:
     assert read(archive(tmp_path / "fine", tensor()))["weight"].tolist() == [0.0] * 4
     with pytest.raises(ExplorerError, match="have the same name"):
         read(archive(tmp_path / "twice", tensor(), twice=True))
@@ -234,7 +234,7 @@ def test_archives_that_pytorch_does_not_write_are_refused(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("legacy", LEGACY)
 @pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.9, 0.999])
-def test_a_truncated_file_is_refused(tmp_path: Path, share: float, legacy: bool) -> None:
+def test_a_truncated_file_is_rejected(tmp_path: Path, share: float, legacy: bool) -> None:
     path = saved({"a": torch.randn(50, 50), "b": torch.randn(7)}, tmp_path / "weights", legacy=legacy)
     content = path.read_bytes()
     path.write_bytes(content[: int(share * len(content))])
@@ -250,7 +250,7 @@ def test_a_truncated_file_is_refused(tmp_path: Path, share: float, legacy: bool)
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "cannot be read"),
     ],
 )
-def test_what_is_no_file_of_weights_is_refused(tmp_path: Path, content: bytes, said: str) -> None:
+def test_files_without_weights_are_rejected(tmp_path: Path, content: bytes, said: str) -> None:
     path = tmp_path / "weights"
     path.write_bytes(content)
     with pytest.raises(ExplorerError, match=said):
@@ -258,7 +258,7 @@ def test_what_is_no_file_of_weights_is_refused(tmp_path: Path, content: bytes, s
 
 
 @pytest.mark.parametrize("found", [[torch.zeros(2)], {"model": {"weight": torch.zeros(2)}}, {1: torch.zeros(2)}, {}])
-def test_anything_but_weights_by_name_is_refused(tmp_path: Path, found: Any) -> None:
+def test_anything_but_weights_by_name_is_rejected(tmp_path: Path, found: Any) -> None:
     with pytest.raises(ExplorerError, match="rather than"):
         read(saved(found, tmp_path / "weights"))
 
@@ -282,6 +282,6 @@ def test_time_and_memory_of_a_checkpoint_of_the_size_of_bert_base(tmp_path: Path
     numbers = {f"layer.{n}": torch.randn(1024, 1024) for n in range(105)}
     path = saved(numbers, folder / convert.SINGLE)
     began = time.monotonic()
-    place = convert.readable("base", folder, tmp_path, allowed=True)
+    place = convert.with_safetensors("base", folder, tmp_path, allowed=True)
     assert (place / "model.safetensors").stat().st_size == pytest.approx(path.stat().st_size, rel=0.01)
     assert time.monotonic() - began < 60

@@ -11,7 +11,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
-from bertexplorer.store import apart, examine
+from bertexplorer.store import examine, sandbox
 from bertexplorer.store.registry import CheckpointRegistry
 
 GROWING = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}] * 5
@@ -44,7 +44,9 @@ def library(folder: Path) -> CheckpointRegistry:
         {"pre_tokenizer": BACKWARDS},
     ],
 )
-def test_one_that_would_end_the_process_is_refused(crafted: Callable[..., Path], change: dict[str, Any]) -> None:
+def test_a_checkpoint_that_would_crash_the_process_is_rejected(
+    crafted: Callable[..., Path], change: dict[str, Any]
+) -> None:
     folder = crafted(**change)
     with pytest.raises(ExplorerError, match="bert cannot be used: opening its files .* Choose another checkpoint"):
         library(folder).get("bert")
@@ -52,14 +54,14 @@ def test_one_that_would_end_the_process_is_refused(crafted: Callable[..., Path],
 
 
 @pytest.mark.slow
-def test_one_that_hangs_is_refused(crafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_that_hangs_is_rejected(crafted: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
     slow = {**BACKWARDS, "pattern": {"Regex": "(?:a|a){20}[b-c]"}}
     monkeypatch.setattr(examine, "SECONDS", 3.0)
     with pytest.raises(ExplorerError, match="opening its files took longer than 3 s"):
         library(crafted(pre_tokenizer=slow)).get("bert")
 
 
-def test_a_header_that_no_checkpoint_has_is_refused_at_once(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_header_that_no_checkpoint_has_is_rejected_at_once(tiny_copy: Callable[[str], Path]) -> None:
     folder = tiny_copy("bert")
     entry = {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(100_000)}
     head = json.dumps(entry).encode()
@@ -73,7 +75,7 @@ def test_a_header_that_no_checkpoint_has_is_refused_at_once(tiny_copy: Callable[
 def test_a_vocabulary_of_any_size_is_not_read(tiny_copy: Callable[[str], Path]) -> None:
     folder = tiny_copy("bert")
     with (folder / "vocab.txt").open("wb") as opened:
-        opened.truncate(examine.LARGEST + 1)
+        opened.truncate(examine.MAX_FILE_BYTES + 1)
     with pytest.raises(ExplorerError, match=r"vocab\.txt of bert has 200 MB; wanted 200 MB at most"):
         library(folder).get("bert")
 
@@ -83,8 +85,8 @@ def test_a_sound_one_is_examined_once_and_again_when_it_changes(
     tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
-    call = apart.call
-    monkeypatch.setattr(apart, "call", lambda *given, **more: (calls.append(given), call(*given, **more)))
+    call = sandbox.call
+    monkeypatch.setattr(sandbox, "call", lambda *given, **more: (calls.append(given), call(*given, **more)))
     monkeypatch.setattr(examine, "examined", set())
     folder = tiny_copy("bert")
     config = folder / "tokenizer_config.json"
@@ -100,5 +102,5 @@ def test_a_sound_one_is_examined_once_and_again_when_it_changes(
 
 
 def test_those_of_the_app_are_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "call", lambda *_, **__: pytest.fail("a process was started"))
+    monkeypatch.setattr(sandbox, "call", lambda *_, **__: pytest.fail("a process was started"))
     assert CheckpointRegistry(Settings(data_dir=tmp_path)).get("tiny").name == "tiny"

@@ -17,7 +17,7 @@ from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue
 from bertexplorer.store import hub as store
-from bertexplorer.store.hub import Progress, wanted_files
+from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.store.conftest import SHA, Hub
 
@@ -64,7 +64,7 @@ def test_a_name_with_spaces_around_it(hub: Hub, library: CheckpointRegistry, tin
     assert library.get(f" {NAME}") is library.get(NAME)
 
 
-def test_a_download_that_broke_off_is_taken_up_again(
+def test_an_interrupted_download_is_resumed(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -82,9 +82,9 @@ def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     shards = '{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}'
     (tmp_path / "model.safetensors.index.json").write_text(shards)
-    assert not store.whole(tmp_path)
+    assert not store.is_complete(tmp_path)
     (tmp_path / "model-00002-of-00002.safetensors").write_text("")
-    assert store.whole(tmp_path)
+    assert store.is_complete(tmp_path)
 
 
 def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
@@ -138,7 +138,7 @@ def test_the_hubs_own_conversion_comes_first(
     assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
 
 
-def test_a_published_training_says_what_must_be_fetched(
+def test_a_published_training_lists_what_must_be_downloaded(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     first, *_, last = catalogue.MULTIBERTS
@@ -147,7 +147,7 @@ def test_a_published_training_says_what_must_be_fetched(
     series = library.series(first)
     assert [one.name for one in series] == list(catalogue.MULTIBERTS) == [one.name for one in library.series(last)]
     assert [one.megabytes for one in series] == [0.0, *[440.5] * 5]
-    assert library.called(first) == "MultiBERTs seed 0, step 20,000"
+    assert library.title(first) == "MultiBERTs seed 0, step 20,000"
 
 
 def test_a_revision_by_its_name(
@@ -166,14 +166,14 @@ def test_a_revision_by_its_name(
         assert "is not a checkpoint name" in refused(library, name)
 
 
-def test_a_run_that_is_gone_or_not_yours_is_no_hub_name(library: CheckpointRegistry) -> None:
+def test_a_run_that_is_missing_or_not_yours_is_not_a_hub_name(library: CheckpointRegistry) -> None:
     with pytest.raises(ExplorerError, match="a run opens in the one that started it") as caught:
         library.get("run:" + "0" * 32)
     assert caught.value.missing == ""
 
 
 @pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
-def test_what_could_not_be_used_is_not_fetched(
+def test_unusable_checkpoints_are_not_downloaded(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, said: str
 ) -> None:
     hub.put(NAME, tiny("bert"), without=(lost,))
@@ -227,8 +227,8 @@ def test_shards_are_wanted_in_full_and_one_file_is_preferred() -> None:
         "model-00001-of-00002.safetensors": 1,
         "model-00002-of-00002.safetensors": 1,
     }
-    assert set(wanted_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
-    assert set(wanted_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
+    assert set(select_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
+    assert set(select_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
     for vocabulary in (("vocab.txt",), ("vocab.json", "merges.txt"), ("sentencepiece.bpe.model",), ("spiece.model",)):
         sizes = {"model.safetensors": 1, "config.json": 1, **dict.fromkeys(vocabulary, 1)}
-        assert set(wanted_files("a/b", sizes)) == set(sizes)
+        assert set(select_files("a/b", sizes)) == set(sizes)

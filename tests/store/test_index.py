@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.index import KEPT, Index
+from bertexplorer.store.index import MAX_COLLECTIONS, Index
 from tests.tolerance import of_sum
 
 RANDOM = np.random.default_rng(0).normal(size=(700, 24)).astype(np.float32)
@@ -40,9 +40,9 @@ def test_the_nearest_as_numpy_finds_them_after_opening_again(tmp_path: Path) -> 
 
 def test_the_oldest_collections_go(tmp_path: Path) -> None:
     index = Index(tmp_path)
-    for i in range(KEPT + 2):
+    for i in range(MAX_COLLECTIONS + 2):
         index.upsert(f"c{i}", RANDOM[:3], PAYLOADS[:3])
-    assert [index.count(f"c{i}") for i in range(KEPT + 2)] == [0, 0] + [3] * KEPT
+    assert [index.count(f"c{i}") for i in range(MAX_COLLECTIONS + 2)] == [0, 0] + [3] * MAX_COLLECTIONS
 
 
 def test_many_threads(tmp_path: Path) -> None:

@@ -28,11 +28,11 @@ def test_a_second_server_gets_one_sentence(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ExplorerError, match="cannot be kept"):
+    with pytest.raises(ExplorerError, match="cannot be saved"):
         Jobs(tmp_path / "file" / "runs")
 
 
-def test_damage_and_a_newer_version_are_told_and_let_go_of_the_lock(tmp_path: Path) -> None:
+def test_damage_and_a_newer_version_are_reported_and_release_the_lock(tmp_path: Path) -> None:
     for _ in range(2):
         (tmp_path / "jobs.sqlite").write_bytes(b"no database at all" * 100)
         with pytest.raises(ExplorerError, match="not a database"):
@@ -46,10 +46,10 @@ def test_damage_and_a_newer_version_are_told_and_let_go_of_the_lock(tmp_path: Pa
             Jobs(tmp_path)
 
 
-def test_what_a_crash_left_half_done_is_put_in_order(tmp_path: Path) -> None:
+def test_leftovers_of_a_crash_are_cleaned_up(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, reserve=0)
     run, kept = jobs.accept("ann", "a", SPEC), jobs.accept("ann", "b", SPEC)
-    jobs.table.ask("UPDATE jobs SET wanted = 'deleted', deleted = ? WHERE id = ?", jobs.table.now(), run.id)
+    jobs.table.execute("UPDATE jobs SET wanted = 'deleted', deleted = ? WHERE id = ?", jobs.table.now(), run.id)
     unaccepted, trained = tmp_path / ("e" * 32), tmp_path / ("f" * 32)
     for folder in (unaccepted, trained):
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""The table of jobs: what is accepted stays, whoever clicks, however often, whatever the clock says."""
+"""The table of jobs: accepted runs are durable, whoever clicks, however often, and whatever the clock says."""
 
 import shutil
 import threading
@@ -48,7 +48,7 @@ def states(jobs: Jobs, owner: str | None = None) -> dict[str, str]:
     return {run.name: run.state for run in jobs.runs(owner)}
 
 
-def test_nobody_waits_until_anothers_files_are_written(jobs: Jobs) -> None:
+def test_nobody_waits_while_other_peoples_files_are_written(jobs: Jobs) -> None:
     go = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(jobs.accept, "ann", "large", SPEC, fill=lambda folder: bool(go.wait(20)), key="k")
@@ -59,7 +59,7 @@ def test_nobody_waits_until_anothers_files_are_written(jobs: Jobs) -> None:
         assert first.result(20).name == "large" and len(list(jobs.folder.glob("*/spec.json"))) == 2
 
 
-def test_what_is_accepted_is_on_the_disk(jobs: Jobs) -> None:
+def test_an_accepted_run_is_on_the_disk(jobs: Jobs) -> None:
     def fill(folder: Path) -> None:
         (folder / "data").mkdir()
         (folder / "data" / "train.jsonl").write_text("{}")
@@ -71,20 +71,22 @@ def test_what_is_accepted_is_on_the_disk(jobs: Jobs) -> None:
     jobs.close()
     again = Jobs(jobs.folder, reserve=0)
     assert [r.id for r in again.runs("ann")] == [run.id]
-    assert again.table.ask("PRAGMA journal_mode") == [("delete",)] and again.table.ask("PRAGMA synchronous") == [(2,)]
+    assert again.table.execute("PRAGMA journal_mode") == [("delete",)] and again.table.execute(
+        "PRAGMA synchronous"
+    ) == [(2,)]
     again.close()
 
 
 def test_the_folder_is_flushed_before_the_row_is_written(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     order: list[str] = []
-    ask = jobs.table.ask
+    execute = jobs.table.execute
 
-    def asked(sql: str, *values: object) -> list[object]:
+    def execute_and_record(sql: str, *values: object) -> list[object]:
         order.extend(["row"] if sql.startswith("INSERT") else [])
-        return ask(sql, *values)
+        return execute(sql, *values)
 
     monkeypatch.setattr(jobs_module, "flush", lambda path: order.append(path.name))
-    monkeypatch.setattr(jobs.table, "ask", asked)
+    monkeypatch.setattr(jobs.table, "execute", execute_and_record)
     run = jobs.accept("ann", "a", SPEC)
     assert order == ["spec.json", run.id, "runs", "row"]
 
@@ -114,8 +116,8 @@ def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
     jobs.stop(first.id, None)
     assert jobs.run(second.id, None).message == "1st in line"
     assert jobs.resume(first.id, None).message == "4th in line", "at the end of the line, as it left it"
-    jobs.begun(second.id)
-    held = locks.hold(second.folder / "process")
+    jobs.mark_started(second.id)
+    held = locks.acquire(second.folder / "process")
     tell(second.folder, {"event": "steps", "time": 1.0, "step": 1, "share": 0.75})
     assert held and jobs.run(third.id, None).message == "1st in line, about 1 min"
     held.close()
@@ -138,7 +140,7 @@ def test_names_are_data(jobs: Jobs) -> None:
             jobs.run(id, None)
 
 
-def test_of_anothers_run_nothing_is_seen_or_done(jobs: Jobs) -> None:
+def test_runs_of_other_owners_are_invisible(jobs: Jobs) -> None:
     run = jobs.accept("ann", "Reviews", SPEC)
     assert jobs.runs("ben") == []
     for act in (jobs.run, jobs.stop, jobs.resume, jobs.delete, jobs.restore, jobs.erase, jobs.retry):
@@ -149,7 +151,7 @@ def test_of_anothers_run_nothing_is_seen_or_done(jobs: Jobs) -> None:
     assert jobs.run(run.id, "ann").state == "queued"
 
 
-def test_of_two_who_rename_at_once_the_later_is_told(jobs: Jobs) -> None:
+def test_of_two_renames_at_once_the_later_fails(jobs: Jobs) -> None:
     run = jobs.accept("ann", "Reviews", SPEC)
     gate = threading.Barrier(6)
 
@@ -198,29 +200,29 @@ def test_deleted_runs_come_back_for_a_week(jobs: Jobs, clock: Callable[[float], 
     assert jobs.restore(run.id, "ann").state == "finished"
     jobs.delete(run.id, "ann")
     clock(7 * DAY)
-    jobs.trash.tidy()
+    jobs.trash.purge()
     assert jobs.run(run.id, "ann").folder.is_dir()
     clock(7 * DAY + 7_300)
-    jobs.trash.tidy()
+    jobs.trash.purge()
     assert jobs.runs(deleted=True) == [] and list((jobs.folder / ".trash").iterdir()) == []
     assert jobs.run(kept.id, "ann").folder.is_dir()
 
 
 def test_a_clock_that_is_set_deletes_nothing_too_early(jobs: Jobs, clock: Callable[[float], None]) -> None:
     clock(30 * DAY)
-    jobs.trash.tidy()
+    jobs.trash.purge()
     clock(0)
     run = jobs.accept("ann", "a", SPEC)
     jobs.delete(run.id, "ann")  # counted from the latest that was ever seen
     for ahead in (-9 * DAY, 3600, 8 * DAY, 30 * DAY, 36 * DAY):
         clock(ahead)
-        jobs.trash.tidy()
+        jobs.trash.purge()
         assert jobs.run(run.id, "ann").state == "deleted"
     young = jobs.accept("ann", "b", SPEC)
     clock(40 * DAY)
     jobs.delete(young.id, "ann")
-    jobs.table.ask("UPDATE jobs SET deleted = 1")  # old by the row alone is not enough
-    jobs.trash.tidy()
+    jobs.table.execute("UPDATE jobs SET deleted = 1")  # old by the row alone is not enough
+    jobs.trash.purge()
     assert {r.id for r in jobs.runs(deleted=True)} == {young.id}
 
 
@@ -235,8 +237,8 @@ def test_erasing_makes_room_at_once(jobs: Jobs) -> None:
 
 def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     run = jobs.accept("ann", "a", SPEC)
-    held = locks.hold(run.folder / "process")
-    jobs.begun(run.id)
+    held = locks.acquire(run.folder / "process")
+    jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="a is starting. Stop it first"):
         jobs.delete(run.id, "ann")
     assert jobs.resume(run.id, "ann").state == "starting" and jobs.queued() == []
@@ -245,10 +247,10 @@ def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs
         jobs.resume(run.id, "ann")
     assert held
     held.close()
-    jobs.ended(run.id, "")
+    jobs.mark_ended(run.id, "")
     assert jobs.run(run.id, "ann").state == "stopped" and jobs.resume(run.id, "ann").state == "queued"
     tell(run.folder, {"event": "finished", "time": 1.0, "step": 3})
-    jobs.begun(run.id)
+    jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="is finished; there is nothing"):
         jobs.resume(run.id, "ann")
     again = jobs.retry(run.id, "ann", key="twice")
@@ -267,7 +269,7 @@ def test_below_the_reserve_nothing_is_accepted(jobs: Jobs, monkeypatch: pytest.M
     assert states(jobs) == {"a": "stopped"} and len(list(jobs.folder.glob("?" * 32))) == 1
 
 
-def test_what_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path) -> None:
         (folder / "part").write_text("x")
         raise OSError(28, "No space left on device")
@@ -276,7 +278,7 @@ def test_what_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.
         jobs.accept("ann", "a", SPEC, fill=full)
     with pytest.raises(TypeError):
         jobs.accept("ann", "a", {"odd": object()})
-    jobs.table.ask("PRAGMA max_page_count = 1")
+    jobs.table.execute("PRAGMA max_page_count = 1")
     with pytest.raises(ExplorerError, match="full"):
         for n in range(99):
             jobs.accept("ann", "x" * 80, SPEC, group="y" * 200, key=f"{n}" + "z" * 190)

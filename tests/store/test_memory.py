@@ -12,16 +12,16 @@ from bertexplorer.store import memory
 from bertexplorer.store.registry import CheckpointRegistry
 
 
-def test_what_a_checkpoint_takes_is_read_from_its_headers(tiny: Callable[[str], Path]) -> None:
+def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Callable[[str], Path]) -> None:
     held = load(tiny("bert"), precision="fp32").num_bytes
-    assert held <= memory.wanted_bytes(tiny("bert"), "fp32") < 1.5 * held
-    assert memory.wanted_bytes(tiny("bert"), "bf16") == memory.wanted_bytes(tiny("bert"), "fp32") // 2
+    assert held <= memory.weight_bytes(tiny("bert"), "fp32") < 1.5 * held
+    assert memory.weight_bytes(tiny("bert"), "bf16") == memory.weight_bytes(tiny("bert"), "fp32") // 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0[]", b'\x07\0\0\0\0\0\0\0{"a":1}'])
-def test_what_cannot_be_read_is_left_to_loading(content: bytes, tmp_path: Path) -> None:
+def test_loading_reports_unreadable_files(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
-    assert memory.wanted_bytes(tmp_path, "fp32") == 0
+    assert memory.weight_bytes(tmp_path, "fp32") == 0
 
 
 def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,7 +29,7 @@ def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pyte
     for name, content in message.items():
         (tmp_path / name).write_text(content)
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000000 kB\n")
-    monkeypatch.setattr(memory, "GROUP", tmp_path)
+    monkeypatch.setattr(memory, "CGROUP", tmp_path)
     monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
     assert memory.free_bytes() == 2_400_000
     (tmp_path / "memory.max").write_text("max")
@@ -38,18 +38,18 @@ def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pyte
     assert memory.free_bytes() is None
 
 
-def test_one_that_does_not_fit_is_refused_and_one_that_could_gets_room(
+def test_checkpoints_that_do_not_fit_are_rejected_or_evict_others(
     tiny_copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("bert", "roberta"):
         tiny_copy(name)
     library = CheckpointRegistry(Settings(models_dir=tmp_path))
     first = library.get("bert", "fp32")
-    monkeypatch.setattr(memory, "free_bytes", lambda: memory.RESERVE)
-    monkeypatch.setattr(memory, "wanted_bytes", lambda *_: 30_000_000_000)
+    monkeypatch.setattr(memory, "free_bytes", lambda: memory.RESERVE_BYTES)
+    monkeypatch.setattr(memory, "weight_bytes", lambda *_: 30_000_000_000)
     with pytest.raises(ExplorerError, match=r"roberta takes 30.0 GB of memory and 0.0 GB are available"):
         library.get("roberta", "fp32")
     assert library.get("bert", "fp32") is first
-    monkeypatch.setattr(memory, "wanted_bytes", lambda *_: first.num_bytes)
+    monkeypatch.setattr(memory, "weight_bytes", lambda *_: first.num_bytes)
     second = library.get("roberta", "fp32")
     assert [*library.loaded.values()] == [second]

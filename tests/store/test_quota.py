@@ -32,22 +32,22 @@ def test_all_that_one_owner_has_counts_and_deleted_runs_make_room(jobs: Jobs, tm
     quota = Quota(Settings(data_dir=tmp_path, quota_mb=1), jobs)
     run_of(jobs, YOU, 3_000_000)
     run_of(jobs, "", 3_000_000)
-    quota.room(ME)
+    quota.check(ME)
     first, second = run_of(jobs, ME, 700_000), run_of(jobs, ME, 700_000)
     with pytest.raises(ExplorerError, match="0.00 GB of the 0.00 GB.*delete runs"):
-        quota.room(ME)
+        quota.check(ME)
     jobs.delete(first, ME)
-    quota.room(ME)
+    quota.check(ME)
     with pytest.raises(ExplorerError, match="no run"):
         jobs.run(first, ME)
     assert jobs.run(second, ME).state == "stopped" and jobs.runs(YOU)
     TextUploads(tmp_path / "lines").save(b"a line\n" * 9_000, "a.txt", ME)
-    assert 800_000 < quota.used(ME) < 1_500_000
+    assert 800_000 < quota.used_bytes(ME) < 1_500_000
     with pytest.raises(ExplorerError):
-        quota.room(ME, 900_000)
+        quota.check(ME, 900_000)
 
 
-def test_a_machine_of_ones_own_has_no_quota_unless_asked() -> None:
+def test_a_local_server_has_no_quota_by_default() -> None:
     assert Settings().quota == 0 and Settings(host="0.0.0.0").quota == 2_000_000_000
     assert Settings(quota_mb=5).quota == 5_000_000 and replace(Settings(host="0.0.0.0"), quota_mb=0).quota == 0
     assert Settings.from_env({"BERTEXPLORER_QUOTA_MB": "7"}).quota == 7_000_000

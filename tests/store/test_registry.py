@@ -88,13 +88,13 @@ def test_one_that_exceeds_the_budget_still_runs(models: Path) -> None:
         assert [checkpoint.name for checkpoint in library.loaded.values()] == [name]
 
 
-def test_precisions_are_kept_apart(library: CheckpointRegistry) -> None:
+def test_precisions_are_loaded_separately(library: CheckpointRegistry) -> None:
     assert [library.get("one", p).precision for p in ("fp32", "bf16")] == ["fp32", "bf16"]
     with pytest.raises(ExplorerError, match="'fp8'.*auto, fp32, bf16"):
         library.get("one", "fp8")
 
 
-def test_the_bundled_one_is_found_and_comes_first(library: CheckpointRegistry, models: Path) -> None:
+def test_the_bundled_checkpoint_has_priority(library: CheckpointRegistry, models: Path) -> None:
     assert library.find("mini") == BUNDLED / "mini" and library.find(" mini ") == BUNDLED / "mini"
     assert library.offline()[0] == "mini" == CATALOGUE[0].name
 
@@ -138,7 +138,7 @@ HOSTILE += ("http://127.0.0.1/x", "a--b/c", "models--a--b", "<img src=x>", "%2e%
 
 @pytest.mark.parametrize("name", [*HOSTILE, "/etc/passwd", "escape", "escape/deep"])
 @pytest.mark.parametrize("anywhere", [False, True])
-def test_hostile_names_are_refused(name: str, anywhere: bool, models: Path, tiny: Callable[[str], Path]) -> None:
+def test_hostile_names_are_rejected(name: str, anywhere: bool, models: Path, tiny: Callable[[str], Path]) -> None:
     (models / "escape").symlink_to(tiny("bert-mlm"))
     if name == "one\n":
         pytest.skip("spaces around a name are dropped")

@@ -20,7 +20,7 @@ FAULTS["good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])] = "3 f
 
 
 @pytest.mark.parametrize("content", FAULTS, ids=list(FAULTS.values()))
-def test_what_cannot_be_read_is_counted_and_exported(content: str, tmp_path: Path) -> None:
+def test_unreadable_rows_are_counted_and_exported(content: str, tmp_path: Path) -> None:
     uploads = RowUploads(tmp_path / "rows")
     rows = uploads.load(uploads.save(content.encode(), "pairs.csv")).rows
     found = bx.suite(rows=as_file(tmp_path, content), checkpoint="mini", scoring="the differing piece")
@@ -38,10 +38,10 @@ def as_file(folder: Path, content: str) -> Path:
 
 def test_rows_beyond_the_limit_are_counted_exactly(tmp_path: Path) -> None:
     content = ("good,bad\n" + "\n".join(GOOD)).encode()
-    kind, found, unusable = cases(parse_rows(content, "pairs.csv", most=7).rows)
+    kind, found, unusable = cases(parse_rows(content, "pairs.csv", max_rows=7).rows)
     assert kind == "minimal pairs" and len(found) == 7
     assert [(one.line, one.what) for one in unusable] == [(9, "and the 2 rows after it are beyond the limit of 7 rows")]
-    *_, unusable = cases(parse_rows(content, "pairs.csv", most=9).rows)
+    *_, unusable = cases(parse_rows(content, "pairs.csv", max_rows=9).rows)
     assert [(one.line, one.what) for one in unusable] == [(11, "is beyond the limit of 9 rows")]
 
 

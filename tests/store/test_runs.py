@@ -54,14 +54,14 @@ def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, said
     if said:
         write(tmp_path, ("begun", 0), (said, 5))
     assert runs.read(tmp_path, Job(ID, wanted=wanted)).state == state
-    assert not runs.alive(tmp_path)
+    assert not runs.is_alive(tmp_path)
 
 
 @pytest.mark.parametrize("lock", ["lock", "process"])
 def test_with_a_process_it_is_one_of_the_living(tmp_path: Path, lock: str) -> None:
     job = Job(ID, wanted="going")
-    held = locks.hold(tmp_path / lock)
-    assert held and runs.alive(tmp_path)
+    held = locks.acquire(tmp_path / lock)
+    assert held and runs.is_alive(tmp_path)
     assert runs.read(tmp_path, job).state == "starting"
     write(tmp_path, ("begun", 0), ("steps", 3))
     assert runs.read(tmp_path, job).state == "running"
@@ -77,7 +77,7 @@ def test_last_words_from_before_a_resume_do_not_count(tmp_path: Path) -> None:
     since = (tmp_path / "events.jsonl").stat().st_size
     again = Job(ID, wanted="going", since=since)
     assert runs.read(tmp_path, again).state == "interrupted"
-    held = locks.hold(tmp_path / "process")
+    held = locks.acquire(tmp_path / "process")
     run = runs.read(tmp_path, again)
     assert (run.state, run.step, run.progress) == ("starting", 4, 0.4)
     write(tmp_path, ("resumed", 4))
@@ -89,62 +89,62 @@ def test_last_words_from_before_a_resume_do_not_count(tmp_path: Path) -> None:
 def test_the_question_does_not_keep_the_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     for _ in range(3):
-        assert not runs.alive(tmp_path)
-    held = locks.hold(tmp_path / "lock", wait_s=0)
+        assert not runs.is_alive(tmp_path)
+    held = locks.acquire(tmp_path / "lock", wait_s=0)
     assert held
-    assert locks.hold(tmp_path / "lock", wait_s=0) is None
+    assert locks.acquire(tmp_path / "lock", wait_s=0) is None
     held.close()
 
 
 def test_a_lock_is_let_go_of_when_its_process_is_killed_and_names_it_until_then(tmp_path: Path) -> None:
     code = "import sys, time; from pathlib import Path; from bertexplorer import locks"
-    code += "; held = locks.hold(Path(sys.argv[1])); locks.name(held, __import__('os').getpid())"
+    code += "; held = locks.acquire(Path(sys.argv[1])); locks.write_process(held, __import__('os').getpid())"
     code += "; print('held', flush=True); time.sleep(30)"
     child = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "lock")], stdout=subprocess.PIPE)
     assert child.stdout and child.stdout.readline()
-    assert locks.held(tmp_path / "lock")
-    assert locks.holder(tmp_path / "lock") == child.pid
+    assert locks.is_locked(tmp_path / "lock")
+    assert locks.holder_pid(tmp_path / "lock") == child.pid
     child.kill()
-    while locks.born(child.pid):  # it stays a zombie, which counts as gone
+    while locks.start_time(child.pid):  # it stays a zombie, which counts as gone
         time.sleep(0.01)
-    assert not locks.held(tmp_path / "lock")
-    assert locks.holder(tmp_path / "lock") == 0
+    assert not locks.is_locked(tmp_path / "lock")
+    assert locks.holder_pid(tmp_path / "lock") == 0
     child.wait()
 
 
 def test_without_flock_the_named_process_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "fcntl", None)
     path = tmp_path / "lock"
-    held = locks.hold(path, wait_s=0)
+    held = locks.acquire(path, wait_s=0)
     assert held
-    locks.name(held, os.getpid())
-    assert locks.held(path) and locks.hold(path, wait_s=0) is None
+    locks.write_process(held, os.getpid())
+    assert locks.is_locked(path) and locks.acquire(path, wait_s=0) is None
     path.write_text(f"{os.getpid()} of another boot")  # the pid is in use again, by another process
-    assert not locks.held(path)
+    assert not locks.is_locked(path)
     for odd in ("", "what", "-1 x", "99999999 x", f"{os.getpid()}"):
         path.write_text(odd)
-        assert not locks.held(path) and locks.holder(path) == 0
+        assert not locks.is_locked(path) and locks.holder_pid(path) == 0
 
 
-def test_processes_are_told_apart_without_proc_too() -> None:
-    assert locks.born(os.getpid()) == locks.born(os.getpid()) != ""
-    assert locks.born(os.getppid()) != ""
-    assert locks.listed(os.getpid()) and not locks.listed(99_999_999)
+def test_processes_are_distinguished_without_proc_too() -> None:
+    assert locks.start_time(os.getpid()) == locks.start_time(os.getpid()) != ""
+    assert locks.start_time(os.getppid()) != ""
+    assert locks.start_time_from_ps(os.getpid()) and not locks.start_time_from_ps(99_999_999)
 
 
 def test_events_are_read_as_they_grow(tmp_path: Path) -> None:
-    assert runs.events(tmp_path) == ([], 0)
+    assert runs.read_events(tmp_path) == ([], 0)
     write(tmp_path, ("begun", 0), ("steps", 1))
-    first, at = runs.events(tmp_path)
+    first, at = runs.read_events(tmp_path)
     assert [e["step"] for e in first] == [0, 1]
-    assert runs.events(tmp_path, at) == ([], at)
+    assert runs.read_events(tmp_path, at) == ([], at)
     path = tmp_path / "events.jsonl"
     with path.open("a") as opened:
         opened.write('{"event": "steps", "step"')
-    assert runs.events(tmp_path, at) == ([], at), "half a line is left for later"
+    assert runs.read_events(tmp_path, at) == ([], at), "half a line is left for later"
     with path.open("a") as opened:
         opened.write(': 2}\n[1]\n{"step": 3}\nrubbish\n\n{"event": "steps", "step": "3"}\n')
-    more, end = runs.events(tmp_path, at)
+    more, end = runs.read_events(tmp_path, at)
     assert [e["step"] for e in more] == [2]
     assert end == path.stat().st_size
 
@@ -157,10 +157,10 @@ def test_steps_done_twice_stand_once_however_the_file_is_cut(tmp_path: Path) -> 
     assert [event["step"] for event in wanted] == [0, 1, 2, 2, 3, 4, 5, 5]
     for cut in range(0, len(whole), 29):
         (tmp_path / "events.jsonl").write_bytes(whole[:cut])
-        first, at = runs.events(tmp_path)
+        first, at = runs.read_events(tmp_path)
         (tmp_path / "events.jsonl").write_bytes(whole)
-        second, _ = runs.events(tmp_path, at)
-        assert runs.joined(runs.joined([], first), second) == wanted
+        second, _ = runs.read_events(tmp_path, at)
+        assert runs.merge_events(runs.merge_events([], first), second) == wanted
 
 
 def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:
     resumed = {"event": "resumed", "time": 5000.0, "step": 2}
     fast = [{"event": "steps", "time": 5000.0 + n, "step": n, "share": n / 100} for n in (10, 20)]
     tell(tmp_path, begun, *slow, resumed, *fast)
-    held = locks.hold(tmp_path / "lock")
+    held = locks.acquire(tmp_path / "lock")
     run = runs.read(tmp_path, Job(ID, wanted="going"))
     assert held and (run.state, run.step, run.progress) == ("running", 20, 0.2)
     assert run.seconds_left == pytest.approx(80)  # one second for each hundredth
@@ -194,18 +194,18 @@ def test_long_files_are_looked_at_from_their_end(tmp_path: Path) -> None:
     assert runs.read(tmp_path, Job(ID, wanted="ended")).state == "failed"
 
 
-def test_what_went_wrong_is_told_in_one_clean_line(tmp_path: Path) -> None:
+def test_errors_are_one_printable_line(tmp_path: Path) -> None:
     tell(tmp_path, {"event": "failed", "time": 2.0, "step": 9, "error": "no\x1b[31m\nroom\ud800 " + "x" * 9999})
     run = runs.read(tmp_path, Job(ID, wanted="ended"))
     assert run.message.startswith("no [31m room xxx") and len(run.message) == 500
-    assert runs.scrub("  a\u202eb\ud800\0c\td ") == "a b c d"
+    assert runs.sanitize("  a\u202eb\ud800\0c\td ") == "a b c d"
     said = 'Traceback (most recent call last):\n  File "/secret/x.py", line 1\nRuntimeError: dry\n'
     (tmp_path / "output.txt").write_text("hello\n" + said)
-    assert runs.last_words(tmp_path) == "hello / RuntimeError: dry"
+    assert runs.last_output(tmp_path) == "hello / RuntimeError: dry"
 
 
 @pytest.mark.parametrize("content", ["", "[1]", "{", "[" * 100_000, '{"task": 7}'])
-def test_a_spec_that_cannot_be_read_is_no_spec(tmp_path: Path, content: str) -> None:
+def test_an_unreadable_spec_counts_as_missing(tmp_path: Path, content: str) -> None:
     assert runs.read(tmp_path).spec is None
     (tmp_path / "spec.json").write_text(content)
     assert runs.read(tmp_path).task in ("", "7")
@@ -220,9 +220,9 @@ def test_checkpoints_have_names_for_the_picker_and_only_those(tmp_path: Path) ->
     best = folder / "best" / "step-000000020"
     best.mkdir(parents=True)
     run = Run(ID, "Reviews", folder=folder)
-    assert [saved.name for saved in runs.checkpoints(run)] == [f"run:{ID}@{n}" for n in (5, 20, 100)]
+    assert [saved.name for saved in runs.list_checkpoints(run)] == [f"run:{ID}@{n}" for n in (5, 20, 100)]
     (best / "manifest.json").touch()
-    assert [saved.label for saved in runs.checkpoints(run)][::3] == ["Reviews, step 5", "Reviews, best"]
+    assert [saved.label for saved in runs.list_checkpoints(run)][::3] == ["Reviews, step 5", "Reviews, best"]
     assert runs.find(tmp_path, f"run:{ID}") == best
     assert runs.find(tmp_path, f"run:{ID}@20") == folder / "snapshots" / "step-000000020"
     for name in (f"run:{ID}@200", f"run:{'f' * 32}", "run:../../etc", f"run:{ID}@20/..", f"run:{ID}\n", "mini", "run:"):

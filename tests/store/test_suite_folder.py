@@ -13,7 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.store import suite_folder
-from bertexplorer.store.suite_folder import MOST, SuiteFolder
+from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
 from tests.conftest import ROOT
 
 CHUNK = 12
@@ -47,7 +47,7 @@ def whole(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> s
     return (folder / "cases.csv").read_text("utf-8")
 
 
-def test_the_folder_says_what_the_view_says(whole: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_the_folder_gives_the_same_result_as_the_view(whole: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
     folder = SuiteFolder(tmp_path, checkpoint, ROWS[:CHUNK], "the whole sentence")
     list(folder.run())
     direct = suite.run(checkpoint, rows=ROWS[:CHUNK], options=suite.Options(most=1000))
@@ -72,7 +72,7 @@ def test_stopped_and_resumed_it_ends_with_the_same_table(whole: str, checkpoint:
 
 
 @pytest.mark.parametrize("cut", [0.1, 0.5, 0.75, 0.999])
-def test_a_torn_file_is_cut_to_its_last_whole_batch(
+def test_a_damaged_file_is_truncated_to_its_last_complete_batch(
     whole: str, checkpoint: Checkpoint, tmp_path: Path, cut: float
 ) -> None:
     folder = SuiteFolder(tmp_path, checkpoint, ROWS, "the whole sentence")
@@ -89,17 +89,17 @@ def test_a_folder_of_another_suite_is_left_alone(checkpoint: Checkpoint, tmp_pat
     list(SuiteFolder(tmp_path, checkpoint, ROWS[:3], "the whole sentence").run())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     other = (ROWS[:3], "the differing piece") if what == "scoring" else (ROWS[:4], "the whole sentence")
-    with pytest.raises(ExplorerError, match=f"holds a suite with other {what}"):
+    with pytest.raises(ExplorerError, match=f"contains a suite with other {what}"):
         list(SuiteFolder(tmp_path, checkpoint, *other).run())  # type: ignore[arg-type]
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 
-def test_bad_folders_and_too_many_rows_are_refused(checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_bad_folders_and_too_many_rows_are_rejected(checkpoint: Checkpoint, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ExplorerError, match="cannot be used"):
         list(SuiteFolder(tmp_path / "file", checkpoint, ROWS[:3], "the whole sentence").run())
     with pytest.raises(ExplorerError, match="100,001 rows were given; the limit is 100,000"):
-        SuiteFolder(tmp_path, checkpoint, [ROWS[0]] * (MOST + 1), "the whole sentence")
+        SuiteFolder(tmp_path, checkpoint, [ROWS[0]] * (MAX_ROWS + 1), "the whole sentence")
     folder = SuiteFolder(tmp_path / "one", checkpoint, ROWS[:3], "the whole sentence").run()
     next(folder)
     with pytest.raises(ExplorerError, match="Another process works in"):
@@ -108,7 +108,7 @@ def test_bad_folders_and_too_many_rows_are_refused(checkpoint: Checkpoint, tmp_p
 
 @pytest.mark.slow
 @pytest.mark.parametrize("after", [0.5, 2.0, 4.0])
-def test_killed_at_any_moment_it_goes_on(tmp_path: Path, after: float) -> None:
+def test_it_continues_after_a_kill_at_any_moment(tmp_path: Path, after: float) -> None:
     """The command, killed *after* seconds of its scoring."""
     table = tmp_path / "pairs.csv"
     table.write_text(

@@ -18,7 +18,7 @@ from bertexplorer.store import runs
 from bertexplorer.store import supervisor as trainer_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Run
-from bertexplorer.store.supervisor import JobSupervisor, cause, environment
+from bertexplorer.store.supervisor import JobSupervisor, environment, explain_end
 from tests.conftest import ROOT
 from tests.store.running import COMMAND, clear, until
 
@@ -59,7 +59,11 @@ def now(supervisor: JobSupervisor, run: Run) -> Run:
 
 def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
     until(lambda: now(supervisor, run).state in states)
-    until(lambda: states[0] in (*runs.ACTIVE, "queued") or run.id not in {job.id for job in supervisor.jobs.going()})
+    until(
+        lambda: (
+            states[0] in (*runs.ACTIVE_STATES, "queued") or run.id not in {job.id for job in supervisor.jobs.started()}
+        )
+    )
     return now(supervisor, run)
 
 
@@ -88,7 +92,7 @@ def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
         return found == ("finished",) * 3
 
     until(over)
-    assert all(sum(state in runs.ACTIVE for state in found) <= 1 for found in seen)
+    assert all(sum(state in runs.ACTIVE_STATES for state in found) <= 1 for found in seen)
     ends = [runs.history(run.folder)[-1]["time"] for run in made]
     begins = [runs.history(run.folder)[0]["time"] for run in made]
     assert all(0 < begin - end < 5 for end, begin in zip(ends, begins[1:], strict=False))
@@ -109,7 +113,7 @@ def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypa
     supervisor = make()
     run = accept(supervisor, faults={"1": "sleep"})
     until(lambda: (run.folder / "faulted").exists())
-    pid = locks.holder(run.folder / "process")
+    pid = locks.holder_pid(run.folder / "process")
     assert os.getsid(pid) == pid != os.getsid(0)
     assert os.getpriority(os.PRIO_PROCESS, pid) == 19
     words = Path(f"/proc/{pid}/environ").read_text().split("\0")
@@ -125,7 +129,7 @@ def test_secrets_are_known_by_their_names() -> None:
     assert environment(given) == {"PATH": "p", "HOME": "h", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
-def test_stop_ends_after_a_commit_and_resume_goes_on(make: Make) -> None:
+def test_stop_ends_after_a_commit_and_resume_continues(make: Make) -> None:
     supervisor = make()
     run = accept(supervisor, steps=400)
     until(lambda: now(supervisor, run).step >= 3)
@@ -138,7 +142,7 @@ def test_stop_ends_after_a_commit_and_resume_goes_on(make: Make) -> None:
     assert steps(run) == list(range(1, stopped.step + 4))
 
 
-def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(make: Make) -> None:
+def test_a_run_that_ignores_the_stop_file_gets_sigterm_and_sigkill_only_on_request(make: Make) -> None:
     supervisor = make(patience_s=0.2, slots=2)
     polite, deaf = accept(supervisor, steps=9999, by_signal=True), accept(supervisor, steps=9999, deaf=True)
     until(lambda: now(supervisor, polite).step and now(supervisor, deaf).step)
@@ -146,7 +150,7 @@ def test_who_does_not_heed_the_file_gets_a_signal_and_is_killed_only_if_asked(ma
         supervisor.stop(run.id, "ann")
     reached(supervisor, polite, "stopped")
     assert runs.history(polite.folder)[-1]["event"] == "stopped"
-    until(lambda: supervisor.asked.get(deaf.id) == float("inf"))
+    until(lambda: supervisor.stopped_at.get(deaf.id) == float("inf"))
     time.sleep(0.3)
     assert now(supervisor, deaf).state == "stopping"
     supervisor.stop(deaf.id, "ann", kill=True)
@@ -170,11 +174,13 @@ def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
         ("tell", "failed", "Out of memory at batch 32. Try 16."),
     ],
 )
-def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: str, state: str, words: str) -> None:
+def test_the_cause_of_death_is_reported_and_resume_does_every_step_once(
+    make: Make, fault: str, state: str, words: str
+) -> None:
     supervisor = make()
     run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
     died = reached(supervisor, run, state)
-    assert died.message.startswith(words) and not runs.alive(run.folder)
+    assert died.message.startswith(words) and not runs.is_alive(run.folder)
     assert "/" not in died.message, "no path of the server"
     assert died.state == "failed" or died.message.endswith("Resume continues from its last commit.")
     reached(supervisor, after, "finished")  # it holds nobody up
@@ -184,27 +190,27 @@ def test_how_it_died_is_told_and_resume_does_every_step_once(make: Make, fault: 
 
 
 def test_causes_in_words(tmp_path: Path) -> None:
-    assert cause(-11, tmp_path) == "It was ended by SIGSEGV."
-    assert cause(0, tmp_path) == "It ended with exit code 0."
-    assert cause(None, tmp_path) == "It ended while no server was watching it."
+    assert explain_end(-11, tmp_path) == "It was ended by SIGSEGV."
+    assert explain_end(0, tmp_path) == "It ended with exit code 0."
+    assert explain_end(None, tmp_path) == "It ended while no server was running."
     (tmp_path / "output.txt").write_text("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory\n")
-    assert cause(1, tmp_path).startswith("Memory ran out.")
+    assert explain_end(1, tmp_path).startswith("Memory ran out.")
 
 
-def test_a_command_that_is_not_there_is_told_and_holds_nobody_up(make: Make) -> None:
+def test_a_missing_command_is_reported_and_does_not_block_the_queue(make: Make) -> None:
     supervisor = make(command=("/no/such/program",))
     first, second = accept(supervisor), accept(supervisor)
     for run in (first, second):
         assert "could not be started (No such file or directory)" in reached(supervisor, run, "interrupted").message
 
 
-def test_the_next_server_takes_over_who_lives(make: Make) -> None:
+def test_the_next_server_adopts_running_runs(make: Make) -> None:
     supervisor = make()
     run, second = accept(supervisor, steps=60, pause=0.02), accept(supervisor, "b")
     until(lambda: now(supervisor, run).step >= 2)
-    pid = locks.holder(run.folder / "process")
+    pid = locks.holder_pid(run.folder / "process")
     supervisor = make()
-    assert locks.holder(run.folder / "process") == pid and now(supervisor, run).state == "running"
+    assert locks.holder_pid(run.folder / "process") == pid and now(supervisor, run).state == "running"
     time.sleep(0.2)
     assert now(supervisor, second).state == "queued", "its slot is taken"
     assert reached(supervisor, run, "finished").attempts == 1
@@ -217,7 +223,7 @@ def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(ma
     supervisor.close()
     run = accept(supervisor, steps=30, pause=0.02)
     child = trainer_module.spawn(COMMAND, run.folder)  # and here the server died
-    until(lambda: child.poll() is not None if late else runs.events(run.folder)[0])
+    until(lambda: child.poll() is not None if late else runs.read_events(run.folder)[0])
     supervisor = make()
     assert reached(supervisor, run, "finished").attempts == 1
     assert child.wait(5) == 0 and steps(run) == list(range(1, 31))
@@ -225,11 +231,11 @@ def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(ma
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_interrupted_ones_wait_for_a_person_unless_told(make: Make, resume: bool) -> None:
+def test_interrupted_runs_wait_for_a_person_by_default(make: Make, resume: bool) -> None:
     supervisor = make()
     supervisor.close()
     run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")
-    supervisor.jobs.begun(run.id)
+    supervisor.jobs.mark_started(run.id)
     trainer_module.spawn(COMMAND, run.folder).wait(10)
     supervisor = make(resume_interrupted=resume)
     if resume:
@@ -282,8 +288,8 @@ def test_a_server_killed_at_any_moment_loses_nothing_that_it_accepted(make: Make
     there = {run.id: run for run in supervisor.jobs.runs("ann")}
     assert time.monotonic() - begun < 10 and set(accepted) <= set(there)
     for run in there.values():
-        lives = now(supervisor, run).state not in runs.ACTIVE or runs.alive(run.folder)
-        assert lives or now(supervisor, run).state not in runs.ACTIVE, "running without a process"
+        lives = now(supervisor, run).state not in runs.ACTIVE_STATES or runs.is_alive(run.folder)
+        assert lives or now(supervisor, run).state not in runs.ACTIVE_STATES, "running without a process"
         reached(supervisor, run, "finished")
         assert steps(run) == list(range(1, 9))
         assert [e["event"] for e in runs.history(run.folder)].count("finished") == 1

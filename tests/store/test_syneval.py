@@ -36,7 +36,7 @@ def test_the_files_of_python_2_are_read() -> None:
     assert list(syneval(content, "a.pickle")) == [{"good": "a .", "bad": "b .", "category": "sing"}]
 
 
-def test_a_suite_of_minimal_pairs_comes_of_it() -> None:
+def test_the_file_becomes_a_suite_of_minimal_pairs() -> None:
     found = text_uploads.parse_rows(pickle.dumps(AGREEMENT), "simple_agrmt.pickle")
     kind, asked, unusable = cases(found.rows)
     assert (kind, len(asked), unusable) == ("minimal pairs", 3, [])
@@ -44,21 +44,21 @@ def test_a_suite_of_minimal_pairs_comes_of_it() -> None:
     assert found.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
 
 
-def test_what_is_no_pair_is_named() -> None:
+def test_groups_that_are_not_pairs_are_reported() -> None:
     held = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
     found = text_uploads.parse_rows(pickle.dumps(held), "a.pkl")
     _, asked, unusable = cases(found.rows)
     assert len(asked) == 1 and [(one.line, one.what) for one in unusable] == [
         (2, "of sing is not two or more sentences"),
         (3, "of sing is not two or more sentences"),
-        (4, "of plur is no list"),
+        (4, "of plur is not a list"),
     ]
 
 
-def test_rows_beyond_the_limit_are_said() -> None:
+def test_rows_beyond_the_limit_are_reported() -> None:
     """Ten categories that share one list: 10,000 rows of some bytes."""
     shared = [("a cat sleeps", "a cat sleep")] * 1000
-    found = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", most=5000)
+    found = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", max_rows=5000)
     assert len(found.rows) == 5001
     assert found.rows[-1] == (5001, {UNREAD: "and the rows after it are beyond the limit of 5,000 rows"})
 
@@ -76,7 +76,7 @@ class Runs:
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
 def test_nothing_runs(tmp_path: Path, protocol: int) -> None:
     content = pickle.dumps({"sing": [("a", Runs(tmp_path / "ran"))]}, protocol)
-    with pytest.raises(ExplorerError, match="cannot be read as a file of LM_syneval: it holds"):
+    with pytest.raises(ExplorerError, match="cannot be read as a file of LM_syneval: it contains"):
         syneval(content, "a.pickle")
     assert not (tmp_path / "ran").exists()
     pickle.loads(content)  # the same file, trusted
@@ -88,11 +88,11 @@ def test_nothing_runs(tmp_path: Path, protocol: int) -> None:
     [
         (b"", "not enough data|exhausted"),
         (pickle.dumps(AGREEMENT)[:-9], "exhausted|expected|not enough"),
-        (pickle.dumps(["a", "b"]), "it is no dictionary"),
-        (pickle.dumps({"a": 1}), "it holds BININT1"),
-        (pickle.dumps({("a", "b"): []}), "a key in it is no string"),
-        (b"}" + b")\x85" * 100_000 + b"Ns.", "it holds NONE"),
-        (b"})" + b"\x85" * 100_000 + b"(ls.", "a key in it is no string"),
+        (pickle.dumps(["a", "b"]), "it is not a dictionary"),
+        (pickle.dumps({"a": 1}), "it contains BININT1"),
+        (pickle.dumps({("a", "b"): []}), "a key in it is not a string"),
+        (b"}" + b")\x85" * 100_000 + b"Ns.", "it contains NONE"),
+        (b"})" + b"\x85" * 100_000 + b"(ls.", "a key in it is not a string"),
         (b"\x80\x04\x96" + (2**40).to_bytes(8, "little") + b".", "expected|bytes"),
         (b"\x80\x04}r\xff\xff\xff\x7fh\x01.", "it is damaged"),
         (b"\x85.", "it is damaged"),
@@ -101,15 +101,15 @@ def test_nothing_runs(tmp_path: Path, protocol: int) -> None:
         (b"}}.", "it is damaged|values"),
     ],
 )
-def test_a_broken_file_is_refused(content: bytes, what: str) -> None:
+def test_a_broken_file_is_rejected(content: bytes, what: str) -> None:
     with pytest.raises(ExplorerError, match=f"cannot be read as a file of LM_syneval: .*({what})"):
         text_uploads.parse_rows(content, "a.pickle")
 
 
-def test_a_long_file_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bertexplorer.store.syneval.MOST_STEPS", 10)
-    with pytest.raises(ExplorerError, match="longer than 10 steps"):
+def test_a_long_file_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bertexplorer.store.syneval.MAX_OPCODES", 10)
+    with pytest.raises(ExplorerError, match="more than 10 opcodes"):
         syneval(pickle.dumps(AGREEMENT), "a.pickle")
-    monkeypatch.setattr("bertexplorer.store.syneval.MOST_BYTES", 10)
+    monkeypatch.setattr("bertexplorer.store.syneval.MAX_BYTES", 10)
     with pytest.raises(ExplorerError, match="bytes, the limit is 10"):
         syneval(pickle.dumps(AGREEMENT), "a.pickle")

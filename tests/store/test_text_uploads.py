@@ -7,7 +7,7 @@ import pytest
 
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.text_uploads import KEPT, TextUploads, parse
+from bertexplorer.store.text_uploads import MAX_UPLOADS, TextUploads, parse_lines
 
 EVIL = "</script><img src=x onerror=1>"
 
@@ -48,26 +48,26 @@ EVIL = "</script><img src=x onerror=1>"
         (EVIL.encode(), "x.txt", [EVIL], "1 line"),
     ],
 )
-def test_what_is_read(content: bytes, name: str, lines: list[str], message: str) -> None:
-    found = parse(content, name)
+def test_accepted_files(content: bytes, name: str, lines: list[str], message: str) -> None:
+    found = parse_lines(content, name)
     assert [line.text for line in found.lines] == lines and message in found.summary and found.summary.endswith(".")
 
 
 def test_labels() -> None:
-    found = parse(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
+    found = parse_lines(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
     assert found.lines == (Line("a cat", "x"), Line("a dog"))
     assert "text in “text”, labels in “label”, with a header" in found.summary
-    assert parse(b"label\na cat\n", "a.csv").lines == (Line("a cat"),)
+    assert parse_lines(b"label\na cat\n", "a.csv").lines == (Line("a cat"),)
 
 
 @pytest.mark.parametrize(
     ("content", "name", "said"),
     [
-        (b"", "a.txt", "a.txt holds no text"),
-        (b" \n\t\n", "a.txt", "holds no text"),
-        (b"", "a.csv", "holds no text"),
-        (b",,,\n,,\n", "a.csv", "holds no text"),
-        (b"text,label\n", "a.csv", "holds no text"),
+        (b"", "a.txt", "a.txt contains no text"),
+        (b" \n\t\n", "a.txt", "contains no text"),
+        (b"", "a.csv", "contains no text"),
+        (b",,,\n,,\n", "a.csv", "contains no text"),
+        (b"text,label\n", "a.csv", "contains no text"),
         (b"a\0b", "a.txt", "is not text: it contains"),
         ("a cat".encode("utf-16-le"), "a.txt", "is not text"),
         (bytes(range(256)) * 20, "a.csv", "is not text"),
@@ -80,20 +80,20 @@ def test_labels() -> None:
         (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", "cannot be read as a table: field larger than"),
     ],
 )
-def test_what_is_refused(content: bytes, name: str, said: str) -> None:
+def test_rejected_files(content: bytes, name: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said) as caught:
-        parse(content, name)
+        parse_lines(content, name)
     assert len(str(caught.value)) < 300 and str(caught.value).endswith(".")
 
 
 def test_ten_thousand_are_read() -> None:
-    assert len(parse(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
+    assert len(parse_lines(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
 
 
-def test_kept_under_their_content(tmp_path: Path) -> None:
+def test_the_key_depends_on_the_content(tmp_path: Path) -> None:
     store = TextUploads(tmp_path / "lines")
     key = store.save("label,text\nx,é 日\n".encode(), "a.csv")
-    assert TextUploads(tmp_path / "lines").load(key) == parse("label,text\nx,é 日\n".encode(), "a.csv")
+    assert TextUploads(tmp_path / "lines").load(key) == parse_lines("label,text\nx,é 日\n".encode(), "a.csv")
     assert store.save("label,text\nx,é 日\n".encode(), "b.csv") == key
     assert store.save("label,text\nx,é 日\n".encode(), "a.txt") != key
     assert [file.suffix for file in (tmp_path / "lines").iterdir()] == [".json", ".json"]
@@ -102,12 +102,12 @@ def test_kept_under_their_content(tmp_path: Path) -> None:
 def test_only_the_newest_stay(tmp_path: Path) -> None:
     store = TextUploads(tmp_path)
     keys = []
-    for i in range(KEPT + 2):
+    for i in range(MAX_UPLOADS + 2):
         keys.append(store.save(f"line {i}".encode(), "a.txt"))
         os.utime(tmp_path / f"{keys[-1]}.json", (i + 1, i + 1))
     store.save(b"last", "a.txt")
-    assert len(list(tmp_path.glob("*.json"))) == KEPT
-    assert store.load(keys[-1]).lines == (Line(f"line {KEPT + 1}"),)
+    assert len(list(tmp_path.glob("*.json"))) == MAX_UPLOADS
+    assert store.load(keys[-1]).lines == (Line(f"line {MAX_UPLOADS + 1}"),)
     with pytest.raises(ExplorerError, match="Upload the file again"):
         store.load(keys[0])
 
@@ -120,7 +120,7 @@ def test_keys_that_are_none(key: str, tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(ExplorerError, match="cannot be kept in .*Make room there"):
+    with pytest.raises(ExplorerError, match="cannot be saved in .*Make room there"):
         TextUploads(tmp_path / "file" / "lines").save(b"a", "a.txt")
 
 
@@ -132,10 +132,10 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
     ],
 )
 def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: list[str]) -> None:
-    assert [line.text for line in parse(content, "a.csv").lines] == texts
+    assert [line.text for line in parse_lines(content, "a.csv").lines] == texts
 
 
-def test_rows_with_more_cells_than_the_first_are_left_out_and_said() -> None:
-    found = parse(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
+def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None:
+    found = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
     assert [(line.text, line.label) for line in found.lines] == [("A b", "x"), ("D", "z")]
     assert "1 with more cells than the first row left out (“B  c y”)" in found.summary

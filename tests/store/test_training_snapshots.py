@@ -20,15 +20,15 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_steps_are_in_order_and_the_last_has_the_plain_name(root: Path) -> None:
-    found = training_snapshots.saved(root)
+    found = training_snapshots.snapshots(root)
     assert [one.name for one in found] == ["tiny@0", "tiny@30", "tiny"]
     assert found[-1].folder == root / "step-000000300" and "300" in found[-1].label
-    assert training_snapshots.saved(root / "notes") == []
+    assert training_snapshots.snapshots(root / "notes") == []
 
 
 def test_names_lead_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    saved = training_snapshots.saved
-    monkeypatch.setattr(training_snapshots, "saved", lambda: saved(root))
+    snapshots = training_snapshots.snapshots
+    monkeypatch.setattr(training_snapshots, "snapshots", lambda: snapshots(root))
     assert training_snapshots.find("tiny@30") == root / "step-000000030" and training_snapshots.find("tiny@31") is None
     assert training_snapshots.find("mini") is None and training_snapshots.series("mini") == []
     library = CheckpointRegistry()
@@ -45,7 +45,7 @@ def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], P
     folder = tmp_path / ("a" * 32)
     folder.mkdir()
     commit(folder / "commits", "step-000000005", lambda into: shutil.copytree(tiny("bert"), into / "model"), keep=1)
-    (name,) = [name for _, name in runs.trained(tmp_path)]
+    (name,) = [name for _, name in runs.list_trained(tmp_path)]
     assert name == f"run:{'a' * 32}" and (runs.find(tmp_path, name) / "config.json").is_file()
 
 
@@ -53,7 +53,7 @@ def test_the_training_that_ships_learns() -> None:
     """Its checkpoints load, are small, and find a sentence less and less surprising."""
     from bertexplorer.analysis import pseudo_likelihood
 
-    there = training_snapshots.saved()
+    there = training_snapshots.snapshots()
     assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
     files = [file for one in there for file in one.folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < 30e6

@@ -24,7 +24,7 @@ SUITE = State(
     options={**DEFAULTS["suite"], "suite": "agreement", "most": 20},
     against="its training",
 )
-SERIES = [saved.name for saved in training_snapshots.saved()]
+SERIES = [saved.name for saved in training_snapshots.snapshots()]
 
 
 @pytest.fixture(scope="module")

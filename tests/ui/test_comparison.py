@@ -87,7 +87,7 @@ def test_what_is_taken_along(tmp_path: Path) -> None:
     detail = RunDetail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
     file = export.write_zip(detail, tmp_path / "tmp", "a" * 32)
     assert file.parent.parent == tmp_path / "tmp" and "<" not in file.name and ".." not in file.name
-    assert uploads.has(file, tmp_path / "tmp", "a" * 32) and not uploads.has(file, tmp_path / "tmp", "b" * 32)
+    assert uploads.is_owner(file, tmp_path / "tmp", "a" * 32) and not uploads.is_owner(file, tmp_path / "tmp", "b" * 32)
     assert zipfile.ZipFile(file).namelist() == ["config.json"]
     with pytest.raises(ExplorerError, match="has no checkpoint"):
         export.write_zip(RunDetail(Run("a"), [], None, None), tmp_path, "")

@@ -66,7 +66,7 @@ def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
     group = service.start("floor", 1.0, text, "one")
     trial = service.trial(group, "one")
     (kept,) = (tmp_path / "corpora" / "one").iterdir()
-    assert service.training.quota.used("one") > kept.stat().st_size
+    assert service.training.quota.used_bytes("one") > kept.stat().st_size
     for arm in trial.arms:
         service.jobs.stop(arm.run.id, "one")
         service.jobs.delete(arm.run.id, "one")
@@ -153,8 +153,8 @@ def test_its_end_is_compared_with_what_was_published(service: ExperimentService,
     evaluated(nothing, 0.4, 0.41)
     evaluated(learnt, 0.4, 0.5, 0.6)
     for arm in (nothing, learnt):
-        service.jobs.begun(arm.run.id)
-        service.jobs.ended(arm.run.id, "")
+        service.jobs.mark_started(arm.run.id)
+        service.jobs.mark_ended(arm.run.id, "")
     trial = service.trial(group, "")
     assert not trial.live and trial.final_measures() == {nothing.name: 0.41, learnt.name: 0.6}
     message = html.summary(trial)

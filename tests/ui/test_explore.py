@@ -50,7 +50,7 @@ def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable
 
 
 def test_without_a_fine_tuned_head_the_other_checkpoints_of_a_training_stay_in_reach(explore: Explore) -> None:
-    early = training_snapshots.saved()[0].name
+    early = training_snapshots.snapshots()[0].name
     answer = explore.answer(replace(state("answer", "A cat."), checkpoint=early))
     assert "no fine-tuned head" in answer.error and len(answer.series) > 1
 

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from bertexplorer.store.runs import Run, Saved
+from bertexplorer.store.runs import Run, SavedCheckpoint
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training.run_service import RunDetail, example_of
@@ -52,7 +52,7 @@ def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
 
 def test_an_earlier_answer_stands_beside_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"run:{ID}@0", f"run:{ID}@12", f"run:{ID}@24", f"run:{ID}"]
-    monkeypatch.setattr(html, "checkpoints", lambda _: [Saved(name, name, Path()) for name in names])
+    monkeypatch.setattr(html, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
     run = Run(ID, folder=Path(), spec={"task": "classification"})
     detail = RunDetail(run, [], {}, Path(), {"text": "A joy."})
     assert f"view=answer&amp;text=A+joy.&amp;checkpoint=run:{ID}&amp;against=another+checkpoint" in html.headline(

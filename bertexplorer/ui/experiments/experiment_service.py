@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import apart, runs
-from bertexplorer.store.runs import ACTIVE, Run
+from bertexplorer.store import runs, sandbox
+from bertexplorer.store.runs import ACTIVE_STATES, Run
 from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 from bertexplorer.ui.training.run_service import PRETRAINING, REPEAT_S, RunService
@@ -45,7 +45,7 @@ class Trial:
 
     @property
     def live(self) -> bool:
-        return any(arm.run.state in (*ACTIVE, "queued") for arm in self.arms)
+        return any(arm.run.state in (*ACTIVE_STATES, "queued") for arm in self.arms)
 
     def final_measures(self) -> dict[str, float]:
         """arm -> its final measure, for the finished arms."""
@@ -110,7 +110,7 @@ class ExperimentService:
             if request == (name, minutes, file) and time.monotonic() - started < REPEAT_S:
                 return group
             self.delete_unused_texts(owner)
-            self.training.quota.room(owner)
+            self.training.quota.check(owner)
             group = self.begin(BY_NAME[name], minutes, self.text(file, owner), owner)
             self.last[owner] = time.monotonic(), (name, minutes, file), group
         return group
@@ -161,7 +161,7 @@ class ExperimentService:
 
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:
-            if arm.run.state in (*ACTIVE, "queued"):
+            if arm.run.state in (*ACTIVE_STATES, "queued"):
                 self.supervisor.stop(arm.run.id, owner)
 
     def deleted(self, owner: str) -> list[Run]:
@@ -186,8 +186,8 @@ def count_documents(text: Path) -> int:
     text, and for one that is too large when unpacked."""
     most = MOST_UNPACKED_MB * 1_000_000
     try:
-        count = apart.call(sentences.count_distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
-    except apart.Broken as broken:
+        count = sandbox.call(sentences.count_distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
+    except sandbox.SandboxError as broken:
         raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
     if count < MIN_DOCUMENTS:
         raise ExplorerError(

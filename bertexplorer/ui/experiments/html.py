@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 from bertexplorer.figures.pretraining import WORDS
 from bertexplorer.figures.style import percent
-from bertexplorer.store.runs import ACTIVE
+from bertexplorer.store.runs import ACTIVE_STATES
 from bertexplorer.training.pretraining.experiments import Experiment, verdicts
 from bertexplorer.ui.experiments.experiment_service import Arm, Trial
 from bertexplorer.ui.training.html import state_text, table
@@ -59,7 +59,7 @@ def summary(trial: Trial) -> str:
 
 def arm_line(arm: Arm) -> str:
     run = arm.run
-    bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
+    bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE_STATES else ""
     link = ""
     if run.state == "finished":
         query = urlencode(

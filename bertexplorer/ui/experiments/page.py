@@ -49,7 +49,7 @@ class PageComponents:
 
 def build() -> PageComponents:
     """Create the components."""
-    first, snapshots = EXPERIMENTS[0], training_snapshots.saved()
+    first, snapshots = EXPERIMENTS[0], training_snapshots.snapshots()
     gr.Navbar(main_page_name="Explore")
     snippet(html.HEADER)
     snippet(html.links(snapshots[0].name if snapshots else ""))

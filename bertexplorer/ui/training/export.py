@@ -26,7 +26,7 @@ def best_folder(detail: RunDetail) -> Path:
 def export_path(detail: RunDetail, suffix: str, folder: Path, owner: str) -> Path:
     """The path of an export file for *owner*, named after the run."""
     title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
-    return uploads.make(folder, f"{title}{suffix}", owner)
+    return uploads.new_file(folder, f"{title}{suffix}", owner)
 
 
 def contents(detail: RunDetail, *, with_rows: bool) -> dict[str, Path | str]:

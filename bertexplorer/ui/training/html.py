@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import ACTIVE, Run, checkpoints, duration
+from bertexplorer.store.runs import ACTIVE_STATES, Run, duration, list_checkpoints
 from bertexplorer.training.data.features import PREFIX
 from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.task import Column
@@ -99,7 +99,9 @@ def run_list(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> s
         return '<p class="note">No run yet. Press Start, and it appears here.</p>' + deleted_list(deleted)
     lines = []
     for run in runs:
-        bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE else ""
+        bar = (
+            f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE_STATES else ""
+        )
         when = time.strftime("%d %b %H:%M", time.localtime(run.created))
         mark = " chosen" * (run.id == chosen)
         lines.append(
@@ -156,7 +158,7 @@ def headline(detail: RunDetail) -> str:
 
 def first_snapshot(run: Run) -> str:
     """The name of the first snapshot of a run; "" if it has none."""
-    names = [saved.name for saved in checkpoints(run)]
+    names = [saved.name for saved in list_checkpoints(run)]
     return next((name for name in names if "@" in name and not name.endswith("@0")), "")
 
 

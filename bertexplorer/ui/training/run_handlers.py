@@ -10,7 +10,7 @@ from gradio.components import Component
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import confusion, learning
-from bertexplorer.store.runs import ACTIVE, Run
+from bertexplorer.store.runs import ACTIVE_STATES, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
 from bertexplorer.ui.training import comparison, export, html, influence, suite_run
@@ -48,7 +48,7 @@ class RunHandlers:
         page, run = self.page, next((run for run in self.service.runs(self.owner) if run.id == id), None)
         seeds = comparison.seeds(self.service, run, self.owner) if run else []
         updates: Updates = {
-            page.setup.checkpoint: gr.update(choices=html.start_choices(self.service.library.of(self.owner))),
+            page.setup.checkpoint: gr.update(choices=html.start_choices(self.service.library.for_owner(self.owner))),
             page.chosen: id,
             page.run.answer: "",
             page.run.influence: "",
@@ -62,7 +62,7 @@ class RunHandlers:
 
     def poll(self, chosen: str, overlay: list[str] | None, offered: str) -> Updates:
         """The current state of the runs. “Start from” lists each run that has saved a checkpoint."""
-        page, library = self.page, self.service.library.of(self.owner)
+        page, library = self.page, self.service.library.for_owner(self.owner)
         updates: Updates = {}
         if (trained := json.dumps(library.trained())) != offered:
             starts = gr.update(choices=html.start_choices(library))
@@ -78,7 +78,7 @@ class RunHandlers:
         jobs, id = self.service.jobs, chosen
         try:
             if action in ("Resume", "Run again"):
-                self.service.quota.room(self.owner)
+                self.service.quota.check(self.owner)
             if action == "Stop":
                 self.service.supervisor.stop(chosen, self.owner)
             elif action == "Resume":
@@ -106,7 +106,7 @@ class RunHandlers:
         """The current list of runs and the chosen one. *polling*: leave alone what changes only at the end of a run."""
         page, runs = self.page, self.service.runs(self.owner)
         deleted = self.service.runs(self.owner, deleted=True)
-        live = any(run.state in (*ACTIVE, "queued") for run in runs)
+        live = any(run.state in (*ACTIVE_STATES, "queued") for run in runs)
         updates: Updates = {page.runs: html.run_list(runs, chosen, deleted), page.timer: gr.update(active=live)}
         if not any(run.id == chosen for run in runs):
             return updates | {page.detail: gr.update(visible=False)}
@@ -131,7 +131,7 @@ class RunHandlers:
             page.comparison: comparison.summary(self.service, detail, self.owner)
             + comparison.side_by_side(self.service, detail, others),
         }
-        if polling and run.state in ACTIVE:
+        if polling and run.state in ACTIVE_STATES:
             return updates
         columns = html.text_columns(detail)
         for i, box in enumerate(page.texts):

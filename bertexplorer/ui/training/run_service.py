@@ -90,8 +90,8 @@ class RunService:
     def __init__(self, library: CheckpointRegistry, settings: Settings, launcher: Launcher | None = None) -> None:
         self.settings = settings
         self.jobs = Jobs(settings.data_dir / "runs", shared=settings.local)
-        library.owned = self.jobs.ids
-        self.library = library.of("")
+        library.owned_runs = self.jobs.ids
+        self.library = library.for_owner("")
         self.quota = Quota(settings, self.jobs)
         self.supervisor = JobSupervisor(self.jobs, launcher=launcher)
         self.starting = threading.Lock()
@@ -106,7 +106,7 @@ class RunService:
     def preview(self, request: RunRequest, owner: str = "") -> RunPreview:
         """A preview of the run. Raises ExplorerError if the rows cannot be read or the settings are invalid."""
         need("train", "Fine-tuning")
-        library = self.library.of(owner)
+        library = self.library.for_owner(owner)
         if library.find(request.checkpoint) is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
         table = self.hub_table(request.hub) if request.hub else self.table(request.task, request.file)
@@ -185,7 +185,7 @@ class RunService:
         return run
 
     def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
-        self.quota.room(owner)
+        self.quota.check(owner)
         preview = self.preview(request, owner)
         if preview.found.stops:
             raise ExplorerError(" ".join(preview.found.stops))

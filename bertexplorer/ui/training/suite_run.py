@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from bertexplorer.analysis.suite_cases import Row, legible
 from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.suite_folder import MOST, SuiteFolder, replace
+from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder, write_atomically
 from bertexplorer.ui.explore import DEFAULTS
 from bertexplorer.ui.state import State, to_link
 
@@ -43,8 +43,8 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
     """Queue a run. Raises ExplorerError for too many rows."""
-    if (count := len(legible(rows)[0])) > MOST:
-        raise ExplorerError(f"{count:,} rows were given; the limit is {MOST:,}. Give fewer.")
+    if (count := len(legible(rows)[0])) > MAX_ROWS:
+        raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
     spec = {
         "format": 1,
         "kind": KIND,
@@ -106,9 +106,9 @@ class SuiteRun:
             return
         result = self.suite.result()
         lines = (json.dumps(suite.row(case, None), ensure_ascii=False) + "\n" for case in result.outcomes)
-        replace(self.folder / TABLE, "".join(lines))
+        write_atomically(self.folder / TABLE, "".join(lines))
         shown = {"figure": json.loads(suite.draw(result).to_json()), "said": suite.say(result)}
-        replace(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[result.kind]}))
+        write_atomically(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[result.kind]}))
         yield {"event": "finished", "value": result.total.right}
 
 

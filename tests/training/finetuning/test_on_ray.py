@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from bertexplorer import locks
-from bertexplorer.cluster.carried_run import CarriedRun
+from bertexplorer.cluster.synced_run import SyncedRun
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
@@ -38,14 +38,14 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
     run = jobs.accept("a" * 32, "adopted", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
     for end in (
         lambda: len(list((run.folder / "commits").glob("step-*"))) > 1,
-        lambda: jobs.run(run.id, None).state in runs.LAST and not jobs.going(),  # its actor has left the node
+        lambda: jobs.run(run.id, None).state in runs.FINAL_EVENTS and not jobs.started(),  # its actor has left the node
     ):
-        assert jobs.run(run.id, None).state not in runs.LAST, "it was over before the server was"
+        assert jobs.run(run.id, None).state not in runs.FINAL_EVENTS, "it was over before the server was"
         server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=next(launchers))
         until(end, 120)
         server.close()
         for handle in server.children.values():
-            if isinstance(handle, CarriedRun):
+            if isinstance(handle, SyncedRun):
                 handle.close()
     jobs.close()
     return run.folder
@@ -67,8 +67,8 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     until(lambda: len(list((folder / "commits").glob("step-*"))) > 1, 60)
     store.rename(store.with_name("aside"))
     store.write_text("no folder any more")
-    until(lambda: "tried again" in runs.read(folder).message, 60)
-    assert runs.read(folder).state in runs.ACTIVE
+    until(lambda: "retries" in runs.read(folder).message, 60)
+    assert runs.read(folder).state in runs.ACTIVE_STATES
     store.unlink()
     store.with_name("aside").rename(store)
     (pid,) = computing()
@@ -76,8 +76,8 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     cluster.remove_node(before, allow_graceful=False)
     assert runs.history(folder)[-1]["event"] != "finished", "it was over before the kill"
     until(lambda: handle.poll() is not None, 120)
-    assert handle.poll() == 0 and launcher.find(folder) is None and not runs.alive(folder)
-    assert "resumed" in [event["event"] for event in runs.events(folder)[0]] and not runs.read(folder).message
+    assert handle.poll() == 0 and launcher.find(folder) is None and not runs.is_alive(folder)
+    assert "resumed" in [event["event"] for event in runs.read_events(folder)[0]] and not runs.read(folder).message
     assert not list(store.glob("*")), "the storage is left empty"
     until(lambda: not computing(), 60)  # nor does the orphan of the killed node work on
     replace_node(cluster, before)
@@ -98,7 +98,7 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
             until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1, 60)
             time.sleep(draw.uniform(0, 0.7 * seconds))
             assert handle.poll() is None and launcher.find(killed) is not None and current_epoch(killed) == 1
-            before = node_of(cluster, locks.holder(killed / "process"))
+            before = node_of(cluster, locks.holder_pid(killed / "process"))
             cluster.remove_node(before, allow_graceful=False)
             assert runs.history(killed)[-1]["event"] != "finished", "it was over before the kill"
             until(lambda handle=handle: handle.poll() is not None, 120)

@@ -1,0 +1,136 @@
+"""A run on a cluster without a shared disk: its folder is synchronized with a node over object storage."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Protocol
+
+from bertexplorer import locks
+from bertexplorer.cluster.remote_folder import RemoteFolder
+
+SYNC_S = 1.0  # between two synchronizations
+RETRY_S = 5.0  # after an error
+
+
+class NodeRun(Protocol):
+    """A run that is computed on a node, such as RayRun."""
+
+    error: str
+
+    def poll(self) -> int | None: ...
+
+    def stop(self) -> None: ...
+
+
+class SyncedRun:
+    """The server's side. A thread uploads the folder to *url*, starts the run with *start_on_node*, and downloads what
+    the run writes. After the end of the run it empties the storage. *node_run*: the run that an earlier server has
+    started.
+
+    As long as the thread works, it holds the lock of RUN/process. The thread retries whatever fails; until it succeeds,
+    RUN/trouble contains the error."""
+
+    def __init__(
+        self, folder: Path, url: str, start_on_node: Callable[[], NodeRun], node_run: NodeRun | None = None
+    ) -> None:
+        self.folder, self.start_on_node, self.node_run = folder, start_on_node, node_run
+        self.remote = RemoteFolder(url)
+        self.exit_code: int | None = None  # once the whole folder has been downloaded
+        self.node_exit_code: int | None = None  # as soon as the process has ended
+        self.closing = threading.Event()
+        self.lock = locks.acquire(folder / "process")
+        if self.lock is None:
+            raise BlockingIOError(0, "another server watches it")
+        if node_run is None:
+            (folder / "stop").unlink(missing_ok=True)  # left by an earlier stop
+        self.thread = threading.Thread(target=self.work, name="sync", daemon=True)
+        self.thread.start()
+
+    def poll(self) -> int | None:
+        """The exit code once the whole folder has been downloaded, None until then."""
+        return self.exit_code
+
+    def close(self) -> None:
+        """Leave the run to another server."""
+        self.closing.set()
+        self.thread.join()
+
+    @property
+    def stopping(self) -> bool:
+        return (self.folder / "stop").exists()
+
+    def work(self) -> None:
+        try:
+            self.exit_code = self.follow()
+        finally:
+            if self.lock:
+                self.lock.close()
+
+    def follow(self) -> int | None:
+        """Start the run and follow it to its end. Return its exit code, None if the server ends first."""
+        started = self.node_run is not None or self.retry(self.start, until=lambda: self.stopping)
+        if self.closing.is_set():
+            return None
+        if not started or self.node_run is None:
+            return 0  # stopped before it started
+        while self.node_exit_code is None:
+            self.attempt(self.sync)
+            if self.node_exit_code is None and self.closing.wait(SYNC_S):
+                return None
+        complete = self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)
+        return self.node_exit_code if complete else None
+
+    def start(self) -> None:
+        """Upload the folder, including what a run whose node was lost had written, and start the run."""
+        self.remote.pull(self.folder)
+        self.remote.take_ownership()
+        checkpoint = Path(json.loads((self.folder / "spec.json").read_text("utf-8"))["folder"])
+        self.remote.push(self.folder, {"checkpoint": checkpoint})
+        self.node_run = self.start_on_node()
+
+    def sync(self) -> None:
+        """Pass a stop on, and download changes. Raises OSError with the error that the node reports."""
+        assert self.node_run is not None
+        self.node_exit_code = self.node_run.poll()
+        if self.node_exit_code is None and self.stopping:
+            self.node_run.stop()
+        self.remote.pull(self.folder)
+        if self.node_run.error:
+            raise OSError(self.node_run.error)
+
+    def retry(self, action: Callable[[], object], until: Callable[[], bool] = lambda: False) -> bool:
+        """Do *action*, again and again until it succeeds. False if *until* comes true first, or the server ends."""
+        while not self.attempt(action):
+            if until() or self.closing.wait(RETRY_S):
+                return False
+        return True
+
+    def attempt(self, action: Callable[[], object]) -> bool:
+        """Do *action*. If it fails, write the error to RUN/trouble and return False."""
+        path, partial = self.folder / "trouble", self.folder / ".trouble.partial"
+        try:
+            action()
+        except Exception as error:  # from the storage, the cluster or the disk
+            with suppress(OSError):  # the disk may be full
+                partial.write_text(f"{str(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.", "utf-8")
+                partial.replace(path)  # in one step, so that the page never reads half of it
+            return False
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        return True
+
+
+def prepare_folder(remote: RemoteFolder, folder: Path) -> None:
+    """Download the newest state of a run to a *folder* of this node, with the checkpoint that it starts from, and
+    become the owner. Raises OSError and Superseded."""
+    remote.take_ownership()
+    if not remote.pull(folder, inputs=True) and not remote.state:
+        raise FileNotFoundError(f"There is no run at {remote.url}")
+    path = folder / "spec.json"
+    spec = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**spec, "folder": str(folder / "inputs" / "checkpoint")}), "utf-8")
+    remote.push(folder)

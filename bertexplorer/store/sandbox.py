@@ -1,0 +1,95 @@
+"""Sandbox: calls a function in a separate process, with limits on time and memory, as its input may crash it."""
+
+import ctypes
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ROOT
+
+ESSENTIAL_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")  # without which Python may not start
+MAX_OPEN_FILES = 64
+NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # flags of unshare(2)
+
+
+class SandboxError(Exception):
+    """Raised if the process exceeds a limit or crashes. The text continues a sentence whose subject is the call."""
+
+
+def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabytes: int, disk: int = 0) -> Any:
+    """Return what the module-level *function* returns for *arguments*; both must be JSON. *disk*: bytes of the largest
+    file that it may write; with it, the process gets no environment beyond ESSENTIAL_VARIABLES and, where the system
+    allows that, no network.
+
+    Raises the ExplorerError that the function raises, and SandboxError. On Windows, memory is not limited."""
+    from bertexplorer.store.supervisor import environment
+
+    path = f"{function.__module__}:{function.__qualname__}"
+    command = [sys.executable, "-m", "bertexplorer.store.sandbox", path, str(megabytes), str(disk)]
+    variables = {name: os.environ[name] for name in ESSENTIAL_VARIABLES if name in os.environ} if disk else os.environ
+    try:
+        process = subprocess.run(
+            command,
+            input=json.dumps(arguments).encode(),
+            capture_output=True,
+            timeout=seconds,
+            cwd=ROOT,
+            env=environment(variables),
+        )
+    except subprocess.TimeoutExpired as error:
+        raise SandboxError(f"took longer than {seconds:g} s") from error
+    try:
+        outcome = json.loads(process.stdout.splitlines()[-1])
+        kind, value = outcome["kind"], outcome["value"]
+    except (IndexError, ValueError, KeyError, TypeError) as error:
+        raise SandboxError("ended its process") from error
+    if kind == "explorer error":
+        raise ExplorerError(value)
+    if kind == "failure":
+        raise SandboxError(value)
+    return value
+
+
+def set_limits(megabytes: int, disk: int) -> None:
+    """Limit the memory of this process, its files and its network, and lower its priority."""
+    with suppress(ImportError, ValueError, OSError):  # not available on Windows, or the limit is already lower
+        import resource
+
+        memory = megabytes * 1_000_000
+        resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # does not count mapped files
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if disk:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
+            resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
+    if disk:
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)  # an extra barrier: many systems do not permit it
+    if hasattr(os, "nice"):
+        os.nice(10)
+
+
+def main(path: str, megabytes: str, disk: str) -> None:
+    """Call the function in this process: the arguments arrive on stdin, and the last line of stdout is the outcome."""
+    module, _, name = path.partition(":")
+    arguments = json.load(sys.stdin)
+    function = getattr(import_module(module), name)
+    set_limits(int(megabytes), int(disk))
+    try:
+        outcome = {"kind": "result", "value": function(*arguments)}
+    except ExplorerError as error:
+        outcome = {"kind": "explorer error", "value": str(error)}
+    except MemoryError:
+        outcome = {"kind": "failure", "value": f"needed more than {int(megabytes):,} MB of memory"}
+    except Exception as error:
+        outcome = {"kind": "failure", "value": f"failed with {type(error).__name__}"}
+    sys.stdout.write("\n" + json.dumps(outcome) + "\n")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
