@@ -11,7 +11,7 @@ from bertexplorer.training.tasks import BY_NAME
 from tests.browser.conftest import App, opened
 from tests.browser.steps import wait_until_quiet
 from tests.browser.test_training import choose
-from tests.training.tasks.builtin import knowing
+from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = Path(__file__).parents[2] / "assets" / "data"
 LONG = 600_000
@@ -21,7 +21,7 @@ EPOCHS = "4"
 
 def test_built_in_rows_train_from_the_page(browser: Browser, tmp_path: Path) -> None:
     texts = [path.read_text("utf-8") for path in ROWS.iterdir() if path.suffix != ".md"]
-    knowing(tmp_path / "models" / "small", texts)
+    write_tiny_bert(tmp_path / "models" / "small", texts)
     (tmp_path / "data").mkdir()
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
     try:
