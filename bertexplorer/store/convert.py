@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -16,6 +17,7 @@ from bertexplorer.store import sandbox
 
 SINGLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 ORIGIN = "converted.json"  # says which files the weights come from
+SHA256 = re.compile(r"[0-9a-f]{64}")
 SUFFIXES = (".json", ".txt", ".model", ".md")  # of the files that are copied
 SECONDS = 300.0
 MARGIN_BYTES = 64_000_000  # of memory and of disk, in addition to the size of the weights
@@ -44,7 +46,8 @@ def pickle_files(folder: Path) -> list[Path]:
 
 def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) -> Path:
     """*folder* if it has safetensors, else a folder in *data_dir* with its weights converted. Raises ExplorerError if
-    there are only pickles and they are not *allowed*, or if they contain anything but weights."""
+    there are only pickles and they are not *allowed*, if they are not what the hub published, or if they contain
+    anything but weights."""
     files = pickle_files(folder)
     if not files:
         return folder
@@ -58,6 +61,12 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     if size > MAX_BYTES:
         raise ExplorerError(f"{names} of {name} has {size / 1e9:,.1f} GB; wanted {MAX_BYTES / 1e9:.0f} GB at most.")
     digests = {file.name: digest(file) for file in files}
+    for file in files:
+        if (published := published_digest(file)) not in ("", digests[file.name]):
+            raise ExplorerError(
+                f"{file.name} of {name} has the SHA-256 {digests[file.name][:12]}…; the hub published "
+                f"{published[:12]}…. The download is damaged: delete it from the hub's cache, and open it again."
+            )
     others = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and file.is_file())
     key = hashlib.sha256()
     for part in (*digests.values(), *(f"{file.name} {digest(file)}" for file in others)):
@@ -100,6 +109,12 @@ def convert(name: str, files: list[Path], others: list[Path], target: Path, dige
 def digest(file: Path) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def published_digest(file: Path) -> str:
+    """The SHA-256 that the hub published for a large *file*, by which its cache names the blob; "" for other files."""
+    blob = file.resolve().name
+    return blob if file.is_symlink() and SHA256.fullmatch(blob) else ""
 
 
 def conversion_note(folder: Path) -> str:

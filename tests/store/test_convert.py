@@ -67,6 +67,17 @@ def test_every_kind_of_tensor_is_read_as_by_torch(tmp_path: Path, legacy: bool) 
         assert ours.dtype == tensor.dtype and torch.equal(ours, tensor), name
 
 
+def test_a_download_that_is_not_what_the_hub_published_is_rejected(tiny_copy: Callable[[str], Path]) -> None:
+    weights = pickled(tiny_copy) / convert.SINGLE
+    blob = weights.rename(weights.parent.parent / convert.digest(weights))  # as in the hub's cache
+    weights.symlink_to(blob)
+    assert library(weights.parent).get("bert").num_parameters > 0
+    weights.unlink()
+    weights.symlink_to(blob.rename(blob.with_name("0" * 64)))
+    with pytest.raises(ExplorerError, match=r"the hub published 0{12}….*delete it from the hub's cache"):
+        library(weights.parent).get("bert")
+
+
 @pytest.mark.parametrize("legacy", LEGACY)
 def test_a_pickled_checkpoint_answers_as_in_transformers(tiny_copy: Callable[[str], Path], legacy: bool) -> None:
     folder = pickled(tiny_copy, legacy=legacy)
