@@ -26,13 +26,13 @@ for name in names:
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.finetuning.diagnostics import memory_mb
-from bertexplorer.training.run_process import alone
+from bertexplorer.training.run_process import lock_run
 folder = Path(sys.argv[1])
 for _ in range(2):
-    with alone(folder):
+    with lock_run(folder):
         assert locks.is_locked(folder / "lock") and locks.holder_pid(folder / "lock") == os.getpid()
         try:
-            with alone(folder):
+            with lock_run(folder):
                 raise SystemExit("held twice")
         except ExplorerError as error:
             assert "another process" in str(error)

@@ -69,10 +69,11 @@ class Drill:
 
     def begin(self, page: Page, name: str) -> None:
         """Press Start; it counts as accepted once the page lists it."""
-        (box,) = (props for props in page.props.values() if props.get("elem_id") == "run-name")
-        box["value"] = name
+        for box, value in (("run-name", name), ("run-key", f"{self.draw.getrandbits(40):x}")):
+            (props,) = (props for props in page.props.values() if props.get("elem_id") == box)
+            props["value"] = value
         start = page.number("start", "click")
-        lines = page.ask(start, f"{self.draw.getrandbits(40):x}")
+        lines = page.ask(start)
         named = [page.props[id].get("elem_id") for id in start["outputs"]]
         found = {name: id for id, name, _ in LISTED.findall(str(lines["output"]["data"][named.index("runs")]))}
         if name not in found:

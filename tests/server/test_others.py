@@ -82,7 +82,7 @@ def test_checkpoints_of_other_owners_cannot_be_opened(quiet: Any, mine: tuple[Pa
     name = made.format(mine[1]["stopped"])
     for event, given in (
         (thief.number("check", "click"), ("classification", name)),
-        (thief.number("start", "click"), ("key", "classification", name)),
+        (thief.number("start", "click"), ("classification", name)),
     ):
         message = json.dumps(thief.join(event, *given))
         assert NAME not in message and str(quiet.settings.data_dir) not in message

@@ -241,7 +241,7 @@ def test_interrupted_runs_wait_for_a_person_by_default(make: Make, resume: bool)
     if resume:
         assert reached(supervisor, run, "finished").attempts == 2
     else:
-        assert "while no server was watching" in reached(supervisor, run, "interrupted").message
+        assert "while no server was running" in reached(supervisor, run, "interrupted").message
     assert reached(supervisor, queued, "finished")
     assert now(supervisor, run).state == ("finished" if resume else "interrupted")
     assert steps(run)[:3] == [1, 2, 3]

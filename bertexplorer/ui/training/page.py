@@ -184,7 +184,7 @@ def build_setup(library: CheckpointRegistry) -> SetupComponents:
         preview_button = gr.Button("Preview rows", size="sm", elem_id="check")
         start_button = gr.Button("Start", size="sm", variant="primary", elem_id="start")
     preview = snippet("", elem_id="looked")
-    key = gr.Textbox("", visible=False)
+    key = gr.Textbox("", visible=False, elem_id="run-key")
     return SetupComponents(
         task=task, about=about, checkpoint=checkpoint, source=source, files=files, file=file,
         validation_file=validation_file, hub=hub, columns=columns, features=features, tuning=tuning, options=options,
