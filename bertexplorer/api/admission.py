@@ -77,7 +77,7 @@ class Admission:
 
     def __init__(self, queues: RequestQueues) -> None:
         self.queues = queues
-        self.threads = ThreadPoolExecutor(queues.most + SPARE, "answer")
+        self.threads = ThreadPoolExecutor(queues.max_requests + SPARE, "answer")
 
     def answer(
         self, request: Request, compute: Callable[[Tell], Reply], *, slow: bool = False, place: bool = True
@@ -111,7 +111,7 @@ class LocalTask:
         try:
             if not self.place:
                 return self.compute(tell)
-            with self.admission.queues.place(self.work, slow=self.slow):
+            with self.admission.queues.turn(self.work, slow=self.slow):
                 return self.compute(tell)
         except ExplorerError as error:
             return refusal(error)

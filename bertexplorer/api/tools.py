@@ -77,7 +77,7 @@ def server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
-    threads = ThreadPoolExecutor(queues.most + SPARE, "tool")
+    threads = ThreadPoolExecutor(queues.max_requests + SPARE, "tool")
     made = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
     reads = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in OFFERED:
@@ -103,7 +103,7 @@ def asking(view: str, explore: Explore, queues: RequestQueues, threads: Executor
 
         def compute() -> ToolAnswer:
             own = explore.of(owner(context))
-            with queues.place(work, slow=VIEWS[view].slow):
+            with queues.turn(work, slow=VIEWS[view].slow):
                 marked = {name: given.pop(name) for name in ("checkpoint", "precision")}
                 picked = spots(text, pair, pick)
                 state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **marked)

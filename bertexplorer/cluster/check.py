@@ -13,7 +13,7 @@ from typing import Any
 from bertexplorer.cluster.ray_backend import BESIDE_MB, connect
 from bertexplorer.cluster.remote_folder import RemoteFolder, probe
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
 from bertexplorer.version import __version__
 
@@ -59,7 +59,9 @@ def facts(file: str, url: str = "") -> dict[str, Any]:
         torch = "not installed"
     pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1_000_000 if hasattr(os, "sysconf") else 0
     version = platform.python_version()
-    return asdict(Facts(version, __version__, torch, time.time(), seen, available(), pages, stored(url) if url else ""))
+    return asdict(
+        Facts(version, __version__, torch, time.time(), seen, available_cores(), pages, stored(url) if url else "")
+    )
 
 
 def stored(url: str) -> str:

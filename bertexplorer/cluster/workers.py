@@ -12,7 +12,7 @@ from bertexplorer.cluster.routing import Router
 from bertexplorer.cluster.wire import call_head, settings_head
 from bertexplorer.cluster.worker_link import COMMAND, RemoteTask, WorkerLink
 from bertexplorer.engine.queues import SLOW_WAITING, Busy
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
 
 LIVES = 2  # deaths of workers after which a call is given up
@@ -37,7 +37,7 @@ class Workers:
         self.router = Router()
         self.closing = threading.Event()
         count = settings.workers
-        threads = settings.worker_cores or max(1, available() // count)
+        threads = settings.worker_cores or max(1, available_cores() // count)
         first = {"settings": settings_head(settings, share=count), "threads": threads}
         self.links = {str(n): WorkerLink(str(n), first, self.lost, command) for n in range(count)}
         threading.Thread(target=self.watch, name="workers", daemon=True).start()

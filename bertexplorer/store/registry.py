@@ -93,9 +93,9 @@ class CheckpointRegistry:
         What it shows too comes from the architecture, not from training."""
         real = self.get(name, precision)
 
-        from bertexplorer.model.initialise import untrained
+        from bertexplorer.model.initialise import random_copy
 
-        return self.once((str(real.folder), "random"), lambda: untrained(replace(real, name=name)))
+        return self.once((str(real.folder), "random"), lambda: random_copy(replace(real, name=name)))
 
     def once(self, key: tuple[str, str], make: "Callable[[], Checkpoint]") -> "Checkpoint":
         """The loaded checkpoint of *key*, made by one caller while others wait for it."""

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer import locks
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.analysis.suite import Suite, rows, summary
-from bertexplorer.analysis.suite_cases import Case, Row, Unusable, cases, legible
+from bertexplorer.analysis.suite_cases import Case, Row, RowProblem, cases, split_readable
 from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring
 from bertexplorer.errors import ExplorerError
 
@@ -40,7 +40,7 @@ class SuiteFolder:
     """The folder of one suite. Raises ExplorerError if it holds another suite, or another process works in it."""
 
     def __init__(self, folder: Path, checkpoint: Checkpoint, given: Sequence[Row], scoring: Scoring) -> None:
-        if (count := len(legible(given)[0])) > MOST:
+        if (count := len(split_readable(given)[0])) > MOST:
             raise ExplorerError(f"{count:,} rows were given; the limit is {MOST:,}. Give fewer.")
         self.folder, self.checkpoint, self.scoring = folder, checkpoint, scoring
         self.kind, self.cases, self.unusable = cases(given)
@@ -120,15 +120,15 @@ class SuiteFolder:
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
 
 
-def stored(one: Outcome | Unusable) -> dict[str, Any]:
+def stored(one: Outcome | RowProblem) -> dict[str, Any]:
     """An outcome as JSON, without its case."""
-    if isinstance(one, Unusable):
+    if isinstance(one, RowProblem):
         return {"problem": one.what}
     return {name: value for name, value in asdict(one).items() if name != "case"}
 
 
-def loaded(case: Case, held: dict[str, Any]) -> Outcome | Unusable:
-    return Unusable(case.line, held["problem"]) if "problem" in held else Outcome(case, **held)
+def loaded(case: Case, held: dict[str, Any]) -> Outcome | RowProblem:
+    return RowProblem(case.line, held["problem"]) if "problem" in held else Outcome(case, **held)
 
 
 def replace(file: Path, content: str) -> None:

@@ -48,7 +48,7 @@ def test_the_neuron_view_has_queries_and_keys(mini: Checkpoint) -> None:
         (200, {"kind": "head", "layers": "1"}, "1 layer of it. Shorten"),
         (9, {"layers": "0"}, "Layer 0.*Choose 1 to 6"),
         (9, {"layers": "2-9"}, "Layer 9"),
-        (9, {"layers": "all"}, "'all' names no layers"),
+        (9, {"layers": "all"}, "'all' is not a layer"),
         (9, {"layers": "1" * 3000}, "3,000 characters"),
     ],
 )
@@ -62,9 +62,9 @@ def test_the_size_of_bert_base() -> None:
     view."""
     for kind, tokens in (("head", 64), ("model", 32), ("neuron", 24)):
         vectors = 2 * tokens * 64 if kind == "neuron" else 0
-        bertviz.refuse_heavy(kind, tokens, 12 * (tokens**2 + vectors), 12)
+        bertviz.check_size(kind, tokens, 12 * (tokens**2 + vectors), 12)
         with pytest.raises(ExplorerError, match="would freeze the page with 12 layers"):
-            bertviz.refuse_heavy(kind, 2 * tokens, 12 * (4 * tokens**2 + 2 * vectors), 12)
+            bertviz.check_size(kind, 2 * tokens, 12 * (4 * tokens**2 + 2 * vectors), 12)
 
 
 def test_fewer_layers_do(mini: Checkpoint) -> None:

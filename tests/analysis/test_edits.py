@@ -9,7 +9,7 @@ import pytest
 from bertexplorer.analysis import counterfactuals, edit_search
 from bertexplorer.analysis.counterfactuals import Counterfactuals, Options
 from bertexplorer.analysis.edits import Editor
-from bertexplorer.analysis.predictions import predictor
+from bertexplorer.analysis.predictions import make_predictor
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -145,7 +145,7 @@ def test_what_is_missing_is_said(small: Checkpoint, tiny: Callable[[str], Path])
 
 def test_spaces_and_signs_are_kept(small: Checkpoint) -> None:
     text = "the  cat,[MASK]\tdog's (paris)."
-    editor = Editor.of(small, predictor(small, text, "answer", ""))
+    editor = Editor.of(small, make_predictor(small, text, "answer", ""))
     replaced = editor.draft({1: "dog", 8: "london"})
     assert replaced and replaced.texts[0] == "the  dog,[MASK]\tdog's (london)."
     shorter = editor.draft({0: "", 5: ""})

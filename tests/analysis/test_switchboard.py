@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertexplorer.analysis import switchboard
 from bertexplorer.analysis.heads import Head
-from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.switchboard import Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
@@ -164,7 +164,7 @@ def test_without_a_choice_no_head_is_off(tiny) -> None:
     ("options", "words"),
     [
         (Options(off="9·1"), "layer"),
-        (Options(off="x"), "names no head"),
+        (Options(off="x"), "is not a head"),
         (Options(word="unbelievable"), "pieces"),
         (Options(how="patch"), "no sentence to patch from"),
         (Options(how="patch", source="a cat"), "tokens and yours"),

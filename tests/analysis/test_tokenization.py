@@ -85,8 +85,8 @@ def test_vectors_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
 
 
 def test_the_last_part_is_what_enters_the_first_layer(tiny: Callable[[str], Path]) -> None:
+    from bertexplorer.engine.inference import forward
     from bertexplorer.engine.inputs import input_parts
-    from bertexplorer.engine.run import forward
 
     for family in ("bert", "electra-generator", "modernbert"):
         for precision in ("fp32", "bf16"):

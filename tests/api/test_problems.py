@@ -86,7 +86,7 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
 ) -> None:
     monkeypatch.setattr(served.queues.quick, "at_once", 1)
     monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
-    with served.queues.place(Work()):
+    with served.queues.turn(Work()):
         answer = browser.post("/fill-mask", json=TEXT)
     body = problem(answer, 503, "Busy: 0 others are already waiting.")
     assert int(answer.headers["retry-after"]) == body["retry_after"] >= 1
@@ -96,7 +96,7 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
 
 def test_who_leaves_gives_the_place_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work()
-    with served.queues.place(work):
+    with served.queues.turn(work):
         monkeypatch.setattr(served.queues.quick, "at_once", 1)
         with served.browser() as browser, pytest.raises(httpx.ReadTimeout):
             browser.post("/fill-mask", json=TEXT, timeout=0.5)

@@ -67,7 +67,7 @@ LOOPS = (masked, pairs, pooled, switched, sloped)
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two texts of these a batch, in every loop."""
-    monkeypatch.setattr("bertexplorer.engine.run.batches", partial(collate.batches, budget=10))
+    monkeypatch.setattr("bertexplorer.engine.inference.batches", partial(collate.batches, budget=10))
     monkeypatch.setattr("bertexplorer.engine.ablation.TOKEN_BUDGET", 10)
     monkeypatch.setattr("bertexplorer.engine.gradients.TOKEN_BUDGET", 10)
 

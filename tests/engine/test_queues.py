@@ -41,7 +41,7 @@ def test_no_more_inside_than_may_be_and_all_get_in() -> None:
 
     for thread in started(*[visit] * 30):
         thread.join()
-    assert most == 2 and len(done) == queue.answered == 30 and not queue.inside and queue.waiting == 0
+    assert most == 2 and len(done) == queue.answered == 30 and not queue.active and queue.waiting == 0
 
 
 def test_beyond_the_bound_one_is_told_so_at_once() -> None:
@@ -52,7 +52,7 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
             hold.wait(10)
 
     threads = started(visit)
-    until(lambda: queue.inside)
+    until(lambda: queue.active)
     threads += started(visit, visit)
     until(lambda: queue.waiting == 2)
     queue.mean_s, before = 4.0, time.monotonic()
@@ -64,21 +64,21 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     for thread in threads:
         thread.join()
     with place(queue):
-        assert len(queue.inside) == 1
+        assert len(queue.active) == 1
 
 
 def test_an_error_inside_gives_the_place_back() -> None:
     queues = RequestQueues(cores=1)
-    with pytest.raises(ZeroDivisionError), queues.place(queues.new_work()):
+    with pytest.raises(ZeroDivisionError), queues.turn(queues.new_work()):
         raise ZeroDivisionError
-    assert not queues.quick.inside and queues.quick.answered == 1
+    assert not queues.quick.active and queues.quick.answered == 1
 
 
 def test_the_slow_leave_a_core_to_the_quick() -> None:
     queues = RequestQueues(cores=2, quick_waiting=7, slow_waiting=3)
-    assert (queues.slow.at_once, queues.quick.at_once, queues.most) == (1, 2, 1 + 3 + 2 + 7)
-    with queues.place(queues.new_work(), slow=True):
-        assert len(queues.slow.inside) == 1 and not queues.quick.inside
+    assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 2, 1 + 3 + 2 + 7)
+    with queues.turn(queues.new_work(), slow=True):
+        assert len(queues.slow.active) == 1 and not queues.quick.active
 
 
 def test_who_waits_is_told_where_and_served_in_order() -> None:
@@ -86,14 +86,14 @@ def test_who_waits_is_told_where_and_served_in_order() -> None:
     works = [queues.new_work() for _ in range(4)]
 
     def visit(number: int) -> None:
-        with queues.place(works[number]):
+        with queues.turn(works[number]):
             hold.wait(10)
             served.append(number)
 
     threads = []
     for number in range(4):
         threads += started(lambda number=number: visit(number))
-        until(lambda number=number: len(queues.quick.inside) + queues.quick.waiting == number + 1)
+        until(lambda number=number: len(queues.quick.active) + queues.quick.waiting == number + 1)
     queues.quick.mean_s = 2.0
     assert queues.progress(works[0]) == queues.progress(Work()) == {}, "one computes, the other asked nothing"
     assert queues.progress(works[1]) == {"place": 1, "seconds": 4}
@@ -110,7 +110,7 @@ def test_what_is_stopped_leaves_the_line_and_the_others_move_up() -> None:
 
     def visit(number: int) -> None:
         try:
-            with queues.place(works[number]):
+            with queues.turn(works[number]):
                 hold.wait(10)
                 served.append(number)
         except Stopped:
@@ -119,36 +119,36 @@ def test_what_is_stopped_leaves_the_line_and_the_others_move_up() -> None:
     threads = []
     for number in range(4):
         threads += started(lambda number=number: visit(number))
-        until(lambda number=number: len(queues.quick.inside) + queues.quick.waiting == number + 1)
+        until(lambda number=number: len(queues.quick.active) + queues.quick.waiting == number + 1)
     queues.stop(works[1])
     until(lambda: ended == [1])
     assert queues.progress(works[1]) == {} and queues.progress(works[2])["place"] == 1
-    with pytest.raises(Stopped), queues.place(works[1]):
+    with pytest.raises(Stopped), queues.turn(works[1]):
         raise AssertionError("what was stopped before it came has no place")
     hold.set()
     for thread in threads:
         thread.join()
-    assert served == [0, 2, 3] and not queues.quick.inside and not queues.quick.line
+    assert served == [0, 2, 3] and not queues.quick.active and not queues.quick.line
 
 
 def test_what_proves_long_moves_to_the_slow_and_tells_how_far_it_is() -> None:
     queues, work = RequestQueues(cores=2), Work()
-    with queues.place(work):
+    with queues.turn(work):
         report(0, 4 * QUICK)
-        assert not queues.quick.inside and len(queues.slow.inside) == 1 and queues.quick.answered == 1
+        assert not queues.quick.active and len(queues.slow.active) == 1 and queues.quick.answered == 1
         assert queues.progress(work) == {}, "nothing is known before the first batch"
         report(QUICK, 4 * QUICK)
         message = queues.progress(work)
         assert message["done"] == 0.25 and message["seconds"] >= 1
-    assert not queues.slow.inside and queues.slow.answered == 1
+    assert not queues.slow.active and queues.slow.answered == 1
 
 
 def test_long_work_that_finds_the_slow_line_full_is_refused_and_holds_no_place() -> None:
     queues = RequestQueues(cores=2, slow_waiting=0)
-    with queues.place(queues.new_work(), slow=True):
-        with pytest.raises(Busy), queues.place(queues.new_work()):
+    with queues.turn(queues.new_work(), slow=True):
+        with pytest.raises(Busy), queues.turn(queues.new_work()):
             report(0, QUICK + 1)
-        assert not queues.quick.inside and len(queues.slow.inside) == 1 and queues.slow.refused == 1
+        assert not queues.quick.active and len(queues.slow.active) == 1 and queues.slow.refused == 1
 
 
 def test_long_work_that_is_stopped_while_it_waits_again_ends() -> None:
@@ -156,14 +156,14 @@ def test_long_work_that_is_stopped_while_it_waits_again_ends() -> None:
 
     def visit() -> None:
         try:
-            with queues.place(work):
+            with queues.turn(work):
                 report(0, QUICK + 1)
         except Stopped:
             ended.append(1)
 
-    with queues.place(queues.new_work(), slow=True):
+    with queues.turn(queues.new_work(), slow=True):
         (thread,) = started(visit)
         until(lambda: queues.slow.waiting == 1)
         queues.stop(work)
         thread.join(10)
-    assert ended == [1] and not queues.quick.inside and not queues.slow.inside
+    assert ended == [1] and not queues.quick.active and not queues.slow.active

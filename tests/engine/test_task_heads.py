@@ -14,10 +14,10 @@ from bertexplorer.engine import (
     ablated_sequence_logits,
     ablated_token_logits,
     gradients,
+    inference,
     layer_task_logits,
     sequence_logits,
     span_logits,
-    task_heads,
     token_logits,
 )
 from bertexplorer.errors import ExplorerError
@@ -86,7 +86,7 @@ def test_logits_equal_a_loop_over_transformers(tuned: Tuned) -> None:
 
 def test_a_small_budget_changes_nothing(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tuned.logits(tuned.encodings)
-    monkeypatch.setattr(task_heads, "batches", lambda encodings: ([e] for e in encodings))
+    monkeypatch.setattr(inference, "batches", lambda encodings: ([e] for e in encodings))
     for one, other in zip(whole, tuned.logits(tuned.encodings), strict=True):
         assert_same(tuned.ours.config, one, other)
 

@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.families import albert
-from bertexplorer.model.initialise import untrained, with_heads
+from bertexplorer.model.initialise import random_copy, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
@@ -85,10 +85,10 @@ def test_layers_in_groups_are_refused(tiny_copy: Tiny, key: str) -> None:
 
 def test_random_weights_repeat_too(tiny: Tiny) -> None:
     real = load(tiny("albert"), precision="fp32", device="cpu")
-    made = untrained(real)
+    made = random_copy(real)
     assert len(set(made.encoder.layers)) == 1 and made.num_parameters == real.num_parameters
     assert not torch.allclose(made.encoder(IDS).last, real.encoder(IDS).last)
-    assert torch.equal(made.encoder(IDS).last, untrained(real).encoder(IDS).last)
+    assert torch.equal(made.encoder(IDS).last, random_copy(real).encoder(IDS).last)
 
 
 def test_sentencepiece_alone_is_enough(tiny: Tiny, tmp_path: Path) -> None:

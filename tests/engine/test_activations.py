@@ -102,9 +102,9 @@ def test_a_memo_keeps_to_its_bytes_and_forgets_the_oldest() -> None:
     for key in "abcd":
         cache.get(key, lambda key=key: key.upper(), lambda value: 30)
         cache.get("a", lambda: pytest.fail("made twice"), len)
-    assert list(cache.kept) == ["c", "d", "a"] and cache.num_bytes == 90
+    assert list(cache.entries) == ["c", "d", "a"] and cache.num_bytes == 90
     cache.get("huge", lambda: "x", lambda value: 101)
-    assert cache.num_bytes <= 100 and "huge" not in cache.kept
+    assert cache.num_bytes <= 100 and "huge" not in cache.entries
 
 
 def test_callers_at_the_same_time_share_what_one_makes() -> None:

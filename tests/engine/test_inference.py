@@ -6,8 +6,8 @@ import dataclasses
 import pytest
 import torch
 
-from bertexplorer.engine import run as engine
-from bertexplorer.engine.run import forward, masked_log_probs
+from bertexplorer.engine import inference as engine
+from bertexplorer.engine.inference import forward, masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.forward import Intervention
 from tests.engine.conftest import Twin
