@@ -1,4 +1,4 @@
-"""EncoderConfig: the numbers that make an encoder, in one vocabulary for every family."""
+"""EncoderConfig: the hyperparameters of an encoder, with the same names for every family."""
 
 from dataclasses import dataclass
 from math import inf
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """What a checkpoint's config.json says, once a family has translated it. Sizes are counts, not bytes."""
+    """A checkpoint's config.json, translated by its family. Sizes are counts, not bytes."""
 
     vocab_size: int
     hidden_size: int
@@ -76,7 +76,7 @@ def label_count(hf: dict[str, Any]) -> int:
 PRETRAINING_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
 TASK_WORDS = {"sequence_classifier": "sentence-label", "token_classifier": "token-label", "span": "answer-span"}
 HEAD_WORDS = PRETRAINING_WORDS | TASK_WORDS
-BOUNDS = {  # refused before anything is allocated
+BOUNDS = {  # checked before anything is allocated
     "vocab_size": (1, 1_000_000),
     "hidden_size": (1, 4096),
     "num_layers": (1, 48),

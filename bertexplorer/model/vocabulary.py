@@ -37,23 +37,17 @@ NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and the defa
 def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
     """tokenizer.json as transformers reads it. Raises the libraries' own errors for files that cannot be read."""
     whole = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    tokenizer_config, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
-    class_name = (
-        tokenizer_config.get("tokenizer_class")
-        or config.get("tokenizer_class")
-        or CLASSES.get(str(config.get("model_type")))
-    )
-    kind = str(class_name).removesuffix("Fast")
+    settings, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
+    default = CLASSES.get(str(config.get("model_type")))
+    kind = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or default).removesuffix("Fast")
     if kind in AS_IT_IS or not config:
         return whole
     original = json.loads(whole.to_str())
-    converted = (
-        with_bert_normalizer(original, tokenizer_config)
-        if kind in BERT
-        else with_roberta_space(original, tokenizer_config)
-        if kind == "RobertaTokenizer"
-        else None
-    )
+    converted = None
+    if kind in BERT:
+        converted = with_bert_normalizer(original, settings)
+    elif kind == "RobertaTokenizer":
+        converted = with_roberta_space(original, settings)
     if converted is None:
         return load_with_transformers(folder)
     return whole if converted == original else tokenizers.Tokenizer.from_str(json.dumps(converted))
@@ -67,23 +61,21 @@ def read_json(file: Path) -> dict[str, Any]:
     return content
 
 
-def with_bert_normalizer(original: dict[str, Any], tokenizer_config: dict[str, Any]) -> dict[str, Any] | None:
+def with_bert_normalizer(original: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any] | None:
     """*original*, a tokenizer.json, with the normalizer of BertTokenizer; None if more than that may differ."""
     model, pre_tokenizer = original["model"], original.get("pre_tokenizer") or {}
     defaults = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
-    if (
-        model["type"] != "WordPiece"
-        or not defaults.items() <= model.items()
-        or pre_tokenizer.get("type") != "BertPreTokenizer"
-    ):
+    if model["type"] != "WordPiece" or not defaults.items() <= model.items():
         return None
-    settings = {ours: tokenizer_config.get(theirs, default) for ours, (theirs, default) in NORMALIZER.items()}
-    if any(value not in (True, False) for name, value in settings.items() if value is not None or name == "lowercase"):
+    if pre_tokenizer.get("type") != "BertPreTokenizer":
         return None
-    return {**original, "normalizer": {"type": "BertNormalizer", "clean_text": True, **settings}}
+    flags = {ours: settings.get(theirs, default) for ours, (theirs, default) in NORMALIZER.items()}
+    if any(value not in (True, False) for name, value in flags.items() if value is not None or name == "lowercase"):
+        return None
+    return {**original, "normalizer": {"type": "BertNormalizer", "clean_text": True, **flags}}
 
 
-def with_roberta_space(original: dict[str, Any], tokenizer_config: dict[str, Any]) -> dict[str, Any] | None:
+def with_roberta_space(original: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any] | None:
     """*original*, a tokenizer.json, with the space of RobertaTokenizer; None if more than that may differ."""
     pre_tokenizer, post_processor = original.get("pre_tokenizer") or {}, original.get("post_processor") or {}
     plain = (
@@ -91,7 +83,7 @@ def with_roberta_space(original: dict[str, Any], tokenizer_config: dict[str, Any
         and pre_tokenizer.get("use_regex", True)
         and not original.get("normalizer")
     )
-    space = tokenizer_config.get("add_prefix_space", False)
+    space = settings.get("add_prefix_space", False)
     if not plain or post_processor.get("type") != "RobertaProcessing" or space not in (True, False):
         return None
     return {
@@ -100,7 +92,7 @@ def with_roberta_space(original: dict[str, Any], tokenizer_config: dict[str, Any
         "post_processor": {
             **post_processor,
             "add_prefix_space": space,
-            "trim_offsets": tokenizer_config.get("trim_offsets", True),
+            "trim_offsets": settings.get("trim_offsets", True),
         },
     }
 
