@@ -58,7 +58,7 @@ class Attention:
     combine: str  # mean or max
     matrix: Float[np.ndarray, "r c"]  # the chosen heads combined
     about: tuple[int, ...]  # rows that the view is about: the picked ones, else a default
-    picked: bool  # whether a person picked them
+    picked: bool  # whether the user picked them
     norms: bool  # whether the numbers are norms
     special: str  # shown, hidden or discounted
     notes: tuple[str, ...] = ()
@@ -80,7 +80,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
     Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
-    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and of the columns. Raises ExplorerError for an unknown layer or head, a direction without a second text,
     and a text too long to hold all weights."""
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     chosen = parse_heads(options.heads, layers, heads) or one_or_all(options.layer, options.head, layers, heads)

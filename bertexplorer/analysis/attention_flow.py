@@ -49,7 +49,7 @@ class AttentionFlow:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> AttentionFlow:
     """Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
-    that is not there and, for flow, beyond 64 tokens or 8 picked ones."""
+    that does not exist and, for flow, beyond 64 tokens or 8 picked ones."""
     check_number(options.layer, checkpoint.config.num_layers, "layer", low=0)
     encoding = checkpoint.tokenizer.encode(text)
     check_length(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)

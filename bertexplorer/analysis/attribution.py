@@ -35,7 +35,7 @@ METHODS: tuple[Method, ...] = (
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
 PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME and integrated gradients may read twice as many
 FEWEST = {"groups": 16, "samples": 64, "steps": 16}
-LONG = 256  # tokens; beyond this, integrated gradients try TRIES, in steps, before the steps asked for
+LONG = 256  # tokens; beyond this, integrated gradients try TRIES steps before the requested number
 TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
 SEED = 0  # seed of LIME's samples
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
@@ -119,7 +119,7 @@ def announce_cost(question: Question, methods: Sequence[Method], steps: int, sam
 
 
 def attention(question: Question, method: Method) -> Attribution:
-    """Where the answer's token looks in the last layer, or by rollout through all layers (Abnar and Zuidema, 2020).
+    """Attention of the answer's token in the last layer, or rolled out through all layers (Abnar and Zuidema, 2020).
     Averaged over the heads, over the tokens if the answer is read from their mean, and over texts that are encoded
     alone. Raises ExplorerError if the weights of all heads would not fit into memory."""
     encoding, config = question.encoding, question.checkpoint.config
@@ -233,7 +233,7 @@ def lime(question: Question, samples: int) -> Attribution:
 
 
 def random_subsets(parts: int, samples: int) -> Bool[np.ndarray, "samples parts"]:
-    """Which parts each sample shows: all of them first, then all but a random number of random ones."""
+    """The visible parts of each sample: all in the first, then all but a random number of random ones."""
     random = np.random.default_rng(SEED)
     kept = np.ones((samples, parts), dtype=bool)
     for row in kept[1:]:

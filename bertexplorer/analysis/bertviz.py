@@ -1,4 +1,4 @@
-"""BertViz: what its head view, model view and neuron view need (Vig, 2019)."""
+"""BertViz: the data of its head view, model view and neuron view (Vig, 2019)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BertViz:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> BertViz:
     """Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for a
-    layer that is not there, and where a browser would freeze: each line of BertViz is an element of the page."""
+    unknown layer, and where a browser would freeze: each line of BertViz is an element of the page."""
     config = checkpoint.config
     layers = parse_layers(options.layers, config.num_layers)
     encoding = checkpoint.tokenizer.encode(text)

@@ -69,7 +69,7 @@ class Counterfactuals:
     method: Method
     texts: tuple[str, str]  # as they are read, with the mask's name for hidden words
     words: tuple[tuple[str, ...], tuple[str, ...]]
-    tagged: str  # the word whose tag is asked for; "" for other targets
+    tagged: str  # the word whose tag is the answer; "" for other targets
     answer: str
     probability: float  # of the answer before any change
     wanted: str  # the answer to reach; "": any other
@@ -80,7 +80,7 @@ class Counterfactuals:
     most: int  # words that an edit could change; 0 in a reduction
     untried: int  # words of a long text that were not tried, in a reduction not one by one
     group: int  # neighbouring words that the reduction of a long text removed together at first
-    other_masks: int  # masks whose answer is not asked for
+    other_masks: int  # masks other than the one that is answered
     left_out: int  # tokens beyond the checkpoint's limit
 
     @property
@@ -95,7 +95,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     "gradient" proposes words by HotFlip's first-order estimate (Ebrahimi et al., 2018), "fill-mask" those that the MLM
     head finds likely where the word is hidden; a beam search adds a word while no edit changes the answer. "reduction"
     removes the word that matters least as long as the answer stays (input reduction; Feng et al., 2018). Masks, [CLS]
-    and [SEP] stay, and so does the word whose tag is asked for.
+    and [SEP] stay, and so does the word whose tag is the answer.
 
     Raises ExplorerError as saliency does, for a score or a span, for an answer to reach that is the answer already,
     without an MLM head for "fill-mask", and if no word can be replaced or removed."""
@@ -169,7 +169,7 @@ def describe_edit(editor: Editor, candidate: EvaluatedDraft, step: Sequence[int]
 
 
 def rows(result: Counterfactuals) -> list[dict[str, object]]:
-    """A row for the text as it is (rank 0), and one for each edit or step of a reduction, counted from 1."""
+    """A row for the unchanged text (rank 0), and one for each edit or step of a reduction, counted from 1."""
     p = result.probability
     unchanged = Edit((), result.texts, result.words, result.answer, p, p, p, result.wanted_before, False)
     return [

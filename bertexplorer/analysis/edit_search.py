@@ -139,8 +139,8 @@ def reduce(editor: Editor, base: EvaluatedDraft) -> Outcome:
 
 
 def group_size(words: int, tokens: int) -> int:
-    """How many neighbouring words to remove at once from a text of *tokens*, of which *words* may go: one where that
-    takes about PASS_TOKENS in all, n² t / 3, else parts of the text that become finer as it becomes shorter."""
+    """How many neighbouring words to remove at once from a text of *tokens*, of which *words* may be removed: one, if
+    that takes about PASS_TOKENS in all, n² t / 3; else parts of the text that become finer as it becomes shorter."""
     if words**2 * tokens <= 3 * PASS_TOKENS:
         return 1
     return math.ceil(words / max(FEWEST, math.isqrt(PASS_TOKENS // (2 * tokens))))

@@ -50,12 +50,12 @@ class Draft:
 
 @dataclass(frozen=True)
 class Editor:
-    """The words of a text, and which of them may change: all but masks, [CLS], [SEP] and the word whose tag is asked
-    for."""
+    """The words of a text, and which of them may change: all but masks, [CLS], [SEP] and the word whose tag is
+    predicted."""
 
     checkpoint: Checkpoint
     predictor: Predictor
-    encoding: Encoding  # of the text as it is read: cut at the limit, a typed mask for every hidden piece
+    encoding: Encoding  # of the text, cut at the limit, with a typed mask for every hidden piece
     words: tuple[Word, ...]
     locations: tuple[tuple[int, int, int], ...]  # of each word: side, first character, one past the last
     free: tuple[int, ...]  # indices of the words that may be removed

@@ -93,18 +93,18 @@ class EmbeddingMap:
     baseline: float  # mean cosine of two random words at this layer; NaN unless points are tokens at one layer
     options: Options
     layer: int
-    source: str  # where the points come from, in words
-    notes: str  # sentences on what was left out
+    source: str  # a description of the origin of the points
+    notes: str  # messages about omitted lines and tokens
 
 
 def run(
     checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[Line] = ()
 ) -> EmbeddingMap:
     """Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
-    ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP."""
+    ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP."""
     layer = layer_of(checkpoint, options.layer)
     if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer here. Upload the file again.")
+        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer stored. Upload the file again.")
     above = checkpoint.tokenizer.encode(text)
     if options.unit == "tokens":
         points, vectors, source, notes = token_points(checkpoint, above, lines, layer, options)
@@ -113,7 +113,7 @@ def run(
     if len(points) < 3:
         raise ExplorerError(f"There are {len(points)} points; wanted at least 3 for a map. Add words or sentences.")
     if options.point >= len(points):
-        notes = f"{notes} Point {options.point} is no longer there.".strip()
+        notes = f"{notes} Point {options.point} no longer exists.".strip()
     vectors = unit_vectors(vectors)
     places, explained = project(vectors, options.method, 2 if options.dimensions == "2-D" else 3)
     chosen = select_point(points, above, options, bool(lines))

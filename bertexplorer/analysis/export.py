@@ -24,7 +24,7 @@ LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 
 
 def provenance(checkpoint: Checkpoint, title: str = "") -> dict[str, str]:
-    """Which checkpoint, revision, precision and library versions produced a number. *title*: what people call it."""
+    """The checkpoint, revision, precision and library versions that produced a number. *title*: the display name."""
     return {
         "checkpoint": checkpoint.name,
         **({"called": title} if title not in ("", checkpoint.name) else {}),

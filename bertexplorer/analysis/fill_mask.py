@@ -78,7 +78,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 
 def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
-    """The encoding of *text*, which must hold a mask. Raises ExplorerError if it does not."""
+    """The encoding of *text*. Raises ExplorerError if it has no mask."""
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for a mask
     encoding = checkpoint.tokenizer.encode(text)
     if not encoding.masked:

@@ -37,7 +37,7 @@ class InputVectors:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> InputVectors:
-    """What is added up for the first picked token (without one, the longest word): its vectors in the checkpoint's
+    """The vectors that add up for the first picked token (without one, the longest word), in the checkpoint's
     precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA)."""
     encoding = checkpoint.tokenizer.encode(text)
     position = encoding.picked[0] if encoding.picked else longest_piece(encoding)

@@ -93,13 +93,13 @@ class Layers:
     layers: tuple[LayerAnswer, ...]  # 1 + l of them
     followed: tuple[Followed, ...]  # the most probable at the end first
     other_masks: int  # masks of the text that this result does not cover
-    target: TargetKind = "mask"  # what is read: the mask, or what a fine-tuned head decides
+    target: TargetKind = "mask"  # the mask, or the decision of a fine-tuned head
     word: str = ""  # whose tag it is
     tuned: Tuned | None = None  # None: read with the raw lens
 
     @property
     def scored(self) -> bool:
-        """Whether what is read is a score or a cosine."""
+        """Whether the answers are scores or cosines."""
         return self.target == "score"
 
     @property
@@ -239,7 +239,7 @@ def follow(classes: Classes, log_probs: Tensor, index: int, hidden: bool) -> Fol
 
 def rows(result: Layers) -> list[dict[str, object]]:
     """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
-    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which is read as it is, they are 0. Of a
+    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which has no map, they are 0. Of a
     score, one row for each layer."""
     if result.scored:
         return [

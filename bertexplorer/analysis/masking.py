@@ -1,4 +1,4 @@
-"""Masking: which tokens pretraining would hide in a text, what would replace them, and how often.
+"""Masking: which tokens of a text pretraining would mask, what would replace them, and how often.
 
 The defaults are the 15 % and 80/10/10 of BERT (Devlin et al., 2019, section 3.1). The same code draws the masks in the
 pretraining here. At least one token of a text is chosen.
@@ -30,7 +30,7 @@ NOT_CHOSEN = -1
 
 @dataclass(frozen=True)
 class Dice:
-    """Which dice are thrown."""
+    """The seed of the draw."""
 
     roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 

@@ -65,7 +65,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     size = checkpoint.tokenizer.vocab_size
     if size <= options.count:
         raise ExplorerError(
-            f"{options.count} neighbours were asked for; the vocabulary has {size} pieces. Ask for fewer."
+            f"{options.count} neighbours were requested; the vocabulary has {size} pieces. Choose fewer."
         )
     neighbourhoods = tuple(
         neighbourhood(checkpoint, encoding, position, options) for position in positions[:MAX_TOKENS]

@@ -79,7 +79,7 @@ class Predictor:
 
 
 def map_by_length(texts: Sequence[Query], read: Callable[[Sequence[Query]], Iterable[T]]) -> list[T]:
-    """What *read* gives for each of *texts*. Only texts of the same length share a batch, as bf16 rounds differently
+    """The result of *read* for each of *texts*. Only texts of the same length share a batch, as bf16 rounds differently
     next to padding."""
     order = sorted(range(len(texts)), key=lambda i: len(texts[i].encoding))
     results: dict[int, T] = {}

@@ -110,7 +110,7 @@ def run(
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
     data = read_rows(checkpoint, rows or built_in(options.task), options.most)
     fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(data.examples)  # a fit: a token for each row
     progress.expect(sum(map(len, data.encodings)) + fits)

@@ -52,7 +52,7 @@ class Example:
 
 @dataclass(frozen=True)
 class ProbeData:
-    """What a file holds for a checkpoint. The first three are n long and in the order of the file."""
+    """The usable rows of a file for a checkpoint. The first three tuples are n long and in the order of the file."""
 
     unit: Unit
     examples: tuple[Example, ...]
@@ -60,7 +60,7 @@ class ProbeData:
     positions: tuple[tuple[int, ...], ...]  # of the tokens whose vectors are averaged
     types: tuple[str, ...]  # the word, or the sentence, as the checkpoint tells them apart
     unusable: tuple[RowProblem, ...]
-    left_out: int  # rows beyond the number that was asked for
+    left_out: int  # rows beyond the requested number
 
 
 LocatedRow = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged

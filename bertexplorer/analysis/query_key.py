@@ -40,13 +40,13 @@ class QueryKey:
     distance: Float[np.ndarray, " t"] | None  # what the distance adds to the score (MPNet, DeBERTa)
     seen: Bool[np.ndarray, " t"]  # False: outside the window of a local layer (ModernBERT)
     weights: Float[np.ndarray, " t"]  # 0 to 1; sum to 1
-    picked: bool  # whether a person picked the token
+    picked: bool  # whether the user picked the token
     others: int  # picked tokens that this result does not cover
     left_out: int  # tokens beyond the checkpoint's limit
 
     @property
     def products(self) -> Float[np.ndarray, "t k"]:
-        """What each dimension adds to the score of each token, before it is scaled."""
+        """The contribution of each dimension to the score of each token, before it is scaled."""
         return self.query * self.keys
 
     @property

@@ -68,7 +68,7 @@ class Referee:
         return np.array([area(self.hidden, line) for line in self.random])
 
     def holds(self, trial: Trial) -> bool:
-        """Whether *trial* beats each of the random orders both ways."""
+        """Whether *trial* beats each random order, deleting and inserting."""
         areas = self.random_areas
         return bool(trial.deletion_area < areas.min() and trial.insertion_area > areas.max())
 

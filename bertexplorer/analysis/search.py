@@ -79,12 +79,12 @@ def run(
     index: VectorIndex | None = None,
 ) -> Search:
     """Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
-    The vectors of *lines* are kept in the *index*, under `collection`; the built-in ones, and all without an index, are
-    compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the index cannot
-    be reached."""
+    The vectors of *lines* are stored in the *index*, under `collection`. Built-in lines, and all lines if there is no
+    index, are compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the
+    index cannot be reached."""
     layer = layer_of(checkpoint, options.layer)
     if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer here. Upload the file again.")
+        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer stored. Upload the file again.")
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
     encoding = checkpoint.tokenizer.encode(text)

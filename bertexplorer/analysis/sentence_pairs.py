@@ -34,7 +34,7 @@ NEXT, OTHER, SAME = "next", "other document", "same document"
 
 @dataclass(frozen=True)
 class Options:
-    """How pairs are drawn."""
+    """Settings of the draw."""
 
     not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
     same_document: Annotated[float, Option("Of these, same document", 0.0, 1.0, "else B is from another one")] = 0.0

@@ -70,7 +70,7 @@ def run(
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
     kind, all_cases, unusable = cases(rows or built_in(options.suite))
     sampled = balanced_cases(all_cases, options.most)
     scorer = Scorer(checkpoint, kind, options.scoring)

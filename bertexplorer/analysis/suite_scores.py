@@ -179,7 +179,7 @@ class Scorer:
         return results
 
     def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
-        """Templates with a mask are read there, those without at the labels of a fine-tuned head."""
+        """Templates with a mask are scored by the MLM head, those without by the labels of a fine-tuned head."""
         results: dict[Case, Outcome | RowProblem] = {}
         for masked in (True, False):
             same_kind = [case for case in cases if (MASK in case.texts[0]) == masked]
@@ -197,7 +197,7 @@ class Scorer:
         return {i: results[case] for i, case in enumerate(cases)}
 
     def score_invariance(self, reader: Reader, read: Mapping[Case, list[tuple[Encoding, Row]]], case: Case) -> Outcome:
-        """How the answer to the first filling of a template fares in the others (Ribeiro et al., 2020)."""
+        """How the answer to the first filling of a template changes in the others (Ribeiro et al., 2020)."""
         (encoding, row), *others = read[case]
         tops = [int(filling_row.argmax()) for _, filling_row in read[case]]
         watched = reader.index(case.answers[0], encoding) if case.answers else tops[0]

@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Switchboard:
-    target: str  # what is measured, in words: a word, the answer of a fine-tuned head, or "is next"
+    target: str  # the measured answer: a word, the answer of a fine-tuned head, or "is next"
     off: tuple[Head, ...]
     how: str
     before: Outcome
@@ -76,7 +76,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
     patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
-    ExplorerError without a blank, a fine-tuned head or a pair, for a head that is not there, for a word of several
+    ExplorerError without a blank, a fine-tuned head or a pair, for an unknown head, for a word of several
     pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone."""
     encoding = checkpoint.tokenizer.encode(text)
     target = targets.resolve_target(checkpoint, text, options.target)

@@ -1,4 +1,4 @@
-"""The fine-tuned head of a checkpoint: what kind of answer it gives, and how its logits become one."""
+"""The fine-tuned head of a checkpoint: the kind of its answer, and how it follows from the logits."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def require_kind(checkpoint: Checkpoint) -> AnswerKind:
 
 
 def training_of(checkpoint: Checkpoint) -> Training:
-    """The Training of a checkpoint, from task.json beside its weights."""
+    """The Training of a checkpoint, from task.json next to its weights."""
     path = checkpoint.folder / "task.json"
     if checkpoint.folder == Path() or not path.is_file():
         return Training()
@@ -118,7 +118,7 @@ def training_of(checkpoint: Checkpoint) -> Training:
 
 
 def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
-    """The CRF of a run of tagging, from task.safetensors beside its weights; None if the run or its folder has none."""
+    """The CRF of a tagging run, from task.safetensors next to its weights; None if the run or its folder has none."""
     from bertexplorer.model.crf import CRF
 
     path = checkpoint.folder / "task.safetensors"
@@ -128,7 +128,7 @@ def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
         return CRF.from_file(path, checkpoint.labels, training.plain)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ExplorerError(
-            f"{path.name} of {checkpoint.name} holds no CRF for its {len(checkpoint.labels)} tags ({error!s:.200}). "
+            f"{path.name} of {checkpoint.name} has no CRF for its {len(checkpoint.labels)} tags ({error!s:.200}). "
             "Copy the run again."
         ) from error
 
@@ -152,7 +152,7 @@ def encode(checkpoint: Checkpoint, text: Text | str, kind: AnswerKind) -> Encodi
 
 
 def passage(encoding: Encoding) -> Bool[np.ndarray, " t"]:
-    """Which tokens are of the second text."""
+    """True at the tokens of the second text."""
     return np.array([span is not None and span.side == 1 for span in encoding.spans])
 
 

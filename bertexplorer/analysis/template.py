@@ -36,7 +36,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Template:
-    fillings: tuple[tuple[str, ...], ...]  # what was chosen for each slot
+    fillings: tuple[tuple[str, ...], ...]  # the alternative chosen for each slot
     texts: tuple[str, ...]
     words: tuple[str, ...]
     probabilities: Float[np.ndarray, "n w"]  # of each word in each filling's first blank, 0 to 1

@@ -38,7 +38,7 @@ class VectorIndex(Protocol):
     """A store of vectors that can be searched, such as `store.index`. A collection contains vectors of one kind."""
 
     def count(self, collection: str) -> int:
-        """How many vectors *collection* holds, 0 if there is none."""
+        """The number of vectors in *collection*; 0 if there is no such collection."""
 
     def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
         """Store *vectors* with their *payloads* as entries 0 to n - 1 of *collection*."""
@@ -54,7 +54,7 @@ def layer_of(checkpoint: Checkpoint, layer: int) -> int:
     count = checkpoint.config.num_layers
     if not -1 <= layer <= count:
         raise ExplorerError(
-            f"Layer {layer} was asked for; {checkpoint.name} has layers 1 to {count}, and 0, the input of the first. "
+            f"Layer {layer} was requested; {checkpoint.name} has layers 1 to {count}, and 0, the input of the first. "
             f"Choose one of these, or -1 for the last."
         )
     return count if layer == -1 else layer
@@ -82,7 +82,7 @@ def encode_lines(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[En
 
 
 def unit_vectors(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
-    """*vectors* scaled to length 1; a vector of length 0 stays as it is."""
+    """*vectors* scaled to length 1; a vector of length 0 is unchanged."""
     vectors = np.asarray(vectors, dtype=np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
 

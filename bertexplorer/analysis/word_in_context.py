@@ -110,7 +110,7 @@ def average(matrices: Float[np.ndarray, "layers n n"], which: Bool[np.ndarray, "
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordInContext:
     """Compare every two occurrences of the word; the vectors of its pieces are averaged. A hidden occurrence has the
-    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there."""
+    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for an unknown layer."""
     layer = layer_of(checkpoint, options.layer)
     matches = find_occurrences(checkpoint, text, options.word, options.sentences, options.sense, least=2)
     followed = matches.occurrences[:MAX_OCCURRENCES]

@@ -52,7 +52,7 @@ def label(checkpoint: Checkpoint, encoding: Encoding, positions: tuple[int, ...]
 
 
 def merge_attention(values: Float[np.ndarray, "l h t t"], groups: tuple[Unit, ...]) -> Float[np.ndarray, "l h n n"]:
-    """How much the units give each other: summed over the tokens that are looked at and averaged over those that look,
+    """Attention between units: summed over the tokens that are looked at and averaged over those that look,
     so that rows of attention still sum to 1 (Clark et al., 2019, section 4.1)."""
     if all(len(unit.positions) == 1 for unit in groups):
         return values

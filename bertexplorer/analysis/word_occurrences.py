@@ -155,7 +155,7 @@ def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
         if len(match[0]) > 2 and match[0].isalpha() and match[0].lower() not in COMMON
     ] or [match[0] for match in WORD.finditer(sources[0].encoding.texts[0])]
     if not candidates:
-        raise ExplorerError("The text holds no word. Type a sentence.")
+        raise ExplorerError("The text has no word. Type a sentence.")
     counts: dict[str, tuple[int, int, int]] = {}
     for word in dict.fromkeys(candidates):
         regex = word_pattern(tokenizer, word)

@@ -54,7 +54,7 @@ class WordPath:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordPath:
     """Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
-    and for a layer that is not there."""
+    and for an unknown layer."""
     layer = layer_of(checkpoint, options.layer)
     matches = find_occurrences(checkpoint, text, options.word, options.sentences)
     followed = matches.occurrences[:MAX_PATHS]

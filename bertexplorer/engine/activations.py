@@ -145,9 +145,9 @@ class TokenScores:
 
     query: Float[Tensor, " k"]
     keys: Float[Tensor, "t k"]
-    scale: float  # what the product of query and key is multiplied by
-    distance: Float[Tensor, " t"] | None  # what is added for the distance, in families with relative positions
-    seen: Bool[Tensor, " t"]  # which tokens it may look at
+    scale: float  # factor of the product of query and key
+    distance: Float[Tensor, " t"] | None  # term added for the distance, in families with relative positions
+    seen: Bool[Tensor, " t"]  # True at the tokens that it may look at
     weights: Float[Tensor, " t"]  # the softmax of the scores over these
 
 

@@ -34,7 +34,7 @@ LINKS: dict[Link, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """A number that can be explained: what *read* computes from the encoder's last vectors at the q *positions*."""
+    """A number to explain, which *read* computes from the encoder's last vectors at the q *positions*."""
 
     positions: tuple[int, ...]  # 0-based
     read: Callable[[Float[Tensor, "b q d"]], Float[Tensor, " b"]]

@@ -1,4 +1,4 @@
-"""Masked language modelling (Devlin et al., 2019): which tokens the model must guess, and what replaces them."""
+"""Masked language modelling (Devlin et al., 2019): which tokens the model must predict, and what replaces them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
 
 @dataclass(frozen=True)
 class Masking:
-    """What happens to the tokens of an example."""
+    """The proportions of masked language modelling."""
 
     chosen: Annotated[float, Option("Chosen", 0.01, 0.9, "share of the tokens that are to be guessed")] = 0.15
     masked: Annotated[float, Option("[MASK]", 0.0, 1.0, "share of the chosen that becomes [MASK]")] = 0.8
@@ -46,7 +46,7 @@ class Vocabulary:
 def choose(
     ids: NDArray[Any], fixed: NDArray[np.bool_], vocabulary: Vocabulary, masking: Masking, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which tokens of *ids* (b, t) the model must guess.
+    """Choose the tokens of *ids* (b, t) that the model must predict.
 
     Each token (or word) is chosen with probability *masking.chosen*. A row without any gets one. Tokens that are
     *fixed* (special tokens, padding) are never chosen."""

@@ -22,7 +22,7 @@ class EncoderConfig:
     attention_dropout: float = 0.1
     num_segments: int = 2  # 0: no segment embeddings
     tied: bool = True  # the MLM output shares the word embeddings
-    # what sets a family apart
+    # differences between the families
     embedding_size: int = 0  # ELECTRA, ALBERT: smaller than hidden_size and projected up; 0 means hidden_size
     shared_layers: bool = False  # ALBERT: one layer, num_layers times
     first_position: int = 0  # RoBERTa: positions start after the padding id
@@ -40,7 +40,7 @@ class EncoderConfig:
     global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
     # the fine-tuned heads
     num_labels: int = 2
-    pooling: Literal["cls", "mean"] = "cls"  # what the label of a sentence is predicted from
+    pooling: Literal["cls", "mean"] = "cls"  # the vector from which the label of a text is predicted
     pooled_activation: str = "tanh"  # after the dense layer of the sequence classifier
     pooled_twice: bool = False  # RoBERTa, ELECTRA: dropout before that dense layer too
     shared_transform: bool = False  # ModernBERT: each fine-tuned head begins with the MLM head's dense layer and norm

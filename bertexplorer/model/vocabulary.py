@@ -11,7 +11,7 @@ from typing import Any
 
 import tokenizers
 
-VOCABULARIES = (  # what a tokenizer can be built from, if there is no tokenizer.json
+VOCABULARIES = (  # files from which a tokenizer can be built, if there is no tokenizer.json
     ("vocab.txt",),
     ("vocab.json", "merges.txt"),
     ("sentencepiece.bpe.model",),

@@ -150,7 +150,7 @@ def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path
     assert result.by_crf and result.chosen != alone.chosen
     assert [sum(x.value for x in w.labels) for w in result.words] == pytest.approx([1] * len(result.words), abs=1e-5)
     save_file({"crf.start": torch.zeros(2)}, tmp_path / "task.safetensors")
-    with pytest.raises(ExplorerError, match=r"task\.safetensors of tag holds no CRF for its \d tags"):
+    with pytest.raises(ExplorerError, match=r"task\.safetensors of tag has no CRF for its \d tags"):
         answer.run(run, FILM)
 
 

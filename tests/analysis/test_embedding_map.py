@@ -58,7 +58,7 @@ def test_neighbours_by_brute_force(mini: Checkpoint, reference: Reference) -> No
     assert embedding_map.run(mini, TEXT).chosen is None
     assert embedding_map.run(mini, TEXT, options=Options(point=5)).chosen == 5
     gone = embedding_map.run(mini, TEXT, options=Options(point=500))
-    assert gone.chosen is None and gone.notes == "Point 500 is no longer there."
+    assert gone.chosen is None and gone.notes == "Point 500 no longer exists."
 
 
 def test_a_point_says_how_it_is_picked(mini: Checkpoint) -> None:
@@ -145,7 +145,7 @@ def test_odd_text(text: str, small: Checkpoint) -> None:
 def test_refused(small: Checkpoint) -> None:
     for options, said in (
         (Options(layer=9), "Layer 9"),
-        (Options(lines="abc"), "lines 'abc' are no longer here"),
+        (Options(lines="abc"), "lines 'abc' are no longer stored"),
         (Options(method="t-SNE"), "wants at least 4 points; there are 3"),
     ):
         with pytest.raises(ExplorerError, match=said):

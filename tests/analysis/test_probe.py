@@ -282,5 +282,5 @@ def test_an_uploaded_file_is_probed_as_the_built_in_one(mini: Checkpoint) -> Non
 
 
 def test_an_upload_that_is_gone_is_named(mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="are no longer here"):
+    with pytest.raises(ExplorerError, match="are no longer stored"):
         probe.run(mini, options=Options(rows="0" * 24))

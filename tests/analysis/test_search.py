@@ -113,7 +113,7 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
 def test_refused(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"10,001 lines were given; the limit is 10,000"):
         search.run(small, "a", options=Options(lines="k"), lines=[Line("a")] * 10_001)
-    with pytest.raises(ExplorerError, match="'k' are no longer here"):
+    with pytest.raises(ExplorerError, match="'k' are no longer stored"):
         search.run(small, "a", options=Options(lines="k"))
     with pytest.raises(ExplorerError, match="text is empty"):
         search.run(small, "")

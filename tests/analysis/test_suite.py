@@ -227,7 +227,7 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_others_are(mini: Checkpoin
 def test_columns_that_are_no_suite_are_refused(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"The columns name, x are not those of a suite\. Wanted: good and bad"):
         run(mini, [{"name": "a", "x": "b"}])
-    with pytest.raises(ExplorerError, match="are no longer here"):
+    with pytest.raises(ExplorerError, match="are no longer stored"):
         suite.run(mini, options=Options(rows="0" * 24))
 
 

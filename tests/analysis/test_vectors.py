@@ -105,7 +105,7 @@ def test_every_family_has_a_baseline(family: str, tiny: Callable[[str], Path]) -
 def test_layers(small: Checkpoint) -> None:
     assert [layer_of(small, layer) for layer in (-1, 0, 3)] == [3, 0, 3]
     for layer in (4, -2, 10**9):
-        with pytest.raises(ExplorerError, match=rf"Layer {layer} was asked for; small has layers 1 to 3"):
+        with pytest.raises(ExplorerError, match=rf"Layer {layer} was requested; small has layers 1 to 3"):
             layer_of(small, layer)
 
 

@@ -58,7 +58,7 @@ def test_the_word_that_is_chosen_where_none_is_named(mini: Checkpoint) -> None:
     assert find_occurrences(mini, "The money is there.", "", "It is money. | Where is it?").words == ("money",)
     assert find_occurrences(mini, "The happy farmers sing.", "").words == ("farmers",)
     assert find_occurrences(mini, "it is", "").occurrences
-    with pytest.raises(ExplorerError, match="holds no word"):
+    with pytest.raises(ExplorerError, match="has no word"):
         find_occurrences(mini, "!?", "")
 
 
