@@ -149,7 +149,7 @@ def character_class(text: str, *, spaced: bool) -> int:
 
 def starts_word(tokenizer: Tokenizer, token: int) -> bool:
     """Whether a piece begins a word after a space; always true for WordPiece, whose pieces do not show it."""
-    return tokenizer.kind == "WordPiece" or str(tokenizer.whole.id_to_token(token))[:1] in "Ġ▁"
+    return tokenizer.kind == "WordPiece" or str(tokenizer.backend.id_to_token(token))[:1] in "Ġ▁"
 
 
 @lru_cache(maxsize=2)

@@ -97,8 +97,8 @@ def cut_words(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
         )
         if word is not None and not typed:
             groups.setdefault(word, []).append(position)
-    model = json.loads(tokenizer.whole.to_str())["model"] if tokenizer.kind == "WordPiece" else {}
-    vocabulary = tokenizer.whole.get_vocab() if model else {}
+    model = json.loads(tokenizer.backend.to_str())["model"] if tokenizer.kind == "WordPiece" else {}
+    vocabulary = tokenizer.backend.get_vocab() if model else {}
     return tuple(cut_word(tokenizer, encoding, positions, model, vocabulary) for positions in groups.values())
 
 
@@ -109,7 +109,7 @@ def cut_word(
     side, start = spans[0].side, spans[0].start
     written = encoding.texts[side][start : spans[-1].end]
     if model:
-        normalizer = tokenizer.whole.normalizer
+        normalizer = tokenizer.backend.normalizer
         read = (normalizer.normalize_str(written) if normalizer else written).strip()
         steps, reason = longest_match_first(read, vocabulary, model)
         if [s.id for s in steps][: len(positions)] == [encoding.original_ids[position] for position in positions]:

@@ -141,7 +141,7 @@ def word_pattern(tokenizer: Tokenizer, word: str) -> re.Pattern[str]:
 
 
 def is_uncased(tokenizer: Tokenizer) -> bool:
-    normalizer = tokenizer.whole.normalizer
+    normalizer = tokenizer.backend.normalizer
     return normalizer is not None and normalizer.normalize_str("A").strip() == "a"
 
 

@@ -33,7 +33,7 @@ class Vocabulary:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
         size = tokenizer.vocab_size
-        spelt = [tokenizer.whole.id_to_token(i) or "" for i in range(size)]
+        spelt = [tokenizer.backend.id_to_token(i) or "" for i in range(size)]
         if tokenizer.kind == "WordPiece":
             continues = [piece.startswith(tokenizer.continuation) for piece in spelt]
         else:

@@ -112,7 +112,7 @@ class Tokenizer:
 
     def __init__(
         self,
-        whole: tokenizers.Tokenizer,
+        backend: tokenizers.Tokenizer,
         *,
         max_tokens: int,
         pad_id: int = 0,
@@ -123,24 +123,22 @@ class Tokenizer:
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
-        whole.no_truncation()
-        whole.no_padding()
-        self.whole = whole
-        self.segments, self.pair_segments = segments, 1 + max(whole.encode("a", "b").type_ids, default=0)
-        self.cut = tokenizers.Tokenizer.from_str(whole.to_str())
-        self.cut.enable_truncation(max_tokens)
-        self.vocab_size = 1 + max(whole.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
-        spellings = {
-            k: next((t for t in spelt if whole.token_to_id(t) is not None), None) for k, spelt in SPECIAL.items()
-        }
-        missing = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if spellings[kind] is None]
+        backend.no_truncation()
+        backend.no_padding()
+        self.backend = backend
+        self.segments, self.pair_segments = segments, 1 + max(backend.encode("a", "b").type_ids, default=0)
+        self.truncating_backend = tokenizers.Tokenizer.from_str(backend.to_str())
+        self.truncating_backend.enable_truncation(max_tokens)
+        self.vocab_size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
+        known = {kind: [t for t in spelt if backend.token_to_id(t) is not None] for kind, spelt in SPECIAL.items()}
+        missing = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if not known[kind]]
         if missing:
             raise ExplorerError(f"The vocabulary has no {' and no '.join(missing)}; wanted a masked-LM tokenizer.")
-        self.special = {kind: token for kind, token in spellings.items() if token is not None}
-        self.special_ids = {whole.token_to_id(token) for token in self.special.values()}
+        self.special = {kind: tokens[0] for kind, tokens in known.items() if tokens}
+        self.special_ids = {backend.token_to_id(token) for token in self.special.values()}
         self.mask_token = self.special["mask"]
-        self.mask_id: int = whole.get_vocab()[self.mask_token]
-        model = json.loads(whole.to_str())["model"]
+        self.mask_id: int = backend.get_vocab()[self.mask_token]
+        model = json.loads(backend.to_str())["model"]
         self.kind: str = model["type"]  # WordPiece, BPE or Unigram
         self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
 
@@ -151,18 +149,18 @@ class Tokenizer:
         Raises ExplorerError if the folder has no readable tokenizer."""
         path = folder / "tokenizer.json"
         try:
-            whole = load_like_transformers(folder) if path.is_file() else convert(folder)
+            backend = load_like_transformers(folder) if path.is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             files = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(
                 f"The tokenizer of {folder.name} cannot be read ({files}): {error}. Put the tokenizer.json of the same "
                 "checkpoint next to the weights."
             ) from error
-        return cls(whole, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
+        return cls(backend, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
 
     def save(self, folder: Path) -> None:
         """Write the original files, so that transformers loads the same tokenizer."""
-        self.whole.save(str(folder / "tokenizer.json"))
+        self.backend.save(str(folder / "tokenizer.json"))
         for name in FILES[1:]:
             if self.source and (self.source / name).is_file():
                 (folder / name).write_bytes((self.source / name).read_bytes())
@@ -192,8 +190,8 @@ class Tokenizer:
         pair = (first, second) if second.strip() else (first,)
         if len(pair) == 2:
             self.check_pairs()
-        full = self.whole.encode(*pair)
-        encoded = self.cut.encode(*pair) if len(full) > self.max_tokens else full
+        full = self.backend.encode(*pair)
+        encoded = self.truncating_backend.encode(*pair) if len(full) > self.max_tokens else full
         if 0 not in encoded.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
         encoding = self.describe(encoded, (first, second if len(pair) == 2 else ""), text)
@@ -263,26 +261,26 @@ class Tokenizer:
             raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
         text = f" {word}" if spaced and self.kind != "WordPiece" else word
-        ids = tuple(self.whole.encode(text, add_special_tokens=False).ids)
+        ids = tuple(self.backend.encode(text, add_special_tokens=False).ids)
         if not ids or self.mask_id in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
-        if self.special.get("unk") in (self.whole.id_to_token(i) for i in ids):
+        if self.special.get("unk") in (self.backend.id_to_token(i) for i in ids):
             raise ExplorerError(f"{word!r} is not in the vocabulary, so it has no probability. Choose another word.")
         return ids
 
     def show(self, token: int) -> str:
         """A piece for display: WordPiece unchanged; other kinds without their space mark, "…" before a piece
         that continues a word."""
-        piece: str = self.whole.id_to_token(token) or f"#{token}"
+        piece: str = self.backend.id_to_token(token) or f"#{token}"
         if self.kind == "WordPiece" or token in self.special_ids:
             return piece
-        text: str = self.whole.decode([token], skip_special_tokens=False)
+        text: str = self.backend.decode([token], skip_special_tokens=False)
         starts = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
         return text.strip() or repr(text) if starts else f"…{text}"
 
     def join(self, ids: Sequence[int]) -> str:
         """The text of the pieces of one or several words."""
-        return str(self.whole.decode(list(ids), skip_special_tokens=False)).strip()
+        return str(self.backend.decode(list(ids), skip_special_tokens=False)).strip()
 
 
 def overlap(a: Span, b: Span) -> bool:

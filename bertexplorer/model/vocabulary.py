@@ -36,13 +36,13 @@ NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and the defa
 
 def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
     """tokenizer.json as transformers reads it. Raises the libraries' own errors for files that cannot be read."""
-    whole = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     settings, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
     default = CLASSES.get(str(config.get("model_type")))
     kind = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or default).removesuffix("Fast")
     if kind in AS_IT_IS or not config:
-        return whole
-    original = json.loads(whole.to_str())
+        return tokenizer
+    original = json.loads(tokenizer.to_str())
     converted = None
     if kind in BERT:
         converted = with_bert_normalizer(original, settings)
@@ -50,7 +50,7 @@ def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
         converted = with_roberta_space(original, settings)
     if converted is None:
         return load_with_transformers(folder)
-    return whole if converted == original else tokenizers.Tokenizer.from_str(json.dumps(converted))
+    return tokenizer if converted == original else tokenizers.Tokenizer.from_str(json.dumps(converted))
 
 
 def read_json(file: Path) -> dict[str, Any]:

@@ -104,6 +104,6 @@ def test_sentencepiece_alone_is_enough(tiny: Tiny, tmp_path: Path) -> None:
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert ours.kind == "Unigram" and type(theirs).__name__.startswith("AlbertTokenizer")
     for line in ("The capital of Fränce is ``paris''.", "a  GREAT [MASK] ﬁlm", "日本"):
-        assert ours.whole.encode(line).ids == theirs(line)["input_ids"]
-    pair = ours.whole.encode("the capital", "a movie")
+        assert ours.backend.encode(line).ids == theirs(line)["input_ids"]
+    pair = ours.backend.encode("the capital", "a movie")
     assert pair.type_ids == theirs("the capital", "a movie", return_token_type_ids=True)["token_type_ids"]

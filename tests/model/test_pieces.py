@@ -33,7 +33,7 @@ def test_what_is_no_word_is_refused(bert: Tokenizer, word: str) -> None:
 
 
 def test_pieces_are_shown_as_a_person_reads_them(bert: Tokenizer, roberta: Tokenizer) -> None:
-    vocabulary = bert.whole.get_vocab()
+    vocabulary = bert.backend.get_vocab()
     assert bert.show(vocabulary["##s"]) == "##s"
     assert bert.show(vocabulary["paris"]) == "paris"
     assert bert.show(10**6) == "#1000000"
