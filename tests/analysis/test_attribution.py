@@ -205,7 +205,7 @@ def linear(question: Question, weights: np.ndarray) -> Question:
 
 
 @pytest.mark.parametrize("method", ["occlusion", "LIME"])
-def test_a_linear_number_is_found_out(method: Method, mini: Checkpoint) -> None:
+def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> None:
     _, question = saliency.question_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0
     found = attribution.attribute(linear(question, weights), method, baseline="[MASK]", steps=4, samples=1000)
@@ -222,7 +222,7 @@ def test_samples_of_lime() -> None:
     assert attribution.sample_weight(1.0) == 1 and attribution.sample_weight(0.0) < 1e-3  # exp(-8)
 
 
-def test_a_long_text_takes_as_few_steps_as_do(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_takes_fewer_steps(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few where the scores add up to what they must within MISSED, else more, and at last as many as asked for."""
     text = "The farmers cultivate the [MASK] to grow crops."
     monkeypatch.setattr(attribution, "LONG", 4)

@@ -52,7 +52,9 @@ def test_the_neuron_view_has_queries_and_keys(mini: Checkpoint) -> None:
         (9, {"layers": "1" * 3000}, "3,000 characters"),
     ],
 )
-def test_what_would_freeze_or_is_not_there(tokens: int, options: dict[str, str], said: str, mini: Checkpoint) -> None:
+def test_too_large_views_and_unknown_layers_are_rejected(
+    tokens: int, options: dict[str, str], said: str, mini: Checkpoint
+) -> None:
     with pytest.raises(ExplorerError, match=said):
         ask(mini, "cat " * (tokens - 2), **options)
 
@@ -67,7 +69,7 @@ def test_the_size_of_bert_base() -> None:
             bertviz.check_size(kind, 2 * tokens, 12 * (4 * tokens**2 + 2 * vectors), 12)
 
 
-def test_fewer_layers_do(mini: Checkpoint) -> None:
+def test_fewer_layers_fit(mini: Checkpoint) -> None:
     assert ask(mini, "cat " * 98, layers="2-6").attention.shape == (5, 12, 100, 100)
     assert ask(mini, "cat " * 58, kind="model", layers="1-3").attention.shape == (3, 12, 60, 60)
 

@@ -1,4 +1,4 @@
-"""A run that compares two texts: its cosine is transformers', each text read alone, and every method explains it."""
+"""A run that compares two texts: its cosine is that of transformers, and every method explains it."""
 
 import json
 import shutil
@@ -163,7 +163,7 @@ def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> N
     assert "%" not in referee_figure.say(found)
 
 
-def test_before_beside_after_is_no_percentage(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_before_and_after_are_not_percentages(tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     for module in (answer, layers, switchboard):
         result = module.run(checkpoint, PAIR)

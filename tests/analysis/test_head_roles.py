@@ -1,4 +1,4 @@
-"""Head roles are a plain loop over transformers' attention; distances are scipy's; the plane keeps what fits in it."""
+"""Head roles equal a loop over transformers' attention, distances those of scipy; the plane preserves flat data."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -85,7 +85,7 @@ def test_distances_are_those_of_scipy() -> None:
     np.testing.assert_allclose(ends, [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=of_sum(2))
 
 
-def test_the_plane_keeps_points_that_lie_in_one() -> None:
+def test_the_plane_preserves_points_of_a_plane() -> None:
     points = np.random.default_rng(1).normal(size=(9, 2)) * [3, 1]
     apart = cdist(points, points)
     found, held = plane(apart**2)

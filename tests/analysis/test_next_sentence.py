@@ -121,7 +121,7 @@ def test_tokens_and_segments(mini: Checkpoint) -> None:
     assert result.left_out == 0
 
 
-def test_a_long_pair_says_what_is_left_out(small: Checkpoint) -> None:
+def test_a_long_pair_counts_the_tokens_left_out(small: Checkpoint) -> None:
     result = next_sentence.run(small, Text("cat " * 100, "the dog sat."), options=Options("a cat sat."))
     assert len(result.tokens) == 64 and result.left_out == 3 + 100 + 4 - 64
 
@@ -156,7 +156,7 @@ def test_candidates_are_tidied(typed: str, count: int, small: Checkpoint) -> Non
         (Text("a", "x" * 1_000_000), "", "1,000,000 characters.*20,000"),
     ],
 )
-def test_refusals(text: Text | str, typed: str, said: str, small: Checkpoint) -> None:
+def test_invalid_input_is_rejected(text: Text | str, typed: str, said: str, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=said) as caught:
         next_sentence.run(small, text, options=Options(typed))

@@ -266,7 +266,7 @@ def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
     assert [(one.line, one.what) for one in result.unusable] == [(4, what), (5, what)]
 
 
-def test_documents_that_cannot_be_split_are_refused() -> None:
+def test_documents_that_cannot_be_split_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="cannot be split so that training has every label"):
         probe_fit.held_out_rows(np.array([0, 0, 1, 1]), ["x", "x", "y", "y"], 0)
     held = probe_fit.held_out_rows(np.array([0, 1, 2, 0, 1, 1]), ["x", "x", "x", "y", "y", "y"], 0)
@@ -281,6 +281,6 @@ def test_an_uploaded_file_is_probed_as_the_built_in_one(mini: Checkpoint) -> Non
     assert (own.accuracies == ours.accuracies).all()
 
 
-def test_an_upload_that_is_gone_is_named(mini: Checkpoint) -> None:
+def test_a_deleted_upload_is_named(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="are no longer stored"):
         probe.run(mini, options=Options(rows="0" * 24))

@@ -224,7 +224,7 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_others_are(mini: Checkpoin
         run(mini, [bad])
 
 
-def test_columns_that_are_no_suite_are_refused(mini: Checkpoint) -> None:
+def test_columns_that_are_not_a_suite_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"The columns name, x are not those of a suite\. Wanted: good and bad"):
         run(mini, [{"name": "a", "x": "b"}])
     with pytest.raises(ExplorerError, match="are no longer stored"):
@@ -246,7 +246,7 @@ PUBLISHED = [  # as their files have them
 
 
 @pytest.mark.parametrize(("cells", "kind", "category"), PUBLISHED)
-def test_published_formats_are_read_as_they_are(cells: dict, kind: str, category: str) -> None:
+def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: str) -> None:
     found, (case,), unusable = cases(rows([cells]))
     assert (found, case.category, unusable) == (kind, category, [])
 

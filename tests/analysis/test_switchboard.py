@@ -176,7 +176,7 @@ def test_bad_settings_are_named(tiny, options: Options, words: str) -> None:
         switchboard.run(ours, TEXT, options=options)
 
 
-def test_nothing_to_look_at_is_said(tiny) -> None:
+def test_a_text_without_a_target_is_rejected(tiny) -> None:
     for name, text in (("bert", Text("no blank here")), ("roberta", Text("no blank", "and no head"))):
         with pytest.raises(ExplorerError, match="Nothing is hidden"):
             switchboard.run(load(tiny(name), precision="fp32", device="cpu"), text)

@@ -1,4 +1,4 @@
-"""What a fine-tuned head decides is explained: the numbers are transformers', integrated gradients are captum's."""
+"""Explanations of a fine-tuned head: the numbers are those of transformers, integrated gradients those of captum."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -75,7 +75,7 @@ def test_occlusion_by_hand(head: str, what: str, tiny: Callable[[str], Path]) ->
     assert_within(found.attributions[0].scores, whole - np.array(lost), of_gradient(one.ours.config, LOGITS))
 
 
-def test_several_labels_are_explained_one_by_one_and_a_score_as_it_is(tiny: Callable[[str], Path]) -> None:
+def test_several_labels_are_explained_one_by_one_and_a_score_itself(tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, "label")
     logits = one.logits(torch.tensor([one.encoding.ids])).detach()[0]
     several = of_problem(one.ours, "multi_label_classification")
@@ -149,7 +149,7 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
         ("span", "span end", "where", "", "no word of the passage 'where'"),
     ],
 )
-def test_what_is_not_there_is_named(
+def test_errors_name_the_unknown_word_or_label(
     head: str, what: str, answer: str, word: str, said: str, tiny: Callable[[str], Path]
 ) -> None:
     one = tuned(tiny, head)

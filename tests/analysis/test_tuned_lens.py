@@ -60,7 +60,9 @@ def test_it_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -
     assert tuned_lens.cached_lens(small) is first
 
 
-def test_one_who_stops_does_not_stop_who_waits(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_that_stops_does_not_stop_those_that_wait(
+    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkpoint, begun, go, work = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event(), Work()
     real, calls, found = engine.fit_tuned_lens, [], []
 
@@ -114,7 +116,7 @@ def test_progress_counts_to_the_end(tiny: Callable[[str], Path]) -> None:
         tuned_lens.fit_on_samples(checkpoint)
 
 
-def test_what_is_refused(tiny: Callable[[str], Path]) -> None:
+def test_unsupported_checkpoints_are_rejected(tiny: Callable[[str], Path]) -> None:
     for name, said in (
         ("electra-discriminator", "no fill-mask head"),
         ("bert-SequenceClassification", "Use the raw lens"),

@@ -109,7 +109,7 @@ def test_layers(small: Checkpoint) -> None:
             layer_of(small, layer)
 
 
-def test_lines_that_cannot_be_read_are_told(small: Checkpoint) -> None:
+def test_lines_that_cannot_be_read_are_reported(small: Checkpoint) -> None:
     lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
     encodings, places, note = encode_lines(small, lines)
     assert places == [0, 2, 4] and len(encodings) == 3

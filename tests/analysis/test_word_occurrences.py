@@ -1,4 +1,4 @@
-"""Occurrences are found in the text, whatever the tokenizer makes of it, and followed to the right pieces."""
+"""Word occurrences are located in the text and mapped to the right pieces, for every kind of tokenizer."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_picked(mini: Checkpoint) -> None:
         find_occurrences(mini, Text(text, picked=(Span(TOKENS, 0, 1),)), "")
 
 
-def test_the_word_that_is_chosen_where_none_is_named(mini: Checkpoint) -> None:
+def test_the_default_word(mini: Checkpoint) -> None:
     assert find_occurrences(mini, "The bank lent and the bank took.", "").words == ("bank",)
     assert find_occurrences(mini, "The money is there.", "", "It is money. | Where is it?").words == ("money",)
     assert find_occurrences(mini, "The happy farmers sing.", "").words == ("farmers",)
@@ -86,7 +86,7 @@ def test_labels() -> None:
         list(parse_sentences("a|" * 101))
 
 
-def test_built_in_sentences_help_out(mini: Checkpoint) -> None:
+def test_built_in_sentences_are_added(mini: Checkpoint) -> None:
     found = find_occurrences(mini, "The capital of France is [MASK].", "", least=2)
     assert found.words == ("capital",) and [o.source for o in found.occurrences] == ["text", "built-in", "built-in"]
     assert found.lacking == 0 and len(found.encodings) == 3
@@ -111,7 +111,7 @@ def test_too_few(word: str, sentences: str, said: str, mini: Checkpoint) -> None
     assert len(str(caught.value)) < 400
 
 
-def test_behind_the_limit(small: Checkpoint) -> None:
+def test_beyond_the_limit(small: Checkpoint) -> None:
     found = find_occurrences(small, "bank " + "a " * 100 + "bank", "bank")
     assert len(found.occurrences) == 1 and found.beyond == 1
     with pytest.raises(ExplorerError, match="1 more beyond the last token"):

@@ -1,4 +1,4 @@
-"""Work in progress: counted before it starts, reported batch by batch, ended between two batches."""
+"""Progress of work: announced before it starts, reported after each batch, stopped between two batches."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Many people at once: what is asked at the same time runs as one batch and answers as alone; equal texts run once."""
+"""Many users at once: simultaneous requests run as one batch with unchanged results; equal texts run once."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""Who may look at whom: the mask of padding, causality and a window, against a loop over pairs of tokens."""
+"""The attention mask of padding, causality and a window, against a loop over pairs of tokens."""
 
 import itertools
 

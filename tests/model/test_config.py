@@ -1,4 +1,4 @@
-"""A config.json of any content is either translated into an encoder that can be built, or refused by a sentence."""
+"""Any config.json is either translated into an encoder that can be built, or rejected with a message."""
 
 import json
 import math

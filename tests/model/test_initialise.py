@@ -1,4 +1,4 @@
-"""Fresh weights are BERT's: a cut normal, zeros and ones; what they make is saved and loaded as any other."""
+"""Fresh weights follow BERT: a truncated normal, zeros and ones; such a checkpoint can be saved and loaded."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Every way in which a sound checkpoint may be written loads, and gives the same numbers."""
+"""A valid checkpoint loads in every published layout, with the same numbers."""
 
 import json
 from pathlib import Path

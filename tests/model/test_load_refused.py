@@ -1,4 +1,4 @@
-"""A broken checkpoint is refused at once, by a sentence that names what is wrong with it."""
+"""A broken checkpoint is rejected at once, with a message that names the problem."""
 
 import json
 import pickle

@@ -1,4 +1,4 @@
-"""Looking a word up, showing a piece to a person, and changing single ids of an encoding."""
+"""Looking up a word, displaying a piece, and changing single ids of an encoding."""
 
 import pytest
 

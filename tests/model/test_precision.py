@@ -1,4 +1,4 @@
-"""Precision: `auto` is bf16 only where the machine has it, and every choice is said."""
+"""Precision: `auto` is bf16 only if the machine has it, and the checkpoint reports the choice."""
 
 import pytest
 import torch

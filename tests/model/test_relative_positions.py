@@ -1,4 +1,4 @@
-"""MPNet's and DeBERTa's distances: each has the row that transformers gives it, and other layouts are refused."""
+"""MPNet's and DeBERTa's distances: each has the row of transformers, and other layouts are rejected."""
 
 from collections.abc import Callable
 from pathlib import Path

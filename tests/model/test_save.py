@@ -1,4 +1,4 @@
-"""What is loaded and saved again is the file that came, bit for bit, and transformers reads it the same."""
+"""Loading and saving preserves a file bit for bit, and transformers reads it alike."""
 
 import json
 

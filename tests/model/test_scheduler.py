@@ -1,4 +1,4 @@
-"""Slots on the cores: never more at a time than there are, light before heavy, what waits is done together."""
+"""Compute slots: never more than cores, light work before heavy work, waiting calls share a batch."""
 
 import threading
 import time

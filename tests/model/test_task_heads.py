@@ -1,4 +1,4 @@
-"""Fine-tuned heads give the logits of transformers' classes, and those classes load what is made here."""
+"""Fine-tuned heads give the logits of transformers' classes, and those classes load checkpoints made here."""
 
 from collections.abc import Callable
 from copy import deepcopy

@@ -1,4 +1,4 @@
-"""Text becomes pieces that point back to the characters they came from, and what was done to it is said."""
+"""Text becomes pieces that point back to their characters, with notes about every change."""
 
 import json
 

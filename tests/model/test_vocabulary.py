@@ -1,4 +1,4 @@
-"""Tokenizer files that contradict one another: the ids are those of AutoTokenizer, whatever it makes of them."""
+"""Contradictory tokenizer files give the ids of AutoTokenizer."""
 
 import json
 from collections.abc import Callable
