@@ -97,13 +97,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         every = np.divide(every, total, out=np.zeros_like(every), where=total > 0)
     stack = [every[i, j] for i, j in chosen]
     matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
-    who, whom = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
-    about, picked, notes = focus_rows(encoding, who, whom, matrix)
+    row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
+    about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
     cut = (f"{encoding.left_out:,} tokens beyond the limit are not read.",) if encoding.left_out else ()
     shares = options.measure == "norm" and options.special == "discounted"
     norms = options.measure == "norm" and not shares
-    settled = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut), shares)
-    return Attention(options.show, who, whom, every, *settled)
+    fields = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut), shares)
+    return Attention(options.show, row_units, column_units, every, *fields)
 
 
 def check_length(encoding: Encoding, heads: int) -> None:

@@ -53,7 +53,7 @@ def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
 @pytest.mark.parametrize(
     "family", ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
 )
-def test_a_batch_of_many_people_answers_as_each_alone(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_batch_of_many_users_gives_each_the_same_answer(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     alone = [activations.hidden_states(anew(checkpoint), encoding) for encoding in encodings]
@@ -83,7 +83,7 @@ def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) 
         assert torch.equal(found[place], expected)
 
 
-def test_positions_of_different_people_are_kept_apart(tiny: Callable[[str], Path]) -> None:
+def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
     crowded, found = anew(checkpoint), {}
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]

@@ -47,7 +47,7 @@ def test_a_file_without_the_prefix(tmp_path: Path) -> None:
     assert_same(case.ours.config, case.ours.pooler(case.run().last), case.refer().pooler_output)
 
 
-def test_the_order_of_sentences_is_left_aside(tiny: Tiny, tmp_path: Path) -> None:
+def test_the_sentence_order_head_is_ignored(tiny: Tiny, tmp_path: Path) -> None:
     """Its logits say which sentence came first, so they must not be read as those of the next sentence."""
     folder = write(tmp_path, "albert")
     torch.manual_seed(0)
@@ -76,7 +76,7 @@ def test_the_bias_of_the_decoder_counts(tiny_copy: Tiny, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("key", ["num_hidden_groups", "inner_group_num"])
-def test_layers_in_groups_are_refused(tiny_copy: Tiny, key: str) -> None:
+def test_layers_in_groups_are_rejected(tiny_copy: Tiny, key: str) -> None:
     folder = tiny_copy("albert")
     reconfigure(folder, **{key: 2})
     with pytest.raises(ExplorerError, match=f"{key} = 2; only one layer"):

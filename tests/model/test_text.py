@@ -127,7 +127,7 @@ def test_any_spelling_of_the_mask(tokenizer: Tokenizer, typed: str) -> None:
     assert not tokenizer.encode("snake_case and __ too").masked
 
 
-def test_too_long_a_text_is_cut_at_the_limit_and_said(tokenizer: Tokenizer) -> None:
+def test_a_long_text_is_cut_at_the_limit_with_a_note(tokenizer: Tokenizer) -> None:
     encoding = tokenizer.encode("the cat sat on the mat . " * 40)
     check(encoding)
     assert len(encoding) == tokenizer.max_tokens
