@@ -81,11 +81,11 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeDa
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
-            located.append(example(checkpoint.tokenizer, unit, line, lower))
+            located.append(locate_row(checkpoint.tokenizer, unit, line, lower))
         except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
-    located, lonely = drop_lone_labels([*located])
-    unusable = sorted([*unusable, *lonely], key=lambda example: example.line)
+    located, dropped = drop_lone_labels([*located])
+    unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
     sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most)]
     check_trainable([example for example, _, _ in sampled], unusable)
     ignore_case = is_uncased(checkpoint.tokenizer)
@@ -103,12 +103,12 @@ def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[
         documents.setdefault(example.label, set()).add(example.document)
     if sum(len(documents_of_label) > 1 for documents_of_label in documents.values()) < 2:
         return located, []
-    lonely = [
+    dropped = [
         RowProblem(example.line, f"has the label {example.label!r:.40}, which occurs in no other document")
         for example, _, _ in located
         if len(documents[example.label]) == 1
     ]
-    return [row for row in located if len(documents[row[0].label]) > 1], lonely
+    return [row for row in located if len(documents[row[0].label]) > 1], dropped
 
 
 def unit_of(rows: Sequence[Row]) -> Unit:
@@ -125,7 +125,7 @@ def unit_of(rows: Sequence[Row]) -> Unit:
     return "word" if "word" in columns else "sentence"
 
 
-def example(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
+def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
     """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableRow."""
     text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
     try:
@@ -138,7 +138,7 @@ def example(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[
     word = first_cell(cells, "word") if unit == "word" else ""
     start, end = find_word(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
     positions = piece_positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
-    if all(encoding.special[spot] for spot in positions):
+    if all(encoding.special[i] for i in positions):
         raise UnusableRow(
             "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
         )
