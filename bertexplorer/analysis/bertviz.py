@@ -48,7 +48,7 @@ class BertViz:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> BertViz:
-    """Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for a
+    """Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for an
     unknown layer, and where a browser would freeze: each line of BertViz is an element of the page."""
     config = checkpoint.config
     layers = parse_layers(options.layers, config.num_layers)
