@@ -84,8 +84,8 @@ def test_a_layer_that_fails(models: Path, tmp_path: Path) -> None:
 def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
     served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served.queues.quick, "at_once", 1)
-    monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
+    monkeypatch.setattr(served.queues.quick, "capacity", 1)
+    monkeypatch.setattr(served.queues.quick, "max_waiting", 0)
     with served.queues.turn(Work()):
         answer = browser.post("/fill-mask", json=TEXT)
     body = problem(answer, 503, "Busy: 0 others are already waiting.")
@@ -97,7 +97,7 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
 def test_who_leaves_gives_the_place_back(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work()
     with served.queues.turn(work):
-        monkeypatch.setattr(served.queues.quick, "at_once", 1)
+        monkeypatch.setattr(served.queues.quick, "capacity", 1)
         with served.browser() as browser, pytest.raises(httpx.ReadTimeout):
             browser.post("/fill-mask", json=TEXT, timeout=0.5)
         end = time.monotonic() + 5

@@ -121,7 +121,7 @@ def test_beyond_those_who_may_wait_one_is_told_when_to_come_again(
 ) -> None:
     """A slow view is refused as it comes, a quick one once it or what stands beside it proves long."""
     slow = running.queues.slow
-    monkeypatch.setattr(slow, "most_waiting", 0)
+    monkeypatch.setattr(slow, "max_waiting", 0)
     answers: list[Future[httpx.Response]] = []
     answers += [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.capacity)]
     until(lambda: len(slow.active) == slow.capacity)
