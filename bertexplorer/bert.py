@@ -112,9 +112,9 @@ class Bert(Methods):
 
     def control(self) -> Bert:
         """The same architecture and tokenizer with random weights (seed 0): what it shows too was not learned."""
-        from bertexplorer.model.initialise import untrained
+        from bertexplorer.model.initialise import random_copy
 
-        return Bert(untrained(self.checkpoint))
+        return Bert(random_copy(self.checkpoint))
 
     def __getattr__(self, name: str) -> Any:
         if name not in NAMES:

@@ -10,7 +10,7 @@ from bertexplorer.result import Result
 Words = str | Iterable[str | tuple[int, int, int]]
 
 def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result:
-    """What the checkpoint would put in each blank, and how sure it is.
+    """The checkpoint's predictions for each blank, and their entropy.
     Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head.
     Options:
         top: Answers, 1 to 100
@@ -72,7 +72,7 @@ def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
     """
 def input_vectors(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), clip: int = 99) -> Result:
     """The word, position and segment vectors of one token, number by number, and how they add up.
-    What is added up for the first picked token (without one, the longest word): its vectors in the checkpoint's
+    The vectors that add up for the first picked token (without one, the longest word), in the checkpoint's
     precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA).
     Options:
         clip: Colour range, 90 to 100 (percentile of values mapped to the darkest colour)
@@ -91,7 +91,7 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
     Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
     Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
-    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and of the columns. Raises ExplorerError for an unknown layer or head, a direction without a second text,
     and a text too long to hold all weights.
     Options:
         show: Show (a click in the grid opens that head)
@@ -120,7 +120,7 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
 def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result:
     """How much of each input token can reach a token of a later layer, through the layers in between.
     Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
-    that is not there and, for flow, beyond 64 tokens or 8 picked ones.
+    that does not exist and, for flow, beyond 64 tokens or 8 picked ones.
     Options:
         method: Method (raw: that layer's own attention)
         layer: Layer, 0 to 100 (the one whose bars are drawn; 0: the last)
@@ -129,21 +129,21 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     """What every head looks at, on plain sentences or on this text, and which heads behave alike.
     Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
-    each. *text* is read only if it is what is measured. Raises ExplorerError for a text that cannot be read.
+    each. *text* is read only for options.on = "this text". Raises ExplorerError for a text that cannot be read.
     Options:
         show: Show (map: heads that behave alike are close together)
         pattern: Pattern (main role: what most of the attention goes to)
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
-    """Attention heads switched off or replaced, together or one by one, and what that does to the answer.
+    """Attention heads switched off or replaced, together or one by one, and how that changes the answer.
     Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
     patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
-    ExplorerError without a blank, a fine-tuned head or a pair, for a head that is not there, for a word of several
-    pieces, and for a sentence to patch from that has another number of tokens, or beside two texts read apart.
+    ExplorerError without a blank, a fine-tuned head or a pair, for an unknown head, for a word of several
+    pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone.
     Options:
         off: Heads off (such as 5·3, 2·7; or press cells of the map)
         how: Instead of the head (zeros, its mean over plain sentences, or its output for another sentence)
@@ -154,9 +154,9 @@ def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'm
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result:
-    """What its head view, model view and neuron view need (Vig, 2019).
-    Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for a
-    layer that is not there, and where a browser would freeze: each line of BertViz is an element of the page.
+    """The data of its head view, model view and neuron view (Vig, 2019).
+    Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for an
+    unknown layer, and where a browser would freeze: each line of BertViz is an element of the page.
     Options:
         kind: View (head: lines of one layer; model: all heads; neuron: queries and keys)
         layers: Layers (such as 1-4 or 2, 5; empty: all)
@@ -164,7 +164,7 @@ def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
 def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result:
     """How alike the vectors of one word are in different sentences, layer by layer.
     Compare every two occurrences of the word; the vectors of its pieces are averaged. A hidden occurrence has the
-    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there.
+    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for an unknown layer.
     Options:
         word: Word (empty: the picked one; commas between several)
         sentences: Other sentences (one per line, or with | between; a sense may come first: river: We sat …)
@@ -175,7 +175,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
 def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result:
     """The path of a word's vector through the layers, seen in one fixed plane.
     Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
-    and for a layer that is not there.
+    and for an unknown layer.
     Options:
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         word: Word (empty: the picked one; commas between several)
@@ -184,7 +184,7 @@ def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
 def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
     """Tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
     Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
-    ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP.
+    ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP.
     Options:
         unit: What is a point
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
@@ -198,25 +198,24 @@ def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
 def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result:
     """Which lines mean something like the text, by the cosine of their vectors.
     Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
-    The vectors of *lines* are kept in the *index*, under `collection`; the built-in ones, and all without an index, are
-    compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the index cannot
-    be reached.
+    The vectors of *lines* are stored in the *index*, under `collection`. Built-in lines, and all lines if there is no
+    index, are compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the
+    index cannot be reached.
     Options:
         top: Results, 1 to 50
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         pooling: A line's vector
     """
 def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
-    """What the checkpoint's own head would answer after each layer, and when the answer is settled.
-    Read the first mask of *text*, or what a fine-tuned head decides, after every layer with the head, which was
-    trained on the last layer only.
-    In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
-    ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
-    head sees what it was trained on.
-    The tuned lens (Belrose et al., 2023) applies an affine map before that, one for each layer, fitted once for a
-    checkpoint on built-in English sentences. Of a regression the score is read, and of a run that compares two texts
-    their cosine. Raises ExplorerError without a mask or a fine-tuned head, without the head that answers, for the tuned
-    lens of a fine-tuned head, and for a word to follow that is no single piece or no label.
+    """The prediction of the checkpoint's own head after each layer, and the layer at which it settles.
+    Apply a head, which was trained on the last layer only, after every layer: the MLM head at the first mask of
+    *text*, or a fine-tuned head. The result has the score of a regression, or the cosine of two texts.
+    In the families that normalise after each block (all but ModernBERT) the head takes a layer's output unchanged. In
+    ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, as the head
+    was trained on normalised vectors. The tuned lens (Belrose et al., 2023) applies an affine map before that, one for
+    each layer, fitted once for a checkpoint on built-in English sentences.
+    Raises ExplorerError without a mask or a fine-tuned head, without the head that answers, for the tuned lens of a
+    fine-tuned head, and for a word to follow that is not a single piece or not a label.
         layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled
     Options:
         words: Follow words (or labels, separated by commas; empty: the final answers)
@@ -226,7 +225,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
-    """What the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span.
+    """The prediction of a fine-tuned head for a text: its label, a tag for each word, or a span.
     The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
     A run that learned to compare two texts answers with the cosine of their vectors, each read alone.
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
@@ -236,11 +235,11 @@ def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         longest: Longest span, 1 to 200 (tokens of an answer in a passage)
     """
 def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result:
-    """Which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast.
+    """Which tokens a prediction depends on, by gradients, by hiding words and, for comparison, by attention.
     Scores by the chosen method. Raises ExplorerError without a mask, a fine-tuned head or a pair, without the head
-    that answers, and for an answer that is not there or, in a mask, no single piece.
-    In a mask or of a label it is the log-probability that is explained, not the logit: what raises all logits alike
-    changes no prediction, and so every method, and the referee, reads one and the same number.
+    that answers, for an unknown answer and, in a mask, for an answer of several pieces.
+    For a mask or a label the methods explain the log-probability, not the logit: a change that raises all logits alike
+    changes no prediction. So every method, and the referee, reads the same number.
     Options:
         method: Method (all: side by side)
         target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
@@ -252,7 +251,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
-    """Words hidden and shown again in each method's order, against random orders: which explanation holds?
+    """A test of each saliency method, by hiding words in its order and comparing with random orders.
     Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
     as saliency does, for two texts that are compared, and where fewer than two tokens can be hidden.
     Options:
@@ -263,7 +262,7 @@ def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
-    """Which tokens pretraining would hide in a text, what would replace them, and how often.
+    """Which tokens of a text pretraining would mask, what would replace them, and how often.
     Roll the dice of pretraining over *text*, with hidden words shown. No layer is run. Raises ExplorerError if
     nothing is left to read, or the shares are above 1.
     Options:
@@ -284,10 +283,10 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         roll: Roll, 1 to 1000 (another number draws again)
     """
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
-    """Many sentences given to a checkpoint: the share that it gets right, its uncertainty, and each case.
+    """An evaluation on many cases: the share that the checkpoint gets right, with its confidence interval.
     Score each of *rows*, or of the built-in suite. *text* is not read.
-    The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
-    suite, if none can be scored, and if the checkpoint lacks the head that is needed.
+    The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
+    that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed.
     Options:
         suite: Suite (built in; or upload rows of your own)
         scoring: Score pairs by (the second needs pairs that differ in one piece)
@@ -310,7 +309,7 @@ def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     "gradient" proposes words by HotFlip's first-order estimate (Ebrahimi et al., 2018), "fill-mask" those that the MLM
     head finds likely where the word is hidden; a beam search adds a word while no edit changes the answer. "reduction"
     removes the word that matters least as long as the answer stays (input reduction; Feng et al., 2018). Masks, [CLS]
-    and [SEP] stay, and so does the word whose tag is asked for.
+    and [SEP] stay, and so does the word whose tag is the answer.
     Raises ExplorerError as saliency does, for a score or a span, for an answer to reach that is the answer already,
     without an MLM head for "fill-mask", and if no word can be replaced or removed.
     Options:

@@ -15,7 +15,7 @@ from mkdocs.structure.files import File, Files
 
 import bertexplorer as bx
 from bertexplorer.analysis import NAMES
-from bertexplorer.analysis.facts import Facts, offered
+from bertexplorer.analysis.facts import Facts, fact_methods
 from bertexplorer.cli import main as run
 from bertexplorer.describe import described, document, example, signature
 from bertexplorer.learn.recording import RunFacts
@@ -39,7 +39,7 @@ def facts() -> str:
     for view in VIEWS.values():
         kind = view.analysis.Facts
         parts += [f"### {view.title} (`{view.slug}`)", "", inspect.cleandoc(vars(kind).get("__doc__") or ""), ""]
-        parts += [*table(kind, without=offered(Facts)), ""]
+        parts += [*table(kind, without=fact_methods(Facts)), ""]
     parts += ["### Recorded runs", "", inspect.cleandoc(RunFacts.__doc__ or ""), "", *table(RunFacts), ""]
     return "\n".join(parts)
 
@@ -47,7 +47,7 @@ def facts() -> str:
 def table(kind: Any, without: Any = ()) -> list[str]:
     """The facts of a class, a row each."""
     rows = []
-    for name, method in offered(kind).items():
+    for name, method in fact_methods(kind).items():
         if name not in without:
             called = plain(inspect.signature(method)).replace(return_annotation=inspect.Signature.empty)
             rows.append(f"| `{name}{called}` | {cell(prose(inspect.getdoc(method) or ''))} |")

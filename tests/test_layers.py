@@ -118,7 +118,7 @@ def test_no_two_modules_import_each_other() -> None:
 @pytest.mark.parametrize(
     ("part", "source"),
     [
-        ("model", "from bertexplorer.engine.run import forward"),
+        ("model", "from bertexplorer.engine.inference import forward"),
         ("figures", "def f():\n    from bertexplorer.store.registry import CheckpointRegistry"),
         ("errors", "from bertexplorer import options"),
         ("store", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from bertexplorer.cli import main"),
@@ -141,7 +141,7 @@ def test_the_rule_sees(part: str, source: str) -> None:
     [
         ("ui", "from bertexplorer.model.checkpoint import Checkpoint"),
         ("model", "def f():\n    from transformers import AutoTokenizer"),
-        ("analysis", "from bertexplorer.analysis.words import named"),
+        ("analysis", "from bertexplorer.analysis.word_scores import named"),
         ("app", "def main():\n    import gradio"),
     ],
 )

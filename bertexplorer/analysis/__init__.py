@@ -1,12 +1,12 @@
 """The analyses, in the order that the command line lists them: each (Checkpoint, text, Options) -> a frozen result.
 
-fill_mask.py          what the checkpoint would put in each blank, and how certain it is
+fill_mask.py          the prediction for each blank, and its entropy
 decoding.py           several masks filled four ways
 pseudo_likelihood.py  how likely each token is given all the others, and so how likely the sentence is
 contrast.py           one blank in two sentences, compared over the whole vocabulary
 left_context.py       the same blank with the right side hidden from the encoder
-template.py           one sentence with alternatives, {doctor|nurse}, for every way to choose
-next_sentence.py      does B follow A, in both orders, and against other candidates
+template.py           one sentence with alternatives, {doctor|nurse}, answered for every combination
+next_sentence.py      does B follow A, in both orders, and compared with other candidates
 sentence_matrix.py    a paragraph: does each sentence follow each other one
 tokenization.py       the input: pieces, ids, and the norms of the vectors that add up
 input_vectors.py      the vectors that add up for one token, number by number
@@ -15,43 +15,42 @@ heads.py              heads and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
 attention.py          who looks at whom, in one head, several, or all side by side
 query_key.py          what each dimension of one query adds to the attention score of each token
-attention_flow.py     rollout and flow: what a token is made of, layers taken together
-head_similarity.py    how different heads are, and a plane that preserves those distances best
+attention_flow.py     attention rollout and attention flow through all layers
 head_roles.py         what every head looks at, and which heads behave alike
-switchboard.py        heads switched off or replaced, also one at a time, and how the answer changes
+switchboard.py        heads switched off or replaced, together or one by one, and how the answer changes
 bertviz.py            the data of BertViz's three views, limited to what a browser can draw
-samples.py            plain sentences on ten topics, for people who bring none
+sample_sentences.py   built-in sentences on ten topics
 vectors.py            sentence vectors, cosines, principal components, and the scores of random pairs
-occurrences.py        where a word occurs in the text and in other sentences
+word_occurrences.py   where a word occurs in the text and in other sentences
 word_in_context.py    one word in several sentences: cosines layer by layer, and whether senses separate
 word_path.py          the path of a word's vector through the layers, in one fixed plane
 embedding_map.py      tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
 search.py             semantic search over lines
-attribution.py        six measures of how much each token matters
+attribution.py        six measures of how much each token contributes to a prediction
 targets.py            what can be explained: a mask, a fine-tuned head, or whether B follows A
-saliency.py           which tokens a prediction rests on
-referee.py            tests each method's order of tokens against random orders
-masking.py            which tokens of the text pretraining would hide, roll by roll
-sentence_pairs.py     draws true and random next sentences, and shows whether the head can tell them apart
-lens.py               the tuned lens of a checkpoint, and the sentences that it is fitted on
-layers.py             when the answer forms: every layer read by the MLM head
-task_head.py          the fine-tuned head: the kind of its answer, and how logits become one
+saliency.py           which tokens a prediction depends on
+referee.py            tests each saliency method against random orders of the tokens
+masking.py            which tokens of the text pretraining would mask, roll by roll
+sentence_pairs.py     draws true and random next sentences, and shows how well the head separates them
+tuned_lens.py         the tuned lens of a checkpoint, and the sentences that it is fitted on
+layers.py             when the answer forms: every layer read by the MLM head or a fine-tuned head
+task_head.py          the fine-tuned head: the kind of its answer, and how it follows from the logits
 decision.py           one decision of a fine-tuned head: a label, a tag, the start or the end of a span
-answer.py             what the fine-tuned head answers: labels, tags, spans
-suite.py              many sentences: the share that is right, by category, with its uncertainty
+answer.py             the answer of the fine-tuned head: labels, tags, spans
+suite.py              an evaluation on many cases: the share that is right, by category, with its interval
 suite_cases.py        rows of a file as cases, recognised by their columns
 suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
-suite_scores.py       the passes that each kind of case takes, and what counts as right
-probe.py              which layer a linear probe reads a property from, beside a control task
-probe_rows.py         words or sentences with labels, found in their texts
+suite_scores.py       the passes of each kind of case, and when its answer is right
+probe.py              which layer a linear probe reads a property from, compared with a control task
+probe_rows.py         words or sentences with labels, located in their texts
 probe_fit.py          splits by document, labels of the control task, and one linear probe
 counterfactuals.py    the fewest words whose change changes the answer, and the shortest text that keeps it
-edit_search.py        a beam over words that are replaced, and a text shortened as long as its answer stays
-edits.py              words replaced or removed and read back, and words to try in their place
+edit_search.py        a beam search over replaced words, and a text shortened as long as its answer stays
+edits.py              words replaced or removed, checked with the tokenizer, and replacements to try
 predictions.py        the answers to changed texts, and how probable the first answer still is
 bootstrap.py          intervals of means, and a test of two checkpoints on the same cases
-words.py              words that a person names, scored in a blank
-facts.py              what a lesson can ask about a result, by name
+word_scores.py        requested words, scored in a blank
+facts.py              values of a result that expressions in lessons use, by name
 export.py             a result as CSV, JSON and Python that repeats it, with its provenance
 """
 
@@ -112,10 +111,10 @@ class Analysis(Protocol):
 
     @property
     def Facts(self) -> type[Facts[Any]]:
-        """What a lesson can ask about a result, as methods."""
+        """Values of a result for expressions in lessons, as methods."""
 
     def run(self, checkpoint: Checkpoint, text: Text | str, *, options: Any, **more: Any) -> Any:
-        """Compute the result. *more*: the things that the view lists in its `needs`."""
+        """Compute the result. *more*: the arguments that the view lists in its `needs`."""
 
     def rows(self, result: Any, /) -> list[dict[str, Any]]:
         """The numbers of a result."""

@@ -1,4 +1,4 @@
-"""Answer: what the fine-tuned head of a checkpoint says about a text: its label, a tag for each word, or a span."""
+"""Answer: the prediction of a fine-tuned head for a text: its label, a tag for each word, or a span."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts, task_head
-from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, Kind, Training
+from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, AnswerKind, Training
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -43,7 +43,7 @@ class Label:
 
 
 @dataclass(frozen=True)
-class Tagged:
+class TaggedWord:
     """A word and its tags: the chosen one, then the others, the most probable first. A CRF chooses the best path, whose
     tags need not be the most probable ones."""
 
@@ -53,7 +53,7 @@ class Tagged:
 
 
 @dataclass(frozen=True)
-class Extract:
+class AnswerSpan:
     """A span of the passage. *probability*: that it starts at *first* times that it ends at *last*, each among all
     tokens."""
 
@@ -68,18 +68,18 @@ class Extract:
 class Answer:
     """The answer of one kind; what belongs to other kinds is empty."""
 
-    kind: Kind
+    kind: AnswerKind
     tokens: tuple[str, ...]
     labels: tuple[Label, ...] = ()  # of the text, best first
-    words: tuple[Tagged, ...] = ()
-    spans: tuple[Extract, ...] = ()  # best first
-    nothing: Extract | None = None  # no answer: both at [CLS]
+    words: tuple[TaggedWord, ...] = ()
+    spans: tuple[AnswerSpan, ...] = ()  # best first
+    nothing: AnswerSpan | None = None  # no answer: both at [CLS]
     starts: Float[np.ndarray, " t"] = field(default_factory=lambda: np.zeros(0))  # probability of each token
     ends: Float[np.ndarray, " t"] = field(default_factory=lambda: np.zeros(0))
     inside: tuple[int, ...] = ()  # tokens of the passage
     silent: bool = False  # whether the answer is that there is none
     training: Training = Training()
-    longest: int = 0  # tokens of the text that the run would cut, if it is too long: the longer of two read apart
+    longest: int = 0  # tokens of the text, or of the longer of two that are encoded alone; a run may cut longer ones
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
@@ -115,44 +115,46 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage."""
-    kind = task_head.need_kind(checkpoint)
+    kind = task_head.require_kind(checkpoint)
     encoding = task_head.encode(checkpoint, text, kind)
-    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     training = task_head.training_of(checkpoint)
-    found = Answer(kind, shown, training=training, top=options.top, longest=len(shown), left_out=encoding.left_out)
+    empty = Answer(kind, tokens, training=training, top=options.top, longest=len(tokens), left_out=encoding.left_out)
     if kind == "similarity":
         cosine = float(engine.pair_cosines(checkpoint, [encoding], training.pooling)[0])
-        longest = max(map(len, engine.sides_of(encoding)))
-        return replace(found, labels=(Label("cosine", 0, cosine, cosine),), longest=longest)
+        longest = max(map(len, engine.text_positions(encoding)))
+        return replace(empty, labels=(Label("cosine", 0, cosine, cosine),), longest=longest)
     if kind == "tag":
-        crf = task_head.crf_of(checkpoint, found.training)
-        return replace(found, words=tagged(checkpoint, encoding, options.top, crf), by_crf=crf is not None)
+        crf = task_head.crf_of(checkpoint, empty.training)
+        return replace(empty, words=tag_words(checkpoint, encoding, options.top, crf), by_crf=crf is not None)
     if kind == "span":
-        return with_spans(checkpoint, encoding, found, options)
+        return with_spans(checkpoint, encoding, empty, options)
     logits = engine.sequence_logits(checkpoint, [encoding]).double().numpy()[0]
-    return replace(found, labels=ranked(checkpoint.labels, logits, kind))
+    return replace(empty, labels=ranked_labels(checkpoint.labels, logits, kind))
 
 
-def ranked(names: tuple[str, ...], logits: Float[np.ndarray, " l"], kind: Kind) -> tuple[Label, ...]:
+def ranked_labels(names: tuple[str, ...], logits: Float[np.ndarray, " l"], kind: AnswerKind) -> tuple[Label, ...]:
     """A Label for each logit, the largest first."""
     values = logits if kind == "score" else np.exp(task_head.log_probabilities(logits, kind))
     order = np.argsort(-logits, kind="stable").tolist()
     return tuple(Label(names[i], i, float(logits[i]), float(values[i])) for i in order)
 
 
-def tagged(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None) -> tuple[Tagged, ...]:
+def tag_words(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None) -> tuple[TaggedWord, ...]:
     """The tags of every word, as *crf* chooses them if there is one. Raises ExplorerError if there is no word."""
     words = task_head.words(encoding)
     if not words:
         raise ExplorerError("The text has no word to tag. Type a sentence.")
     logits = engine.token_logits(checkpoint, [encoding])[0][[word.positions[0] for word in words]]
-    values, best = tag_probabilities(logits, crf)
-    found = []
-    for word, own, value, chosen in zip(words, logits.double().numpy(), values, best, strict=True):
-        order = [chosen, *(i for i in np.argsort(-value, kind="stable").tolist() if i != chosen)][:top]
-        labels = tuple(Label(checkpoint.labels[i], i, float(own[i]), float(value[i])) for i in order)
-        found.append(Tagged(word.text, word.positions, labels))
-    return tuple(found)
+    all_probabilities, best = tag_probabilities(logits, crf)
+    tagged = []
+    for word, word_logits, probabilities, best_tag in zip(
+        words, logits.double().numpy(), all_probabilities, best, strict=True
+    ):
+        order = [best_tag, *(i for i in np.argsort(-probabilities, kind="stable").tolist() if i != best_tag)][:top]
+        labels = tuple(Label(checkpoint.labels[i], i, float(word_logits[i]), float(probabilities[i])) for i in order)
+        tagged.append(TaggedWord(word.text, word.positions, labels))
+    return tuple(tagged)
 
 
 def tag_probabilities(logits: Tensor, crf: CRF | None) -> tuple[Float[np.ndarray, "w l"], list[int]]:
@@ -160,36 +162,36 @@ def tag_probabilities(logits: Tensor, crf: CRF | None) -> tuple[Float[np.ndarray
     if crf is None:
         values = np.exp(task_head.log_probabilities(logits.double().numpy(), "tag"))
         return values, values.argmax(axis=1).tolist()
-    real = logits.new_ones(1, len(logits)).bool()
-    path: list[int] = crf.decode(logits[None], real)[0].tolist()
-    return crf.marginals(logits[None], real)[0].double().numpy(), path
+    mask = logits.new_ones(1, len(logits)).bool()
+    path: list[int] = crf.decode(logits[None], mask)[0].tolist()
+    return crf.marginals(logits[None], mask)[0].double().numpy(), path
 
 
 def with_spans(checkpoint: Checkpoint, encoding: Encoding, empty: Answer, options: Options) -> Answer:
     """*empty* with the best spans of the passage."""
     logits = engine.span_logits(checkpoint, [encoding])[0].double().numpy()
-    logs = task_head.log_softmax(logits, axis=0)
+    log_probs = task_head.log_softmax(logits, axis=0)
     inside = task_head.passage(encoding)
 
-    def extract(first: int, last: int, text: str) -> Extract:
-        p = float(np.exp(logs[first, 0] + logs[last, 1]))
-        return Extract(text, first, last, float(logits[first, 0] + logits[last, 1]), p)
+    def extract(first: int, last: int, text: str) -> AnswerSpan:
+        p = float(np.exp(log_probs[first, 0] + log_probs[last, 1]))
+        return AnswerSpan(text, first, last, float(logits[first, 0] + logits[last, 1]), p)
 
     best = task_head.best_spans(logits[:, 0], logits[:, 1], inside, options.longest, options.top)
-    found = tuple(extract(first, last, between(encoding, first, last)) for first, last in best)
+    spans = tuple(extract(first, last, span_text(encoding, first, last)) for first, last in best)
     nothing = extract(NOWHERE, NOWHERE, NO_ANSWER)
     return replace(
         empty,
-        spans=found,
+        spans=spans,
         nothing=nothing,
-        starts=np.exp(logs[:, 0]),
-        ends=np.exp(logs[:, 1]),
+        starts=np.exp(log_probs[:, 0]),
+        ends=np.exp(log_probs[:, 1]),
         inside=tuple(np.flatnonzero(inside).tolist()),
-        silent=empty.training.silent and nothing.logit - found[0].logit > empty.training.threshold,
+        silent=empty.training.silent and nothing.logit - spans[0].logit > empty.training.threshold,
     )
 
 
-def between(encoding: Encoding, first: int, last: int) -> str:
+def span_text(encoding: Encoding, first: int, last: int) -> str:
     """The characters of the passage from token *first* to token *last*."""
     start, end = encoding.spans[first], encoding.spans[last]
     return encoding.texts[1][start.start : end.end] if start and end else ""
@@ -200,16 +202,16 @@ def rows(result: Answer) -> list[dict[str, object]]:
     probability, or the score. *position* is that of a token, 0-based; empty for the whole text."""
     if result.kind == "tag":
         return [
-            row("tag", word.positions[0], word.word, one.name, rank, one.value, one.logit, rank == 1)
+            row("tag", word.positions[0], word.word, entry.name, rank, entry.value, entry.logit, rank == 1)
             for word in result.words
-            for rank, one in enumerate(word.labels, 1)
+            for rank, entry in enumerate(word.labels, 1)
         ]
     if result.kind == "span" and result.nothing:
-        listed = [("span", "", one.text, one, not result.silent and one is result.spans[0]) for one in result.spans]
-        listed.append((NO_ANSWER, "", NO_ANSWER, result.nothing, result.silent))
+        spans = [("span", "", span.text, span, not result.silent and span is result.spans[0]) for span in result.spans]
+        spans.append((NO_ANSWER, "", NO_ANSWER, result.nothing, result.silent))
         table = [
-            row(kind, place, "", text, rank, one.probability, one.logit, said)
-            for rank, (kind, place, text, one, said) in enumerate(listed, 1)
+            row(kind, position, "", text, rank, entry.probability, entry.logit, chosen)
+            for rank, (kind, position, text, entry, chosen) in enumerate(spans, 1)
         ]
         sides = (("start", result.starts), ("end", result.ends))
         return table + [
@@ -218,8 +220,8 @@ def rows(result: Answer) -> list[dict[str, object]]:
             for i in result.inside
         ]
     table = [
-        row(result.kind, "", "", one.name, rank, one.value, one.logit, one.name in result.chosen)
-        for rank, one in enumerate(result.labels, 1)
+        row(result.kind, "", "", entry.name, rank, entry.value, entry.logit, entry.name in result.chosen)
+        for rank, entry in enumerate(result.labels, 1)
     ]
     scored = [] if result.score is None else [row(result.kind, "", "", "score", 2, result.score, "", False)]
     return table + scored
@@ -228,8 +230,8 @@ def rows(result: Answer) -> list[dict[str, object]]:
 def row(
     kind: str, position: object, token: str, answer: str, rank: object, value: float, logit: object, chosen: bool
 ) -> dict[str, object]:
-    named = {"kind": kind, "position": position, "token": token, "answer": answer}
-    return {**named, "rank": rank, "value": value, "logit": logit, "chosen": chosen}
+    fields = {"kind": kind, "position": position, "token": token, "answer": answer}
+    return {**fields, "rank": rank, "value": value, "logit": logit, "chosen": chosen}
 
 
 class Facts(facts.Facts[Answer]):
@@ -246,7 +248,7 @@ class Facts(facts.Facts[Answer]):
     def p(self, name: str) -> float:
         """Probability of a label, 0 to 1; of a regression, its score; of two texts that are compared, their cosine."""
         labels = self._result.labels
-        return labels[facts.chosen([label.name for label in labels], name, "label")].value
+        return labels[facts.name_index([label.name for label in labels], name, "label")].value
 
     def p_span(self, rank: int = 1) -> float:
         """Probability of the span with this rank, 0 to 1."""
@@ -272,5 +274,5 @@ class Facts(facts.Facts[Answer]):
         """Labels or tags that the head can give."""
         return len(self._checkpoint.labels)
 
-    def _word(self, word: str, nth: int) -> Tagged:
-        return self._result.words[facts.at([one.word for one in self._result.words], word, nth)]
+    def _word(self, word: str, nth: int) -> TaggedWord:
+        return self._result.words[facts.label_index([entry.word for entry in self._result.words], word, nth)]

@@ -11,7 +11,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.heads import Head, one_or_all, parse_heads
-from bertexplorer.analysis.word_merging import Unit, merged, units
+from bertexplorer.analysis.word_merging import Unit, merge_attention, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -58,7 +58,7 @@ class Attention:
     combine: str  # mean or max
     matrix: Float[np.ndarray, "r c"]  # the chosen heads combined
     about: tuple[int, ...]  # rows that the view is about: the picked ones, else a default
-    picked: bool  # whether a person picked them
+    picked: bool  # whether the user picked them
     norms: bool  # whether the numbers are norms
     special: str  # shown, hidden or discounted
     notes: tuple[str, ...] = ()
@@ -80,50 +80,50 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
     Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
-    and of the columns. Raises ExplorerError for a layer or head that is not there, a direction without a second text,
+    and of the columns. Raises ExplorerError for an unknown layer or head, a direction without a second text,
     and a text too long to hold all weights."""
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     chosen = parse_heads(options.heads, layers, heads) or one_or_all(options.layer, options.head, layers, heads)
     encoding = checkpoint.tokenizer.encode(text)
-    refuse_long(encoding, layers * heads)
-    found = units(checkpoint, encoding, merge=options.merge)
-    rows, columns = sides(found, options)
+    check_length(encoding, layers * heads)
+    all_units = units(checkpoint, encoding, merge=options.merge)
+    rows, columns = select_units(all_units, options)
     measure = engine.value_norms if options.measure == "norm" else engine.attentions
-    every = merged(measure(checkpoint, encoding).numpy(), found)
-    if len(rows) < len(found) or len(columns) < len(found):
+    every = merge_attention(measure(checkpoint, encoding).numpy(), all_units)
+    if len(rows) < len(all_units) or len(columns) < len(all_units):
         every = every[:, :, rows][..., columns]
     if options.special == "discounted":
         total = every.sum(axis=-1, keepdims=True)
         every = np.divide(every, total, out=np.zeros_like(every), where=total > 0)
     stack = [every[i, j] for i, j in chosen]
     matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
-    who, whom = tuple(found[i] for i in rows), tuple(found[i] for i in columns)
-    about, picked, notes = choose(encoding, who, whom, matrix)
+    row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
+    about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
     cut = (f"{encoding.left_out:,} tokens beyond the limit are not read.",) if encoding.left_out else ()
     shares = options.measure == "norm" and options.special == "discounted"
     norms = options.measure == "norm" and not shares
-    settled = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut), shares)
-    return Attention(options.show, who, whom, every, *settled)
+    fields = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut), shares)
+    return Attention(options.show, row_units, column_units, every, *fields)
 
 
-def refuse_long(encoding: Encoding, heads: int) -> None:
+def check_length(encoding: Encoding, heads: int) -> None:
     """Raises ExplorerError if the weights of all heads would not fit into memory."""
-    most = int((MAX_NUMBERS / heads) ** 0.5)
-    if len(encoding) > most:
+    limit = int((MAX_NUMBERS / heads) ** 0.5)
+    if len(encoding) > limit:
         raise ExplorerError(
-            f"The text has {len(encoding):,} tokens; the {heads} heads of this checkpoint can be shown for {most:,} at "
-            "most. Shorten the text."
+            f"The text has {len(encoding):,} tokens; the {heads} heads of this checkpoint can be shown for {limit:,} "
+            "at most. Shorten the text."
         )
 
 
-def sides(found: tuple[Unit, ...], options: Options) -> tuple[list[int], list[int]]:
+def select_units(all_units: tuple[Unit, ...], options: Options) -> tuple[list[int], list[int]]:
     """The units that look and those that are looked at."""
-    kept = [i for i, unit in enumerate(found) if options.special == "shown" or not unit.special]
-    if not kept:
+    visible = [i for i, unit in enumerate(all_units) if options.special == "shown" or not unit.special]
+    if not visible:
         raise ExplorerError("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.")
     if options.direction == "all":
-        return kept, kept
-    first, second = ([i for i in kept if found[i].side == side] for side in (0, 1))
+        return visible, visible
+    first, second = ([i for i in visible if all_units[i].side == side] for side in (0, 1))
     if not first or not second:
         raise ExplorerError(
             f"{options.direction!r} needs a pair of sentences; the text is a single one. Add a second sentence, or "
@@ -133,21 +133,21 @@ def sides(found: tuple[Unit, ...], options: Options) -> tuple[list[int], list[in
     return (first, second) if options.direction == "A to B" else (second, first)
 
 
-def choose(
+def focus_rows(
     encoding: Encoding, rows: tuple[Unit, ...], columns: tuple[Unit, ...], matrix: Float[np.ndarray, "r c"]
 ) -> tuple[tuple[int, ...], bool, tuple[str, ...]]:
-    """(rows that the view is about, whether they were picked, notes). These are the picked rows, else the masks, else
+    """(rows that the view is about, whether they were picked, notes): the picked rows, else the first mask, else
     the row that gives most to another word."""
-    asked = set(encoding.picked)
-    picked = tuple(i for i, unit in enumerate(rows) if asked.intersection(unit.positions))
+    picks = set(encoding.picked)
+    picked = tuple(i for i, unit in enumerate(rows) if picks.intersection(unit.positions))
     if picked:
         return picked, True, ()
-    notes = ("The picked token is not among those that look here.",) if asked else ()
+    notes = ("The picked token is not among those that look here.",) if picks else ()
     masks = [i for i, unit in enumerate(rows) if set(encoding.masked).intersection(unit.positions)]
     if masks:
         return (masks[0],), False, notes
-    other = np.array([[a != b and not a.special and not b.special for b in columns] for a in rows])
-    best = int(np.argmax(np.where(other, matrix, -1.0))) // len(columns) if other.any() else 0
+    between_words = np.array([[a != b and not a.special and not b.special for b in columns] for a in rows])
+    best = int(np.argmax(np.where(between_words, matrix, -1.0))) // len(columns) if between_words.any() else 0
     return (best,), False, notes
 
 
@@ -157,8 +157,14 @@ def rows(result: Attention) -> list[dict[str, object]]:
     token."""
     unit = "norm" if result.norms else "share of the norms" if result.norm_shares else "weight"
 
-    def entry(heads: str, who: str, start: int, to: Unit, value: float) -> dict[str, object]:
-        looks = {"heads": heads, "from": who, "from_position": start, "to": to.label, "to_position": to.positions[0]}
+    def entry(heads: str, source: str, position: int, target: Unit, value: float) -> dict[str, object]:
+        looks = {
+            "heads": heads,
+            "from": source,
+            "from_position": position,
+            "to": target.label,
+            "to_position": target.positions[0],
+        }
         return {**looks, "value": value, "measure": unit}
 
     if result.show == "grid" and result.every.size <= MAX_ROWS:
@@ -170,13 +176,13 @@ def rows(result: Attention) -> list[dict[str, object]]:
         ]
     if result.show == "grid":
         unit += f", only from the token that the view is about: all would be {result.every.size:,} rows"
-        who = " ".join(result.rows[i].label for i in result.about)
-        start = result.rows[result.about[0]].positions[0]
+        source = " ".join(result.rows[i].label for i in result.about)
+        position = result.rows[result.about[0]].positions[0]
         table = result.by_head
         return [
-            entry(str(Head(i, j)), who, start, to, float(table[i, j, column]))
+            entry(str(Head(i, j)), source, position, target, float(table[i, j, column]))
             for i, j in np.ndindex(table.shape[:2])
-            for column, to in enumerate(result.columns)
+            for column, target in enumerate(result.columns)
         ]
     heads = " ".join(map(str, result.chosen)) if len(result.chosen) <= 12 else f"{len(result.chosen)} heads"
     heads = heads if len(result.chosen) == 1 else f"{result.combine} of {heads}"
@@ -223,7 +229,7 @@ class Facts(facts.Facts[Attention]):
         return facts.item(facts.item(list(self._result.every), layer, "layer"), head, "head")
 
     def _row(self, name: str) -> int:
-        return facts.at([unit.label for unit in self._result.rows], name)
+        return facts.label_index([unit.label for unit in self._result.rows], name)
 
     def _column(self, name: str) -> int:
-        return facts.at([unit.label for unit in self._result.columns], name)
+        return facts.label_index([unit.label for unit in self._result.columns], name)

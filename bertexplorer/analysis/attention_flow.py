@@ -10,8 +10,8 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.attention import refuse_long
-from bertexplorer.analysis.heads import check
+from bertexplorer.analysis.attention import check_length
+from bertexplorer.analysis.heads import check_number
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -49,13 +49,13 @@ class AttentionFlow:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> AttentionFlow:
     """Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
-    that is not there and, for flow, beyond 64 tokens or 8 picked ones."""
-    check(options.layer, checkpoint.config.num_layers, "layer", low=0)
+    that does not exist and, for flow, beyond 64 tokens or 8 picked ones."""
+    check_number(options.layer, checkpoint.config.num_layers, "layer", low=0)
     encoding = checkpoint.tokenizer.encode(text)
-    refuse_long(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)
+    check_length(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)
     about = list(encoding.picked or encoding.masked[:1] or (0,))
     if options.method == "flow":
-        refuse_slow(encoding, len(about))
+        check_flow_size(encoding, len(about))
     attention = engine.attentions(checkpoint, encoding).mean(dim=1).numpy()
     raw = attention[:, about].mean(axis=1)
     shares = raw
@@ -64,12 +64,12 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     elif options.method == "flow":
         shares = np.mean([flow(attention, token) for token in about], axis=0)
     layer = (options.layer or checkpoint.config.num_layers) - 1
-    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     picked = bool(encoding.picked)
-    return AttentionFlow(options.method, shown, tuple(about), picked, layer, shares, raw, encoding.left_out)
+    return AttentionFlow(options.method, tokens, tuple(about), picked, layer, shares, raw, encoding.left_out)
 
 
-def refuse_slow(encoding: Encoding, picked: int) -> None:
+def check_flow_size(encoding: Encoding, picked: int) -> None:
     if len(encoding) > FLOW_TOKENS:
         raise ExplorerError(
             f"The text has {len(encoding):,} tokens; flow is computed for {FLOW_TOKENS} at most, because each token of "
@@ -111,25 +111,25 @@ def flow(attention: Float[np.ndarray, "l t t"], token: int) -> Float[np.ndarray,
     capacity = np.rint(UNITS * residual(attention)).astype(np.int32)
     layer, high, low = np.nonzero(capacity)  # node (i, a) is number i t + a; the input tokens are layer 0
     edges = (capacity[layer, high, low], ((layer + 1) * tokens + high, layer * tokens + low))
-    found = np.zeros((layers, tokens))
-    found[0] = capacity[0, token]  # a single edge
+    flows = np.zeros((layers, tokens))
+    flows[0] = capacity[0, token]  # a single edge
     for top in range(1, layers):
         size = (top + 2) * tokens
         below = layer <= top
         values, (start, end) = edges
         graph = csr_array((values[below], (start[below], end[below])), shape=(size, size))
         source = (top + 1) * tokens + token
-        found[top] = [maximum_flow(graph, source, sink).flow_value for sink in range(tokens)]
-    return found / UNITS
+        flows[top] = [maximum_flow(graph, source, sink).flow_value for sink in range(tokens)]
+    return flows / UNITS
 
 
 def rows(result: AttentionFlow) -> list[dict[str, object]]:
     """A row for each layer (1-based) and input token."""
-    who = " ".join(result.tokens[i] for i in result.about)
+    source = " ".join(result.tokens[i] for i in result.about)
     return [
         {
             "layer": layer + 1,
-            "from": who,
+            "from": source,
             "to_position": position,
             "to": token,
             "method": result.method,
@@ -146,11 +146,11 @@ class Facts(facts.Facts[AttentionFlow]):
 
     def share(self, token: str, nth: int = 1) -> float:
         """The share of the view's tokens that comes from this input token, by the method."""
-        return float(self._result.shares[self._result.layer, facts.at(self._result.tokens, token, nth)])
+        return float(self._result.shares[self._result.layer, facts.label_index(self._result.tokens, token, nth)])
 
     def raw(self, token: str, nth: int = 1) -> float:
         """Attention of the layer itself to this token, averaged over heads, 0 to 1."""
-        return float(self._result.raw[self._result.layer, facts.at(self._result.tokens, token, nth)])
+        return float(self._result.raw[self._result.layer, facts.label_index(self._result.tokens, token, nth)])
 
     def top(self) -> str:
         """The input token with the largest share."""

@@ -1,4 +1,4 @@
-"""Six ways to say how much each token counts for one number of a prediction; each gives a score a token."""
+"""Six measures of how much each token contributes to one number of a prediction."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.attention import refuse_long
+from bertexplorer.analysis.attention import check_length
 from bertexplorer.analysis.attention_flow import rollout
-from bertexplorer.analysis.word_merging import frames
+from bertexplorer.analysis.word_merging import frame_flags
 from bertexplorer.engine import progress
 from bertexplorer.model.text import Encoding
 
@@ -35,7 +35,7 @@ METHODS: tuple[Method, ...] = (
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
 PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME and integrated gradients may read twice as many
 FEWEST = {"groups": 16, "samples": 64, "steps": 16}
-LONG = 256  # tokens; beyond this, integrated gradients try TRIES, in steps, before the steps asked for
+LONG = 256  # tokens; beyond this, integrated gradients try TRIES steps before the requested number
 TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
 SEED = 0  # seed of LIME's samples
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
@@ -55,13 +55,13 @@ class Question:
     probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
     pooled: bool = False  # whether the mean over all tokens is read
     scored: bool = False  # whether the number is a score, which has no probability
-    apart: bool = False  # whether the two texts are read in a pass each
+    bi_encoder: bool = False  # whether the two texts are encoded in a pass each
 
     @property
     def hideable(self) -> tuple[int, ...]:
         """Positions of the tokens that can be hidden: all but the masks and those that frame the text, such as [CLS]
         and [SEP]."""
-        frame, ids, mask = frames(self.checkpoint, self.encoding), self.encoding.ids, self.encoding.mask_id
+        frame, ids, mask = frame_flags(self.checkpoint, self.encoding), self.encoding.ids, self.encoding.mask_id
         return tuple(i for i, (odd, token) in enumerate(zip(frame, ids, strict=True)) if not odd and token != mask)
 
     def hidden(self, positions: Sequence[int]) -> Encoding:
@@ -103,14 +103,14 @@ def attribute(question: Question, method: Method, *, baseline: Baseline, steps: 
     return attention(question, method)
 
 
-def announce(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
+def announce_cost(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
     """Announce how many tokens *methods* will read, plus *more* after them, so that the time left is known from the
     start. Raises ExplorerError if they are too many."""
     tokens, hideable = len(question.encoding), len(question.hideable)
     steps = min(steps, TRIES[0]) if tokens > LONG else steps
-    parts = len(groups(range(hideable), tokens))
+    parts = len(group_neighbours(range(hideable), tokens))
     texts = {
-        "integrated gradients": progress.GRADIENT * steps * (1 + question.apart),
+        "integrated gradients": progress.GRADIENT * steps * (1 + question.bi_encoder),
         "gradient x input": progress.GRADIENT,
         "occlusion": 1 + parts,
         "LIME": min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // tokens), 2 ** min(parts, 20)),  # each text once
@@ -119,20 +119,20 @@ def announce(question: Question, methods: Sequence[Method], steps: int, samples:
 
 
 def attention(question: Question, method: Method) -> Attribution:
-    """Where the answer's token looks in the last layer, or by rollout through all layers (Abnar and Zuidema, 2020).
-    Heads are averaged, and so are tokens if the answer is read from their mean, and texts that are read apart. Raises
-    ExplorerError if the weights of all heads would not fit into memory."""
+    """Attention of the answer's token in the last layer, or rolled out through all layers (Abnar and Zuidema, 2020).
+    Averaged over the heads, over the tokens if the answer is read from their mean, and over texts that are encoded
+    alone. Raises ExplorerError if the weights of all heads would not fit into memory."""
     encoding, config = question.encoding, question.checkpoint.config
-    refuse_long(encoding, config.num_layers * config.num_heads)
-    parts = engine.sides_of(encoding) if question.apart else (tuple(range(len(encoding))),)
-    looks = np.zeros(len(encoding))
+    check_length(encoding, config.num_layers * config.num_heads)
+    parts = engine.text_positions(encoding) if question.bi_encoder else (tuple(range(len(encoding))),)
+    scores = np.zeros(len(encoding))
     for positions in parts:
-        read = engine.part(encoding, positions) if question.apart else encoding
-        weights = engine.attentions(question.checkpoint, read).mean(dim=1).numpy()
-        layers = rollout(weights) if method == "rollout" else weights
-        found = layers[-1].mean(axis=0) if question.pooled else layers[-1, question.position]
-        looks[list(positions)] += found / len(parts)
-    return Attribution(method, looks)
+        part_encoding = engine.select_tokens(encoding, positions) if question.bi_encoder else encoding
+        head_means = engine.attentions(question.checkpoint, part_encoding).mean(dim=1).numpy()
+        layers = rollout(head_means) if method == "rollout" else head_means
+        weights = layers[-1].mean(axis=0) if question.pooled else layers[-1, question.position]
+        scores[list(positions)] += weights / len(parts)
+    return Attribution(method, scores)
 
 
 def gradient_x_input(question: Question) -> Attribution:
@@ -141,8 +141,8 @@ def gradient_x_input(question: Question) -> Attribution:
 
     checkpoint, encoding = question.checkpoint, question.encoding
     words = gradients.word_vectors(checkpoint, encoding.ids)
-    one = words.new_ones(1)
-    _, slope = gradients.path_gradient(checkpoint, encoding, question.target(), words, words, one, one)
+    full = words.new_ones(1)
+    _, slope = gradients.path_gradient(checkpoint, encoding, question.target(), words, words, full, full)
     return Attribution("gradient x input", (words.cpu() * slope).double().sum(dim=-1).numpy())
 
 
@@ -160,18 +160,18 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
     filler = checkpoint.tokenizer.pad_id if baseline == "[PAD]" else encoding.mask_id
     replaced = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
     steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
-    parts = engine.sides_of(encoding) if question.apart else (range(len(encoding)),)
+    parts = engine.text_positions(encoding) if question.bi_encoder else (range(len(encoding)),)
     scores, rise, error, count = np.zeros(len(encoding)), 0.0, 0.0, 0
     for part in parts:
         start = words.clone()
         start[[i for i in question.hideable if i in part]] = replaced
-        own, found = integral(question, start, words, steps)
-        scores, rise, error = scores + own, rise + found.rise, error + found.error
-        count = max(count, found.steps)
+        part_scores, completeness = path_integral(question, start, words, steps)
+        scores, rise, error = scores + part_scores, rise + completeness.rise, error + completeness.error
+        count = max(count, completeness.steps)
     return Attribution("integrated gradients", scores, Completeness(rise, error, count))
 
 
-def integral(
+def path_integral(
     question: Question, start: Float[Tensor, "t e"], words: Float[Tensor, "t e"], steps: int
 ) -> tuple[Float[np.ndarray, " t"], Completeness]:
     """The scores on the line from *start* to *words*."""
@@ -193,61 +193,64 @@ def integral(
 
 
 def occlusion(question: Question) -> Attribution:
-    """How much is lost when [MASK] takes the token's place (Zeiler and Fergus, 2014; Li et al., 2016)."""
+    """The drop of the number when [MASK] replaces the token (Zeiler and Fergus, 2014; Li et al., 2016)."""
     encoding = question.encoding
-    spots = [i for i, token in enumerate(encoding.ids) if token != encoding.mask_id]
-    parts = groups(spots, len(encoding))
-    whole, *lost = question.values([encoding, *(question.hidden(part) for part in parts)])
+    positions = [i for i, token in enumerate(encoding.ids) if token != encoding.mask_id]
+    parts = group_neighbours(positions, len(encoding))
+    full_value, *values = question.values([encoding, *(question.hidden(part) for part in parts)])
     scores = np.zeros(len(encoding))
-    for part, value in zip(parts, lost, strict=True):
-        scores[part] = (whole - value) / len(part)
+    for part, value in zip(parts, values, strict=True):
+        scores[part] = (full_value - value) / len(part)
     return Attribution("occlusion", scores, group=max(map(len, parts), default=1))
 
 
-def groups(spots: Sequence[int], tokens: int) -> list[list[int]]:
-    """Each of *spots* alone or, in a long text, groups of neighbours that keep the passes within PASS_TOKENS."""
-    size = math.ceil(len(spots) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
-    return [list(spots[i : i + size]) for i in range(0, len(spots), size)]
+def group_neighbours(positions: Sequence[int], tokens: int) -> list[list[int]]:
+    """Each of *positions* alone or, in a long text, groups of neighbours that keep the passes within PASS_TOKENS."""
+    size = math.ceil(len(positions) / max(FEWEST["groups"], PASS_TOKENS // tokens)) or 1
+    return [list(positions[i : i + size]) for i in range(0, len(positions), size)]
 
 
 def lime(question: Question, samples: int) -> Attribution:
     """Coefficients of a linear model of the number, fitted to texts with some words hidden (Ribeiro et al., 2016).
     Texts that are closer to the original count more. Samples and kernel are as in the authors' code for text; the seed
     is fixed."""
-    parts = groups(question.hideable, len(question.encoding))
+    parts = group_neighbours(question.hideable, len(question.encoding))
     scores = np.zeros(len(question.encoding))
     if not parts:
         return Attribution("LIME", scores)
     samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // len(question.encoding)))
-    shown = draws(len(parts), samples)
-    texts, back = np.unique(shown, axis=0, return_inverse=True)  # each text is read once
-    hidden = [[spot for part, one in zip(parts, text, strict=True) if not one for spot in part] for text in texts]
-    values = question.values([question.hidden(spots) for spots in hidden])[back.ravel()]
-    found = ridge(shown, np.asarray(values), np.array([nearness(row.mean()) for row in shown]))
-    for part, score in zip(parts, found, strict=True):
+    kept = random_subsets(len(parts), samples)
+    texts, back = np.unique(kept, axis=0, return_inverse=True)  # each text is read once
+    hidden = [
+        [position for part, visible in zip(parts, text, strict=True) if not visible for position in part]
+        for text in texts
+    ]
+    values = question.values([question.hidden(positions) for positions in hidden])[back.ravel()]
+    coefficients = ridge(kept, np.asarray(values), np.array([sample_weight(row.mean()) for row in kept]))
+    for part, score in zip(parts, coefficients, strict=True):
         scores[part] = score / len(part)
     return Attribution("LIME", scores, group=max(map(len, parts)), samples=samples)
 
 
-def draws(parts: int, samples: int) -> Bool[np.ndarray, "samples parts"]:
-    """Which parts each sample shows: all of them first, then all but a random number of random ones."""
+def random_subsets(parts: int, samples: int) -> Bool[np.ndarray, "samples parts"]:
+    """The visible parts of each sample: all in the first, then all but a random number of random ones."""
     random = np.random.default_rng(SEED)
-    shown = np.ones((samples, parts), dtype=bool)
-    for row in shown[1:]:
+    kept = np.ones((samples, parts), dtype=bool)
+    for row in kept[1:]:
         row[random.permutation(parts)[: random.integers(1, parts + 1)]] = False
-    return shown
+    return kept
 
 
-def nearness(share: float) -> float:
+def sample_weight(share: float) -> float:
     """Weight of a sample that shows *share* of the parts, by its cosine distance from the whole text."""
     distance = 100 * (1 - math.sqrt(share))
     return math.sqrt(math.exp(-((distance / KERNEL) ** 2)))
 
 
 def ridge(
-    shown: Bool[np.ndarray, "n parts"], values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]
+    kept: Bool[np.ndarray, "n parts"], values: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " parts"]:
     """Weighted ridge regression in closed form, the linear model in LIME. The penalty of 1 spares the intercept."""
-    centred = shown - np.average(shown, axis=0, weights=weights)
+    centred = kept - np.average(kept, axis=0, weights=weights)
     weighted = centred.T * weights  # each row sums to 0, so the mean of the values cancels
-    return np.linalg.solve(weighted @ centred + np.eye(shown.shape[1]), weighted @ values.astype(np.float64))
+    return np.linalg.solve(weighted @ centred + np.eye(kept.shape[1]), weighted @ values.astype(np.float64))

@@ -1,4 +1,4 @@
-"""BertViz: what its head view, model view and neuron view need (Vig, 2019)."""
+"""BertViz: the data of its head view, model view and neuron view (Vig, 2019)."""
 
 from __future__ import annotations
 
@@ -48,26 +48,26 @@ class BertViz:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> BertViz:
-    """Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for a
-    layer that is not there, and where a browser would freeze: each line of BertViz is an element of the page."""
+    """Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for an
+    unknown layer, and where a browser would freeze: each line of BertViz is an element of the page."""
     config = checkpoint.config
     layers = parse_layers(options.layers, config.num_layers)
     encoding = checkpoint.tokenizer.encode(text)
     each = len(encoding) ** 2 + (2 * len(encoding) * config.head_size if options.kind == "neuron" else 0)
-    refuse_heavy(options.kind, len(encoding), each * config.num_heads, len(layers))
-    chosen = list(layers)
-    attention = engine.attentions(checkpoint, encoding).numpy()[chosen]
+    check_size(options.kind, len(encoding), each * config.num_heads, len(layers))
+    indices = list(layers)
+    attention = engine.attentions(checkpoint, encoding).numpy()[indices]
     queries = keys = None
     if options.kind == "neuron":
-        queries, keys = (both.numpy()[chosen] for both in engine.queries_and_keys(checkpoint, encoding))
-    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+        queries, keys = (tensor.numpy()[indices] for tensor in engine.queries_and_keys(checkpoint, encoding))
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
     second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), None)
     return BertViz(
-        options.kind, shown, second, layers, attention, queries, keys, encoding.left_out, bool(config.relative)
+        options.kind, tokens, second, layers, attention, queries, keys, encoding.left_out, bool(config.relative)
     )
 
 
-def refuse_heavy(kind: str, tokens: int, layer: int, layers: int) -> None:
+def check_size(kind: str, tokens: int, layer: int, layers: int) -> None:
     """Raises ExplorerError with a lighter choice if there are too many numbers. *layer*: the numbers of one layer."""
     if tokens <= LONGEST[kind] and layer * layers <= MOST[kind]:
         return
@@ -98,13 +98,13 @@ def rows(result: BertViz) -> list[dict[str, object]]:
 class Facts(facts.Facts[BertViz]):
     def attention(self, layer: int, head: int, source: str, target: str) -> float:
         """What the token *source* gives to *target* in one head of the layers that are drawn, 0 to 1."""
-        row = facts.chosen([str(one + 1) for one in self._result.layers], str(layer), "layer")
+        row = facts.name_index([str(i + 1) for i in self._result.layers], str(layer), "layer")
         tokens = self._result.tokens
         return float(
             self._result.attention[
                 row,
-                facts.place(head, self._result.attention.shape[1], "head"),
-                facts.at(tokens, source),
-                facts.at(tokens, target),
+                facts.zero_based(head, self._result.attention.shape[1], "head"),
+                facts.label_index(tokens, source),
+                facts.label_index(tokens, target),
             ]
         )

@@ -18,7 +18,7 @@ class Interval(NamedTuple):
     high: float
 
 
-def resampled(values: Float[np.ndarray, " n"], seed: int = 0) -> Float[np.ndarray, " r"]:
+def bootstrap_means(values: Float[np.ndarray, " n"], seed: int = 0) -> Float[np.ndarray, " r"]:
     """Means of RESAMPLES samples of *values*, drawn with replacement (Efron, 1979). How often each distinct value is
     drawn is multinomial, so a sample takes one draw instead of n."""
     distinct, counts = np.unique(values, return_counts=True)
@@ -32,11 +32,11 @@ def interval(values: Float[np.ndarray, " n"]) -> Interval:
     if len(set(values.tolist())) == 1 and values[0] in (0, 1):
         far = ((1 - LEVEL) / 2) ** (1 / len(values))
         return Interval(far, 1.0) if values[0] else Interval(0.0, 1 - far)
-    low, high = np.quantile(resampled(values), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    low, high = np.quantile(bootstrap_means(values), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(float(low), float(high))
 
 
-class Paired(NamedTuple):
+class PairedComparison(NamedTuple):
     """Two checkpoints on the same cases. *p*: of McNemar's exact test, two-sided: how likely such an uneven split
     of the cases on which they differ would be, if both were equally good (McNemar, 1947)."""
 
@@ -47,10 +47,10 @@ class Paired(NamedTuple):
     p: float
 
 
-def paired(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> Paired:
+def compare_paired(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n"]) -> PairedComparison:
     """*first*, *second*: 1 where the checkpoint is right, else 0, in the same order of cases."""
     from scipy.stats import binomtest
 
-    one, two = int((first > second).sum()), int((second > first).sum())
-    p = float(binomtest(one, one + two).pvalue) if one + two else 1.0
-    return Paired(float((second - first).mean()), interval(second - first), one, two, p)
+    only_first, only_second = int((first > second).sum()), int((second > first).sum())
+    p = float(binomtest(only_first, only_first + only_second).pvalue) if only_first + only_second else 1.0
+    return PairedComparison(float((second - first).mean()), interval(second - first), only_first, only_second, p)

@@ -60,38 +60,41 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for a sentence
     if not options.other.strip():
         raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two blanks.")
-    one = encode_masked(checkpoint, text)
+    first_encoding = encode_masked(checkpoint, text)
     try:
-        two = encode_masked(checkpoint, Text(options.other) if isinstance(text, str) else beside(options.other, text))
+        second_encoding = encode_masked(
+            checkpoint, Text(options.other) if isinstance(text, str) else with_second_text(options.other, text)
+        )
     except ExplorerError as error:
         raise ExplorerError(f"In the second sentence: {error}") from error
-    spots = [e.masked[:1] for e in (one, two)]
-    first, second = (row[0].numpy() for row in engine.masked_log_probs(checkpoint, [one, two], positions=spots))
+    encodings = [first_encoding, second_encoding]
+    rows = engine.masked_log_probs(checkpoint, encodings, positions=[e.masked[:1] for e in encodings])
+    first, second = (row[0].numpy() for row in rows)
     size = checkpoint.tokenizer.vocab_size
     vocabulary = tuple(checkpoint.tokenizer.show(i) for i in range(size))
     return Contrast(
-        texts=(one.texts[0], two.texts[0]),
+        texts=(first_encoding.texts[0], second_encoding.texts[0]),
         first=first[:size],
         second=second[:size],
-        words=farthest(first[:size], second[:size], vocabulary, options.named),
+        words=most_different(first[:size], second[:size], vocabulary, options.named),
         divergence=jensen_shannon(first, second),
         vocabulary=vocabulary,
-        notes=two.notes,
+        notes=second_encoding.notes,
     )
 
 
-def beside(other: str, text: Text) -> Text:
+def with_second_text(other: str, text: Text) -> Text:
     """*other* with the second text of *text*, so that the two inputs differ only in the first sentence."""
     return Text(other, text.second, tuple(span for span in text.hidden if span.side))
 
 
-def farthest(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str, ...], count: int) -> tuple[Word, ...]:
+def most_different(first: np.ndarray, second: np.ndarray, vocabulary: tuple[str, ...], count: int) -> tuple[Word, ...]:
     """The *count* words that lean most to each side, among those with a probability of at least FLOOR on either."""
     likely = np.flatnonzero(np.maximum(first, second) >= math.log(FLOOR))
     order = likely[np.argsort(second[likely] - first[likely])]
-    left = [i for i in order[:count] if second[i] < first[i]]
-    right = [i for i in order[::-1][:count] if second[i] > first[i]]
-    return tuple(Word(vocabulary[i], int(i), float(first[i]), float(second[i])) for i in (*left, *right))
+    falling = [i for i in order[:count] if second[i] < first[i]]
+    rising = [i for i in order[::-1][:count] if second[i] > first[i]]
+    return tuple(Word(vocabulary[i], int(i), float(first[i]), float(second[i])) for i in (*falling, *rising))
 
 
 def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from bertexplorer.analysis import facts, targets
-from bertexplorer.analysis.edit_search import Tried, flips_answer, reduce, search
-from bertexplorer.analysis.edits import Draft, Editor, by_gradient, by_masking
-from bertexplorer.analysis.predictions import Read, predictor
-from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.edit_search import EvaluatedDraft, flips_answer, reduce, search
+from bertexplorer.analysis.edits import Draft, Editor, propose_by_gradient, propose_by_masking
+from bertexplorer.analysis.predictions import Query, make_predictor
+from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -27,7 +27,7 @@ class Options:
     method: Annotated[
         Method, Option("Method", info="gradient: HotFlip; fill-mask: likely words; reduction: leave words out")
     ] = "gradient"
-    target: Annotated[Explained, Option("Change", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Change", info=targets.INFO)] = "answer"
     word: Annotated[str, Option("Answer to reach", info="a single piece, a label or a tag; empty: any other")] = ""
     edits: Annotated[int, Option("Words that may change", 1, 3)] = 2
     candidates: Annotated[int, Option("Candidates for each word", 1, 100)] = 10
@@ -65,11 +65,11 @@ class Counterfactuals:
     """*edits*: by "gradient" and "fill-mask" those that change the answer, all with as many words, the strongest first;
     if there are none, those that come closest. By "reduction" its steps in their order, all with the same answer."""
 
-    target: Explained
+    target: TargetKind
     method: Method
     texts: tuple[str, str]  # as they are read, with the mask's name for hidden words
     words: tuple[tuple[str, ...], tuple[str, ...]]
-    tagged: str  # the word whose tag is asked for; "" for other targets
+    tagged: str  # the word whose tag is the answer; "" for other targets
     answer: str
     probability: float  # of the answer before any change
     wanted: str  # the answer to reach; "": any other
@@ -80,7 +80,7 @@ class Counterfactuals:
     most: int  # words that an edit could change; 0 in a reduction
     untried: int  # words of a long text that were not tried, in a reduction not one by one
     group: int  # neighbouring words that the reduction of a long text removed together at first
-    other_masks: int  # masks whose answer is not asked for
+    other_masks: int  # masks other than the one that is answered
     left_out: int  # tokens beyond the checkpoint's limit
 
     @property
@@ -95,41 +95,43 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     "gradient" proposes words by HotFlip's first-order estimate (Ebrahimi et al., 2018), "fill-mask" those that the MLM
     head finds likely where the word is hidden; a beam search adds a word while no edit changes the answer. "reduction"
     removes the word that matters least as long as the answer stays (input reduction; Feng et al., 2018). Masks, [CLS]
-    and [SEP] stay, and so does the word whose tag is asked for.
+    and [SEP] stay, and so does the word whose tag is the answer.
 
     Raises ExplorerError as saliency does, for a score or a span, for an answer to reach that is the answer already,
     without an MLM head for "fill-mask", and if no word can be replaced or removed."""
     if options.method == "fill-mask":
         _ = checkpoint.masked_lm  # if there is no head, raise before anything is read
-    wanted = "" if options.method == "reduction" else options.word
-    asked = predictor(checkpoint, text, options.target, wanted, options.tagged_word)
-    editor = Editor.of(checkpoint, asked, function_words=options.function_words)
-    base = Draft({}, Read(editor.encoding, asked.question.position), editor.words)
-    before = asked.prediction(asked.before)
+    goal = "" if options.method == "reduction" else options.word
+    predictor = make_predictor(checkpoint, text, options.target, goal, options.tagged_word)
+    editor = Editor.of(checkpoint, predictor, function_words=options.function_words)
+    base = Draft({}, Query(editor.encoding, predictor.question.position), editor.words)
+    before = predictor.prediction(predictor.before)
     if options.method == "reduction":
-        outcome = reduce(editor, Tried(base, before))
+        outcome = reduce(editor, EvaluatedDraft(base, before))
     else:
-        propose = by_gradient if options.method == "gradient" else by_masking
-        outcome = search(editor, Tried(base, before), propose, options.edits, options.candidates)
+        propose = propose_by_gradient if options.method == "gradient" else propose_by_masking
+        outcome = search(editor, EvaluatedDraft(base, before), propose, options.edits, options.candidates)
     removed = [*outcome.steps, *[()] * len(outcome.listed)]
     return Counterfactuals(
-        target=asked.target,
+        target=predictor.target,
         method=options.method,
         texts=base.texts,
-        words=sides(editor, base),
-        tagged=word_at(editor, asked.question.position) if asked.target == "tag" else "",
-        answer=asked.name(asked.answer),
+        words=side_words(editor, base),
+        tagged=word_at(editor, predictor.question.position) if predictor.target == "tag" else "",
+        answer=predictor.name(predictor.answer),
         probability=before.kept,
-        wanted="" if asked.wanted is None else asked.name(asked.wanted),
+        wanted="" if predictor.wanted is None else predictor.name(predictor.wanted),
         wanted_before=before.wanted,
-        edits=tuple(edit(editor, one, step) for one, step in zip(outcome.listed, removed, strict=False)),
+        edits=tuple(
+            describe_edit(editor, candidate, step) for candidate, step in zip(outcome.listed, removed, strict=False)
+        ),
         found=outcome.found,
         tried=outcome.tried,
         most=0 if options.method == "reduction" else options.edits,
         untried=outcome.untried,
         group=outcome.group,
-        other_masks=len(asked.question.encoding.masked) - 1 if asked.target == "mask" else 0,
-        left_out=asked.question.encoding.left_out,
+        other_masks=len(predictor.question.encoding.masked) - 1 if predictor.target == "mask" else 0,
+        left_out=predictor.question.encoding.left_out,
     )
 
 
@@ -137,65 +139,65 @@ def word_at(editor: Editor, position: int) -> str:
     return next(word.text for word in editor.words if position in word.positions)
 
 
-def sides(editor: Editor, draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def side_words(editor: Editor, draft: Draft) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The words of both texts of *draft*."""
-    found: tuple[list[str], list[str]] = ([], [])
+    words: tuple[list[str], list[str]] = ([], [])
     for i, word in enumerate(editor.words):
         if new := draft.changes.get(i, word.text):
-            found[editor.places[i][0]].append(new)
-    return tuple(found[0]), tuple(found[1])
+            words[editor.locations[i][0]].append(new)
+    return tuple(words[0]), tuple(words[1])
 
 
-def edit(editor: Editor, one: Tried, step: Sequence[int]) -> Edit:
+def describe_edit(editor: Editor, candidate: EvaluatedDraft, step: Sequence[int]) -> Edit:
     """The Edit of a text that was read. *step*: the words that a step of a reduction removed."""
     changes = [
-        Change(i, editor.places[i][0], editor.words[i].text, one.draft.changes[i])
-        for i in sorted(step or one.draft.changes)
+        Change(i, editor.locations[i][0], editor.words[i].text, candidate.draft.changes[i])
+        for i in sorted(step or candidate.draft.changes)
     ]
-    found = one.prediction
+    prediction = candidate.prediction
     return Edit(
         changes=tuple(changes),
-        texts=one.draft.texts,
-        words=sides(editor, one.draft),
-        answer=editor.predictor.name(found.index),
-        probability=found.probability,
-        before=found.before,
-        kept=found.kept,
-        wanted=found.wanted,
-        flipped=flips_answer(editor, one),
+        texts=candidate.draft.texts,
+        words=side_words(editor, candidate.draft),
+        answer=editor.predictor.name(prediction.index),
+        probability=prediction.probability,
+        before=prediction.before,
+        kept=prediction.kept,
+        wanted=prediction.wanted,
+        flipped=flips_answer(editor, candidate),
     )
 
 
 def rows(result: Counterfactuals) -> list[dict[str, object]]:
-    """A row for the text as it is (rank 0), and one for each edit or step of a reduction, counted from 1."""
+    """A row for the unchanged text (rank 0), and one for each edit or step of a reduction, counted from 1."""
     p = result.probability
-    whole = Edit((), result.texts, result.words, result.answer, p, p, p, result.wanted_before, False)
+    unchanged = Edit((), result.texts, result.words, result.answer, p, p, p, result.wanted_before, False)
     return [
         {
             "rank": rank,
-            "changes": written(one),
-            "words_changed": len(one.changes),
-            "text": one.texts[0],
-            "pair": one.texts[1],
-            "flipped": one.flipped,
-            "answer": one.answer,
-            "probability": one.probability,
-            "probability_before": one.before,
-            "kept": one.kept,
-            "wanted": "" if math.isnan(one.wanted) else one.wanted,
+            "changes": format_changes(edit),
+            "words_changed": len(edit.changes),
+            "text": edit.texts[0],
+            "pair": edit.texts[1],
+            "flipped": edit.flipped,
+            "answer": edit.answer,
+            "probability": edit.probability,
+            "probability_before": edit.before,
+            "kept": edit.kept,
+            "wanted": "" if math.isnan(edit.wanted) else edit.wanted,
             "target": result.target,
             "method": result.method,
             "answer_before": result.answer,
             "kept_before": result.probability,
             "wanted_before": "" if math.isnan(result.wanted_before) else result.wanted_before,
         }
-        for rank, one in enumerate([whole, *result.edits])
+        for rank, edit in enumerate([unchanged, *result.edits])
     ]
 
 
-def written(one: Edit) -> str:
+def format_changes(edit: Edit) -> str:
     """The changes of an edit in a line: "france → england; on → in", or "−of" if a word is removed."""
-    return "; ".join(f"{c.old} → {c.new}" if c.new else f"−{c.old}" for c in one.changes) or "unchanged"
+    return "; ".join(f"{c.old} → {c.new}" if c.new else f"−{c.old}" for c in edit.changes) or "unchanged"
 
 
 class Facts(facts.Facts[Counterfactuals]):

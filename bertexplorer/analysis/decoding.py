@@ -74,19 +74,24 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         "beam": beam(checkpoint, encoding, options.beam_width),
     }
     fillings = tuple(
-        Filling(method, tuple(found), sum(s.log_probability for s in found), chain(checkpoint, encoding, found))
-        for method, found in steps.items()
+        Filling(
+            method,
+            tuple(method_steps),
+            sum(s.log_probability for s in method_steps),
+            chain(checkpoint, encoding, method_steps),
+        )
+        for method, method_steps in steps.items()
     )
     sentences = tuple(
         checkpoint.tokenizer.join(
-            [i for i, span in zip(filled(encoding, f.steps).ids, encoding.spans, strict=True) if span]
+            [i for i, span in zip(fill_masks(encoding, f.steps).ids, encoding.spans, strict=True) if span]
         )
         for f in fillings
     )
     return Decoding(encoding.tokens, encoding.masked, fillings, sentences)
 
 
-def filled(encoding: Encoding, steps: Sequence[Step]) -> Encoding:
+def fill_masks(encoding: Encoding, steps: Sequence[Step]) -> Encoding:
     return encoding.with_ids({step.position: step.id for step in steps})
 
 
@@ -105,7 +110,7 @@ def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: boo
     steps: list[Step] = []
     todo = list(encoding.masked)  # a list of its own, as the best answer may be [MASK] itself
     while todo:
-        log_probs = next(engine.masked_log_probs(checkpoint, [filled(encoding, steps)], positions=[todo]))
+        log_probs = next(engine.masked_log_probs(checkpoint, [fill_masks(encoding, steps)], positions=[todo]))
         row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
         steps.append(step_at(checkpoint, todo.pop(row), log_probs[row], int(log_probs[row].argmax())))
     return steps
@@ -116,7 +121,7 @@ def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
     beams: list[list[Step]] = [[]]
     for position in encoding.masked:
         rows = engine.masked_log_probs(
-            checkpoint, [filled(encoding, b) for b in beams], positions=[[position]] * len(beams)
+            checkpoint, [fill_masks(encoding, b) for b in beams], positions=[[position]] * len(beams)
         )
         longer = []
         for steps, row in zip(beams, rows, strict=True):
@@ -130,9 +135,9 @@ def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
 def chain(checkpoint: Checkpoint, encoding: Encoding, steps: Sequence[Step]) -> float:
     """Log-probability of a filling by the chain rule, left to right (nats)."""
     ordered = sorted(steps, key=lambda step: step.position)
-    states = [filled(encoding, ordered[:i]) for i in range(len(ordered))]
-    found = engine.masked_log_probs(checkpoint, states, positions=[[step.position] for step in ordered])
-    return sum(float(row[0, step.id]) for row, step in zip(found, ordered, strict=True))
+    states = [fill_masks(encoding, ordered[:i]) for i in range(len(ordered))]
+    log_probs = engine.masked_log_probs(checkpoint, states, positions=[[step.position] for step in ordered])
+    return sum(float(row[0, step.id]) for row, step in zip(log_probs, ordered, strict=True))
 
 
 def rows(result: Decoding) -> list[dict[str, object]]:
@@ -169,4 +174,4 @@ class Facts(facts.Facts[Decoding]):
 
     def _filling(self, method: str) -> Filling:
         names = [filling.method for filling in self._result.fillings]
-        return self._result.fillings[facts.chosen(names, method, "method")]
+        return self._result.fillings[facts.name_index(names, method, "method")]

@@ -1,4 +1,4 @@
-"""Words of a text replaced or removed, read back to check what the tokenizer makes of it, and words to try."""
+"""Edits of a text: words replaced or removed, checked with the tokenizer, and replacements to try."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Float, Int
 
-from bertexplorer.analysis.next_sentence import shown
-from bertexplorer.analysis.predictions import Predictor, Read, at_masks, by_length
+from bertexplorer.analysis.next_sentence import visible_side
+from bertexplorer.analysis.predictions import Predictor, Query, map_by_length, mask_log_probs
 from bertexplorer.analysis.task_head import Word, words
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, Tokenizer
@@ -37,166 +37,170 @@ FUNCTION_WORDS = frozenset(
 
 @dataclass(frozen=True)
 class Draft:
-    """A changed text as the tokenizer reads it."""
+    """A changed text and its tokens."""
 
     changes: Changes
-    read: Read
+    query: Query
     words: tuple[Word, ...]
 
     @property
     def texts(self) -> tuple[str, str]:
-        return self.read.encoding.texts
+        return self.query.encoding.texts
 
 
 @dataclass(frozen=True)
 class Editor:
-    """The words of a text, and which of them may change: all but masks, [CLS], [SEP] and the word whose tag is asked
-    for."""
+    """The words of a text, and which of them may change: all but masks, [CLS], [SEP] and the word whose tag is
+    predicted."""
 
     checkpoint: Checkpoint
     predictor: Predictor
-    encoding: Encoding  # of the text as it is read: cut at the limit, a typed mask for every hidden piece
+    encoding: Encoding  # of the text, cut at the limit, with a typed mask for every hidden piece
     words: tuple[Word, ...]
-    places: tuple[tuple[int, int, int], ...]  # of each word: side, first character, one past the last
+    locations: tuple[tuple[int, int, int], ...]  # of each word: side, first character, one past the last
     free: tuple[int, ...]  # indices of the words that may be removed
-    kept: frozenset[str]  # words, in lower case, that are neither replaced nor put in
+    excluded: frozenset[str]  # words, in lower case, that are neither replaced nor inserted
 
     @classmethod
     def of(cls, checkpoint: Checkpoint, predictor: Predictor, *, function_words: bool = True) -> Editor:
-        """*function_words*: whether they are replaced and put in too, which HotFlip's authors rule out. Raises
+        """*function_words*: whether they are replaced and inserted too, which HotFlip's authors rule out. Raises
         ExplorerError if the text cannot be written down with typed masks."""
         question = predictor.question
-        encoding = checkpoint.tokenizer.encode(as_read(checkpoint, question.encoding))
+        encoding = checkpoint.tokenizer.encode(visible_text(checkpoint, question.encoding))
         if encoding.ids != question.encoding.ids:
             raise ExplorerError(
                 f"With {checkpoint.tokenizer.mask_token} written where words are hidden, the text is cut into other "
                 f"pieces. Type {checkpoint.tokenizer.mask_token} with spaces around it instead of hiding words."
             )
-        found, hideable = words(encoding), set(question.hideable)
-        held = {question.position} if predictor.target == "tag" else set()
-        free = [i for i, word in enumerate(found) if set(word.positions) <= hideable - held]
-        places = tuple(place(encoding, word) for word in found)
-        kept = frozenset[str]() if function_words else FUNCTION_WORDS
-        return cls(checkpoint, predictor, encoding, found, places, tuple(free), kept)
+        all_words, hideable = words(encoding), set(question.hideable)
+        tagged = {question.position} if predictor.target == "tag" else set()
+        free = [i for i, word in enumerate(all_words) if set(word.positions) <= hideable - tagged]
+        locations = tuple(word_location(encoding, word) for word in all_words)
+        excluded = frozenset[str]() if function_words else FUNCTION_WORDS
+        return cls(checkpoint, predictor, encoding, all_words, locations, tuple(free), excluded)
 
     @property
     def replaceable(self) -> tuple[int, ...]:
         """Indices of the words that may be replaced: those of letters or of digits."""
         names = [word.text for word in self.words]
-        plain = [i for i in self.free if sort_of(names[i], spaced=True) != NOT_A_WORD]
-        return tuple(i for i in plain if names[i].casefold() not in self.kept)
+        plain = [i for i in self.free if character_class(names[i], spaced=True) != NOT_A_WORD]
+        return tuple(i for i in plain if names[i].casefold() not in self.excluded)
 
     def draft(self, changes: Changes) -> Draft | None:
         """The text after *changes*; None if a side of it is empty then, or if the tokenizer does not read it back word
         by word, with one piece for each new word."""
-        texts, wanted = [], [changes.get(i, word.text) for i, word in enumerate(self.words)]
+        texts, new_words = [], [changes.get(i, word.text) for i, word in enumerate(self.words)]
         for side, text in enumerate(self.encoding.texts):
-            parts, done, left = [], 0, 0
-            for index, new in enumerate(wanted):
-                here, start, end = self.places[index]
-                if here != side:
+            parts, copied, remaining = [], 0, 0
+            for index, new in enumerate(new_words):
+                word_side, start, end = self.locations[index]
+                if word_side != side:
                     continue
-                left += bool(new)
+                remaining += bool(new)
                 if index in changes:
-                    parts += [text[done:start], new or " "]
-                    done = end
-            if text.strip() and not left:
+                    parts += [text[copied:start], new or " "]
+                    copied = end
+            if text.strip() and not remaining:
                 return None
-            whole = "".join([*parts, text[done:]])
-            texts.append(whole if all(changes.values()) else " ".join(whole.split()))
+            joined = "".join([*parts, text[copied:]])
+            texts.append(joined if all(changes.values()) else " ".join(joined.split()))
         encoding = self.checkpoint.tokenizer.encode(Text(texts[0], texts[1]))
-        found = words(encoding)
+        read_words = words(encoding)
         mask = self.checkpoint.tokenizer.mask_token
-        if [word.text for word in found] != [new if new != mask else "[MASK]" for new in wanted if new]:
+        if [word.text for word in read_words] != [new if new != mask else "[MASK]" for new in new_words if new]:
             return None
-        moved = {i: sum(map(bool, wanted[:i])) for i, new in changes.items() if new}
-        if any(len(found[place].positions) != 1 for place in moved.values()):
+        new_indices = {i: sum(map(bool, new_words[:i])) for i, new in changes.items() if new}
+        if any(len(read_words[index].positions) != 1 for index in new_indices.values()):
             return None
-        return Draft(changes, Read(encoding, self.position(encoding, found, wanted)), found)
+        return Draft(changes, Query(encoding, self.position(encoding, read_words, new_words)), read_words)
 
-    def position(self, encoding: Encoding, found: Sequence[Word], wanted: Sequence[str]) -> int:
+    def position(self, encoding: Encoding, read_words: Sequence[Word], new_words: Sequence[str]) -> int:
         """The token that the answer is read from: it moves if words before it go."""
         before, kind = self.predictor.question.position, self.predictor.target
         if kind not in ("mask", "tag"):
             return before
         index = next(i for i, word in enumerate(self.words) if before in word.positions)
-        return found[sum(map(bool, wanted[:index]))].positions[0]
+        return read_words[sum(map(bool, new_words[:index]))].positions[0]
 
 
-def place(encoding: Encoding, word: Word) -> tuple[int, int, int]:
+def word_location(encoding: Encoding, word: Word) -> tuple[int, int, int]:
     """(side, first character, one past the last character) of a word."""
     first, last = (encoding.spans[word.positions[end]] for end in (0, -1))
     assert first and last  # only [CLS] and [SEP] have no span, and they are no words
     return first.side, first.start, last.end
 
 
-def as_read(checkpoint: Checkpoint, encoding: Encoding) -> Text:
-    """The text that *encoding* was made from, without what is beyond the limit, and with a typed mask for every hidden
+def visible_text(checkpoint: Checkpoint, encoding: Encoding) -> Text:
+    """The text of *encoding*, cut at the limit of tokens, and with a typed mask for every hidden
     piece."""
     ends = [[span.end for span in encoding.spans if span and span.side == side] for side in (0, 1)]
     cut = [text[: max(end, default=0)] for text, end in zip(encoding.texts, ends, strict=True)]
-    kept = replace(encoding, texts=(cut[0], cut[1]))
-    return Text(shown(checkpoint, kept, 0), shown(checkpoint, kept, 1))
+    visible = replace(encoding, texts=(cut[0], cut[1]))
+    return Text(visible_side(checkpoint, visible, 0), visible_side(checkpoint, visible, 1))
 
 
-def sort_of(text: str, *, spaced: bool) -> int:
-    """The sort of a word, so that a word is replaced by one of its sort: letters or digits, ASCII or not, one character
-    or several, after a space or not. NOT_A_WORD for anything else."""
+def character_class(text: str, *, spaced: bool) -> int:
+    """The class of a word, which its replacement must share: letters or digits, ASCII or not, one character or several,
+    after a space or not. NOT_A_WORD for anything else."""
     if not (text.isalpha() or text.isdigit()):
         return NOT_A_WORD
     return text.isalpha() + 2 * text.isascii() + 4 * (len(text) == 1) + 8 * spaced
 
 
-def spaced(tokenizer: Tokenizer, token: int) -> bool:
-    """Whether a piece begins a word after a space; WordPiece does not tell."""
-    return tokenizer.kind == "WordPiece" or str(tokenizer.whole.id_to_token(token))[:1] in "Ġ▁"
+def starts_word(tokenizer: Tokenizer, token: int) -> bool:
+    """Whether a piece begins a word after a space; always true for WordPiece, whose pieces do not show it."""
+    return tokenizer.kind == "WordPiece" or str(tokenizer.backend.id_to_token(token))[:1] in "Ġ▁"
 
 
 @lru_cache(maxsize=2)
-def sorts(tokenizer: Tokenizer) -> Int[np.ndarray, " v"]:
-    """The sort of every piece of the vocabulary. Special and unused pieces, and those that continue a word, have
+def piece_classes(tokenizer: Tokenizer) -> Int[np.ndarray, " v"]:
+    """The class of every piece of the vocabulary. Special and unused pieces, and those that continue a word, have
     none."""
-    known = range(tokenizer.vocab_size)
-    names = ["" if i in tokenizer.special_ids else tokenizer.show(i) for i in known]
-    return np.array([sort_of(name, spaced=spaced(tokenizer, i)) for i, name in zip(known, names, strict=True)])
+    ids = range(tokenizer.vocab_size)
+    names = ["" if i in tokenizer.special_ids else tokenizer.show(i) for i in ids]
+    return np.array(
+        [character_class(name, spaced=starts_word(tokenizer, i)) for i, name in zip(ids, names, strict=True)]
+    )
 
 
 def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], count: int) -> list[str]:
-    """The *count* words of the vocabulary with the highest *scores* that are of the sort of the word at *index*. The
+    """The *count* words of the vocabulary with the highest *scores* that are of the class of the word at *index*. The
     word itself is left out, and at a mask the answer and the wanted answer, which would only be copied."""
     tokenizer, predictor, word = editor.checkpoint.tokenizer, editor.predictor, editor.words[index]
     first = editor.encoding.ids[word.positions[0]]
-    fits = sorts(tokenizer) == sort_of(word.text, spaced=spaced(tokenizer, first))
-    barred = {word.text.casefold()}
+    same_class = piece_classes(tokenizer) == character_class(word.text, spaced=starts_word(tokenizer, first))
+    excluded = {word.text.casefold()}
     if predictor.target == "mask":
-        barred |= {tokenizer.show(i).casefold() for i in (predictor.answer, predictor.wanted) if i is not None}
-    places = np.flatnonzero(fits)
-    barred |= editor.kept
-    order = places[np.argsort(-scores[places], kind="stable")][: count + len(barred)]
+        excluded |= {tokenizer.show(i).casefold() for i in (predictor.answer, predictor.wanted) if i is not None}
+    allowed_ids = np.flatnonzero(same_class)
+    excluded |= editor.excluded
+    order = allowed_ids[np.argsort(-scores[allowed_ids], kind="stable")][: count + len(excluded)]
     names = [tokenizer.show(int(token)) for token in order]
-    return [name for name in names if name.casefold() not in barred][:count]
+    return [name for name in names if name.casefold() not in excluded][:count]
 
 
-def by_gradient(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:
+def propose_by_gradient(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:
     """For each word of one piece, the *count* words that promise most by HotFlip's first-order estimate."""
     from bertexplorer.engine import gradients
 
-    places = [draft.words[i].positions[0] for i in free]
+    positions = [draft.words[i].positions[0] for i in free]
     target = editor.predictor.question.target()
-    found = gradients.replacement_scores(editor.checkpoint, draft.read.encoding, target, places).numpy()
-    rows = zip(free, -editor.predictor.sign * found, strict=True)
+    scores = gradients.replacement_scores(editor.checkpoint, draft.query.encoding, target, positions).numpy()
+    rows = zip(free, -editor.predictor.sign * scores, strict=True)
     return [{**draft.changes, i: new} for i, row in rows for new in best_pieces(editor, i, row, count)]
 
 
-def by_masking(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:
+def propose_by_masking(editor: Editor, draft: Draft, free: Sequence[int], count: int) -> list[Changes]:
     """For each word, the *count* words that the MLM head finds likeliest where the word is hidden."""
     mask = editor.checkpoint.tokenizer.mask_token
-    drafts = [(i, made) for i in free if (made := editor.draft({**draft.changes, i: mask}))]
-    spots = {Read(made.read.encoding, made.words[i].positions[0]): i for i, made in drafts}
+    drafts = [(i, masked) for i in free if (masked := editor.draft({**draft.changes, i: mask}))]
+    indices = {Query(masked.query.encoding, masked.words[i].positions[0]): i for i, masked in drafts}
 
-    def words_at(texts: Sequence[Read]) -> Iterator[list[str]]:
-        for one, row in zip(texts, at_masks(editor.checkpoint, texts), strict=True):
-            yield best_pieces(editor, spots[one], row, count)
+    def words_at(texts: Sequence[Query]) -> Iterator[list[str]]:
+        for query, row in zip(texts, mask_log_probs(editor.checkpoint, texts), strict=True):
+            yield best_pieces(editor, indices[query], row, count)
 
-    found = by_length(list(spots), words_at)
-    return [{**draft.changes, i: new} for i, names in zip(spots.values(), found, strict=True) for new in names]
+    words_by_text = map_by_length(list(indices), words_at)
+    return [
+        {**draft.changes, i: new} for i, names in zip(indices.values(), words_by_text, strict=True) for new in names
+    ]

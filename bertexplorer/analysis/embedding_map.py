@@ -2,7 +2,7 @@
 
 All three methods get the vectors at length 1, so that a distance depends on the angle only, like the cosine of the
 neighbours. PCA (Pearson, 1901) is linear and preserves large distances. t-SNE (van der Maaten and Hinton, 2008) and
-UMAP (McInnes et al., 2018) keep neighbours together and nothing else. All use a fixed seed.
+UMAP (McInnes et al., 2018) only keep neighbours together. All use a fixed seed.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from bertexplorer.analysis.vectors import (
     Line,
     Pooling,
     baseline,
+    encode_lines,
     layer_of,
     mean_cosine,
     principal,
-    read,
     trustworthiness,
-    unit,
+    unit_vectors,
 )
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text
@@ -93,30 +93,30 @@ class EmbeddingMap:
     baseline: float  # mean cosine of two random words at this layer; NaN unless points are tokens at one layer
     options: Options
     layer: int
-    source: str  # where the points come from, in words
-    notes: str  # sentences on what was left out
+    source: str  # a description of the origin of the points
+    notes: str  # messages about omitted lines and tokens
 
 
 def run(
     checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(), lines: Sequence[Line] = ()
 ) -> EmbeddingMap:
     """Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
-    ones). Raises ExplorerError for fewer than three points, a layer or point that is not there, or without UMAP."""
+    ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP."""
     layer = layer_of(checkpoint, options.layer)
     if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer here. Upload the file again.")
+        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer stored. Upload the file again.")
     above = checkpoint.tokenizer.encode(text)
     if options.unit == "tokens":
-        points, vectors, source, notes = of_tokens(checkpoint, above, lines, layer, options)
+        points, vectors, source, notes = token_points(checkpoint, above, lines, layer, options)
     else:
-        points, vectors, source, notes = of_sentences(checkpoint, above, lines, layer, options)
+        points, vectors, source, notes = sentence_points(checkpoint, above, lines, layer, options)
     if len(points) < 3:
         raise ExplorerError(f"There are {len(points)} points; wanted at least 3 for a map. Add words or sentences.")
     if options.point >= len(points):
-        notes = f"{notes} Point {options.point} is no longer there.".strip()
-    vectors = unit(vectors)
-    places, explained = lay_out(vectors, options.method, 2 if options.dimensions == "2-D" else 3)
-    chosen = choose(points, above, options, bool(lines))
+        notes = f"{notes} Point {options.point} no longer exists.".strip()
+    vectors = unit_vectors(vectors)
+    places, explained = project(vectors, options.method, 2 if options.dimensions == "2-D" else 3)
+    chosen = select_point(points, above, options, bool(lines))
     nearness = None if chosen is None else vectors @ vectors[chosen]
     return EmbeddingMap(
         points=tuple(points),
@@ -127,7 +127,7 @@ def run(
         nearness=nearness,
         trust=trustworthiness(vectors, places) if 12 <= len(points) <= JUDGED else None,
         anisotropy=mean_cosine(vectors),
-        baseline=float(baseline(checkpoint)[layer]) if plain(options) else float("nan"),
+        baseline=float(baseline(checkpoint)[layer]) if has_baseline(options) else float("nan"),
         options=options,
         layer=layer,
         source=source,
@@ -135,56 +135,58 @@ def run(
     )
 
 
-def plain(options: Options) -> bool:
+def has_baseline(options: Options) -> bool:
     """Whether a point is one token at one layer, as the baseline assumes."""
     return options.unit == "tokens" and options.pooling != "last four summed"
 
 
-def of_tokens(
+def token_points(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The tokens of the lines, or of the text. [CLS] and [SEP] are included only for the text."""
-    encodings, homes, notes = read(checkpoint, lines) if lines else ([above], [0], "")
+    encodings, line_indices, notes = encode_lines(checkpoint, lines) if lines else ([above], [0], "")
     points: list[Point] = []
-    kept: list[Encoding] = []
-    keep, count = [], 0
-    for encoding, home in zip(encodings, homes, strict=True):
-        spots = [i for i, span in enumerate(encoding.spans) if span is not None or not lines]
-        if len(points) + len(spots) > MAX_POINTS:
-            notes = f"{notes} Only the first {len(kept):,} lines are drawn, which hold {len(points):,} tokens.".strip()
+    encodings_used: list[Encoding] = []
+    rows, count = [], 0
+    for encoding, line_index in zip(encodings, line_indices, strict=True):
+        positions = [i for i, span in enumerate(encoding.spans) if span is not None or not lines]
+        if len(points) + len(positions) > MAX_POINTS:
+            drawn = f"Only the first {len(encodings_used):,} lines are drawn, which hold {len(points):,} tokens."
+            notes = f"{notes} {drawn}".strip()
             break
-        for i in spots:
+        for i in positions:
             span = encoding.spans[i]
-            label = lines[home].label if lines else f"sentence {'AB'[span.side]}" if span else "special"
+            label = lines[line_index].label if lines else f"sentence {'AB'[span.side]}" if span else "special"
             span = span or Span(TOKENS, i, i + 1)
             picks = "" if lines else f"{span.side}:{span.start}-{span.end}"
-            points.append(Point(checkpoint.tokenizer.show(encoding.ids[i]), label, home, i, picks))
-            keep.append(count + i)
+            points.append(Point(checkpoint.tokenizer.show(encoding.ids[i]), label, line_index, i, picks))
+            rows.append(count + i)
         count += len(encoding)
-        kept.append(encoding)
+        encodings_used.append(encoding)
     if not lines and above.left_out:
         notes = f"{above.left_out:,} tokens beyond the checkpoint's limit are left out."
-    vectors = engine.token_vectors(checkpoint, kept, layer=layer, pooling=options.pooling).numpy()[keep]
-    source = f"{len(points):,} tokens of {f'{len(kept):,} lines' if lines else 'the text'}"
+    vectors = engine.token_vectors(checkpoint, encodings_used, layer=layer, pooling=options.pooling).numpy()[rows]
+    source = f"{len(points):,} tokens of {f'{len(encodings_used):,} lines' if lines else 'the text'}"
     return points, vectors, source, notes
 
 
-def of_sentences(
+def sentence_points(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The lines; or the sentences of the text among the built-in ones."""
-    own = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
-    given = [*lines, *own, *(() if lines else BUILT_IN)]
-    if len(given) > MAX_POINTS:
-        raise ExplorerError(f"{len(given):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
-    encodings, homes, notes = read(checkpoint, given)
-    points = [Point(given[home].text, given[home].label, home, place) for place, home in enumerate(homes)]
+    own_lines = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
+    all_lines = [*lines, *own_lines, *(() if lines else BUILT_IN)]
+    if len(all_lines) > MAX_POINTS:
+        raise ExplorerError(f"{len(all_lines):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
+    encodings, line_indices, notes = encode_lines(checkpoint, all_lines)
+    points = [Point(all_lines[i].text, all_lines[i].label, i, position) for position, i in enumerate(line_indices)]
     vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=options.pooling).numpy()
-    mine = f"{len(own)} sentence{'s' * (len(own) != 1)} of the text among {len(BUILT_IN)} built-in ones"
-    return points, vectors, f"{len(points):,} uploaded lines" if lines else mine, notes
+    plural = "s" * (len(own_lines) != 1)
+    own_source = f"{len(own_lines)} sentence{plural} of the text among {len(BUILT_IN)} built-in ones"
+    return points, vectors, f"{len(points):,} uploaded lines" if lines else own_source, notes
 
 
-def choose(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:
+def select_point(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:
     """The chosen point: by its number, else the picked token, else the first sentence of the text."""
     if 0 <= options.point < len(points):
         return options.point
@@ -197,18 +199,18 @@ def choose(points: Sequence[Point], above: Encoding, options: Options, uploaded:
 
 def nearest(nearness: Float[np.ndarray, " n"], chosen: int | None, count: int) -> tuple[Neighbour, ...]:
     """The *count* greatest cosines without the chosen point itself; the first of equal ones."""
-    best = [int(i) for i in np.argsort(-nearness, kind="stable") if i != chosen][:count]
-    return tuple(Neighbour(i, float(nearness[i])) for i in best)
+    order = [int(i) for i in np.argsort(-nearness, kind="stable") if i != chosen][:count]
+    return tuple(Neighbour(i, float(nearness[i])) for i in order)
 
 
-def lay_out(
+def project(
     vectors: Float[np.ndarray, "n d"], method: str, axes: int
 ) -> tuple[Float[np.ndarray, "n axes"], tuple[float, ...]]:
     """(places, shares of the variance); shares are for PCA only."""
     count = len(vectors)
     if method == "PCA":
-        centre, found, shares = principal(vectors, axes)
-        return (vectors - centre) @ found.T, tuple(float(share) for share in shares)
+        centre, components, shares = principal(vectors, axes)
+        return (vectors - centre) @ components.T, tuple(float(share) for share in shares)
     if count < 4:
         raise ExplorerError(f"{method} wants at least 4 points; there are {count}. Choose PCA, or add words.")
     if method == "UMAP":
@@ -222,12 +224,12 @@ def tsne(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
 
     count = len(vectors)
     if count > MANY:
-        centre, found, _ = principal(vectors, 50)
-        vectors = (vectors - centre) @ found.T
+        centre, components, _ = principal(vectors, 50)
+        vectors = (vectors - centre) @ components.T
     steps = 1000 if count <= SOME else 500
-    made = TSNE(axes, perplexity=min(30.0, (count - 1) / 3), init="pca", random_state=0, max_iter=steps)
+    model = TSNE(axes, perplexity=min(30.0, (count - 1) / 3), init="pca", random_state=0, max_iter=steps)
     with threadpool_limits(1):  # its threads would wait for each other while other callers keep the cores busy
-        return np.asarray(made.fit_transform(vectors.astype(np.float32)))
+        return np.asarray(model.fit_transform(vectors.astype(np.float32)))
 
 
 def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n axes"]:
@@ -238,8 +240,8 @@ def umap(vectors: Float[np.ndarray, "n d"], axes: int) -> Float[np.ndarray, "n a
             "UMAP needs the package umap-learn, which is not installed. Run pip install umap-learn where the app runs, "
             "or choose t-SNE."
         ) from error
-    made = UMAP(n_components=axes, n_neighbors=min(15, len(vectors) - 1), random_state=0, n_jobs=1)
-    return np.asarray(made.fit_transform(vectors))
+    model = UMAP(n_components=axes, n_neighbors=min(15, len(vectors) - 1), random_state=0, n_jobs=1)
+    return np.asarray(model.fit_transform(vectors))
 
 
 def rows(result: EmbeddingMap) -> list[dict[str, object]]:

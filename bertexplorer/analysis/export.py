@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from bertexplorer.analysis import Analysis
     from bertexplorer.model.checkpoint import Checkpoint
 
-UNTRAINED = ", random weights"  # the suffix that model.initialise.untrained adds to a name
+UNTRAINED = ", random weights"  # the suffix that model.initialise.random_copy adds to a name
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 
 
 def provenance(checkpoint: Checkpoint, title: str = "") -> dict[str, str]:
-    """Which checkpoint, revision, precision and library versions produced a number. *title*: what people call it."""
+    """The checkpoint, revision, precision and library versions that produced a number. *title*: the display name."""
     return {
         "checkpoint": checkpoint.name,
         **({"called": title} if title not in ("", checkpoint.name) else {}),
@@ -66,24 +66,24 @@ def as_json(
 ) -> str:
     """The rows with the question that they answer and their provenance."""
     name = analysis.__name__.rpartition(".")[2]
-    whole = {
+    document = {
         "analysis": name,
         "text": dataclasses.asdict(text),
         "options": dataclasses.asdict(options),
         "provenance": provenance(checkpoint, title),
         "rows": rows,
     }
-    return json.dumps(whole, indent=2, ensure_ascii=False, allow_nan=False)
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
 def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: Any, title: str = "") -> str:
     """A program that prints the same rows; it runs where the package is installed, or in its folder."""
     name = analysis.__name__.rpartition(".")[2]
-    given = [repr(text.first), *([repr(text.second)] if text.second else [])]
-    marked = {"mask": text.hidden, "pick": text.picked}
-    given += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in marked.items() if spans]
+    arguments = [repr(text.first), *([repr(text.second)] if text.second else [])]
+    spans_by_argument = {"mask": text.hidden, "pick": text.picked}
+    arguments += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in spans_by_argument.items() if spans]
     fields = dataclasses.fields(options)
-    given += [f"{f.name}={value!r}" for f in fields if (value := getattr(options, f.name)) != f.default]
+    arguments += [f"{f.name}={value!r}" for f in fields if (value := getattr(options, f.name)) != f.default]
     return "\n".join(
         [
             f"# Made with {provenance_line(checkpoint, ' '.join(title.split()))}.",
@@ -95,8 +95,8 @@ def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: A
             "",
             "import bertexplorer as bx",
             "",
-            f"bert = {loaded(checkpoint)}",
-            f"result = bert.{name}({', '.join(given)})",
+            f"bert = {load_expression(checkpoint)}",
+            f"result = bert.{name}({', '.join(arguments)})",
             "for row in result.rows:",
             "    print(row)",
             "",
@@ -104,7 +104,7 @@ def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: A
     )
 
 
-def loaded(checkpoint: Checkpoint) -> str:
+def load_expression(checkpoint: Checkpoint) -> str:
     """The expression that loads *checkpoint*: by its name or, if it has no file, by what it was made from."""
     name = checkpoint.name
     if checkpoint.folder == Path() and name.endswith(UNTRAINED):

@@ -1,4 +1,4 @@
-"""Facts: what an expression in a lesson can ask of a result; each analysis has a class `Facts` with methods for it."""
+"""Facts: values of a result that expressions in lessons can use, as methods of each analysis's class `Facts`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ Fact = float | str | bool
 
 
 class Facts(Generic[R]):
-    """The facts that every view offers: those of the checkpoint and of the text. The names of the public methods and
-    of their arguments are what lessons are written in, so they stay as they are. Layers, heads and ranks count from 1;
-    layer 0 is the input of the first layer."""
+    """The facts that every view has: those of the checkpoint and of the text. Lessons use the names of the public
+    methods and of their arguments, so these names must not change. Layers, heads and ranks count from 1; layer 0 is the
+    input of the first layer."""
 
     def __init__(self, checkpoint: Checkpoint, text: Text, result: R) -> None:
         self._checkpoint, self._text, self._result = checkpoint, text, result
@@ -71,34 +71,34 @@ def words_of(text: str) -> list[str]:
     return re.findall(r"\w+(?:['’]\w+)*", text.casefold())
 
 
-def offered(kind: type[Any]) -> dict[str, Callable[..., Fact]]:
+def fact_methods(kind: type[Any]) -> dict[str, Callable[..., Fact]]:
     """The facts of the class *kind*, by name."""
     return {name: method for name, method in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")}
 
 
-def at(labels: Sequence[str], name: str, nth: int = 1) -> int:
-    """The index of the *nth* label (from 1) that reads *name*. Raises ExplorerError if there are fewer."""
-    places = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
-    if not 1 <= nth <= len(places):
+def label_index(labels: Sequence[str], name: str, nth: int = 1) -> int:
+    """The index of the *nth* label (from 1) equal to *name*. Raises ExplorerError if there are fewer."""
+    matches = [i for i, label in enumerate(labels) if label.casefold() == name.casefold()]
+    if not 1 <= nth <= len(matches):
         which = f"{name!r:.60}" if nth == 1 else f"{name!r:.60} number {nth}"
         raise ExplorerError(f"There is no {which} among {', '.join(labels)[:200]}.")
-    return places[nth - 1]
+    return matches[nth - 1]
 
 
-def item(items: Sequence[R], number: int, what: str) -> R:
+def item(items: Sequence[R], number: int, kind: str) -> R:
     """The item with this *number*, from 1. Raises ExplorerError if there is none."""
-    return items[place(number, len(items), what)]
+    return items[zero_based(number, len(items), kind)]
 
 
-def place(number: int, count: int, what: str) -> int:
-    """The index, from 0, of what is counted from 1. Raises ExplorerError if there are not so many."""
+def zero_based(number: int, count: int, kind: str) -> int:
+    """*number*, counted from 1, as an index from 0. Raises ExplorerError unless it is between 1 and *count*."""
     if not (isinstance(number, int) and 1 <= number <= count):
-        raise ExplorerError(f"There is no {what} {number}; there are {count}.")
+        raise ExplorerError(f"There is no {kind} {number}; there are {count}.")
     return number - 1
 
 
-def chosen(names: Sequence[str], name: str, what: str) -> int:
+def name_index(names: Sequence[str], name: str, kind: str) -> int:
     """The index of *name* among *names*. Raises ExplorerError, which lists them, if it is not one of them."""
     if name not in names:
-        raise ExplorerError(f"There is no {what} {name!r:.60}; there are {', '.join(names)}.")
+        raise ExplorerError(f"There is no {kind} {name!r:.60}; there are {', '.join(names)}.")
     return list(names).index(name)

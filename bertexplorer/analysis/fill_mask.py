@@ -1,4 +1,4 @@
-"""Fill-mask: what the checkpoint would put in each blank, and how sure it is."""
+"""Fill-mask: the checkpoint's predictions for each blank, and their entropy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.words import WordScore, named, score_words, tokens_of
+from bertexplorer.analysis.word_scores import WordScore, parse_words, score_words, scoring_cost
 from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, Tokenizer
@@ -66,19 +66,19 @@ class FillMask:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> FillMask:
     """Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head."""
     encoding = encode_masked(checkpoint, text)
-    spots = encoding.masked[:MAX_BLANKS]
-    words = named(options.words)
-    expect(len(encoding) + sum(tokens_of(checkpoint, encoding, spot, words) for spot in spots))
-    log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[spots]))
+    positions = encoding.masked[:MAX_BLANKS]
+    words = parse_words(options.words)
+    expect(len(encoding) + sum(scoring_cost(checkpoint, encoding, position, words) for position in positions))
+    log_probs = next(engine.masked_log_probs(checkpoint, [encoding], positions=[positions]))
     blanks = tuple(
         blank(checkpoint, encoding, position, row, options.top, words)
-        for position, row in zip(spots, log_probs, strict=True)
+        for position, row in zip(positions, log_probs, strict=True)
     )
-    return FillMask(encoding.tokens, blanks, len(encoding.masked) - len(spots), checkpoint.tokenizer.vocab_size)
+    return FillMask(encoding.tokens, blanks, len(encoding.masked) - len(positions), checkpoint.tokenizer.vocab_size)
 
 
 def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
-    """The encoding of *text*, which must hold a mask. Raises ExplorerError if it does not."""
+    """The encoding of *text*. Raises ExplorerError if it has no mask."""
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for a mask
     encoding = checkpoint.tokenizer.encode(text)
     if not encoding.masked:
@@ -127,22 +127,24 @@ def probability_of(checkpoint: Checkpoint, blank: Blank, token: str) -> float | 
 def lookup(checkpoint: Checkpoint, result: FillMask, key: tuple[object, ...]) -> float | None:
     """The number of the row with these values of KEYS, if `rows` does not list it."""
     number, _, token = key
-    held = isinstance(number, int) and number <= len(result.blanks)
-    return probability_of(checkpoint, result.blanks[int(str(number)) - 1], str(token)) if held else None
+    listed = isinstance(number, int) and number <= len(result.blanks)
+    return probability_of(checkpoint, result.blanks[int(str(number)) - 1], str(token)) if listed else None
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:
     """One row for each candidate, then for the hidden piece and the requested words. The entropy is the blank's."""
     table: list[dict[str, object]] = []
     for number, blank in enumerate(result.blanks, 1):
-        place = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}
+        blank_fields = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}
         for kind, items in (("answer", blank.candidates), ("hidden", (blank.original,) if blank.original else ())):
             for c in items:
                 entry = {"rank": c.rank, "token": c.token, "probability": c.probability}
-                table.append({**place, "kind": kind, **entry, "log_probability": math.log(max(c.probability, 1e-45))})
+                table.append(
+                    {**blank_fields, "kind": kind, **entry, "log_probability": math.log(max(c.probability, 1e-45))}
+                )
         for w in blank.words:
             entry = {"rank": w.rank or "", "token": w.word, "probability": w.probability}
-            table.append({**place, "kind": "word", **entry, "log_probability": w.log_probability})
+            table.append({**blank_fields, "kind": "word", **entry, "log_probability": w.log_probability})
     return table
 
 
@@ -194,7 +196,7 @@ class Facts(facts.Facts[FillMask]):
 
 def piece_id(tokenizer: Tokenizer, word: str) -> int:
     """The id of *word*. Raises ExplorerError unless it is a single piece."""
-    found = ids_by_label(tokenizer).get(word, ids_by_label(tokenizer).get(word.casefold()))
-    if found is None:
+    token = ids_by_label(tokenizer).get(word, ids_by_label(tokenizer).get(word.casefold()))
+    if token is None:
         raise ExplorerError(f"{word!r:.60} is not one piece of the vocabulary. Name a word that is.")
-    return found
+    return token

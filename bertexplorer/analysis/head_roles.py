@@ -12,8 +12,7 @@ from jaxtyping import Bool, Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.attention import refuse_long
-from bertexplorer.analysis.head_similarity import distances, entropy, plane
+from bertexplorer.analysis.attention import check_length
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
@@ -73,8 +72,8 @@ class HeadRoles:
     measures: dict[str, Float[np.ndarray, "l h"]]  # ROLES: 0 to 1; distance: tokens; entropy: bits
     roles: tuple[tuple[str, ...], ...]  # l x h: one of ROLES, or "broad"
     points: Float[np.ndarray, "l h 2"] | None  # the place of each head on the map
-    held: float  # share of the variance that the map's plane preserves
-    apart: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence in bits between the l h heads, row by row
+    preserved: float  # share of the variance that the map's plane preserves
+    divergences: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence in bits between the l h heads, row by row
     compared: int  # rows of attention that the map is based on
     left_out: int  # tokens beyond the checkpoint's limit
 
@@ -82,34 +81,34 @@ class HeadRoles:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> HeadRoles:
     """Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
-    each. *text* is read only if it is what is measured. Raises ExplorerError for a text that cannot be read."""
+    each. *text* is read only for options.on = "this text". Raises ExplorerError for a text that cannot be read."""
     sample: Sequence[Text | str] = SAMPLE if options.on == "sample" else [text]
-    encodings = [checkpoint.tokenizer.encode(one) for one in sample]
+    encodings = [checkpoint.tokenizer.encode(sample_text) for sample_text in sample]
     heads = checkpoint.config.num_layers * checkpoint.config.num_heads
     for encoding in encodings:
-        refuse_long(encoding, heads)
+        check_length(encoding, heads)
     weights = [engine.attentions(checkpoint, encoding).numpy() for encoding in encodings]
-    found = [measure(w, patterns(checkpoint, e)) for w, e in zip(weights, encodings, strict=True)]
-    measures = {name: np.mean([one[name] for one in found], axis=0) for name in MEASURES}
-    points, held, apart, compared = None, 0.0, None, 0
+    by_text = [measure(w, patterns(checkpoint, e)) for w, e in zip(weights, encodings, strict=True)]
+    measures = {name: np.mean([of_text[name] for of_text in by_text], axis=0) for name in MEASURES}
+    points, preserved, divergences, compared = None, 0.0, None, 0
     if options.show == "map":
-        rows = gather(weights, heads)
-        apart, compared = distances(rows), rows.shape[1]
-        flat, held = plane(apart)
+        rows = stack_rows(weights, heads)
+        divergences, compared = distances(rows), rows.shape[1]
+        flat, preserved = plane(divergences)
         points = flat.reshape(*weights[0].shape[:2], 2)
     tokens, left = sum(map(len, encodings)), sum(e.left_out for e in encodings)
-    shown = (options.show, options.pattern, options.on, len(encodings), tokens)
-    return HeadRoles(*shown, measures, main_roles(measures), points, held, apart, compared, left)
+    settings = (options.show, options.pattern, options.on, len(encodings), tokens)
+    return HeadRoles(*settings, measures, main_roles(measures), points, preserved, divergences, compared, left)
 
 
 def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.ndarray, "t t"]]:
     """For each of ROLES, which columns fit it in which rows."""
-    count, names = len(encoding), checkpoint.tokenizer.special
-    cut = [checkpoint.tokenizer.slice(encoding, i) for i in range(count)]
+    count, special_tokens = len(encoding), checkpoint.tokenizer.special
+    pieces = [checkpoint.tokenizer.slice(encoding, i) for i in range(count)]
     columns = {
-        "[SEP]": [token == names["sep"] for token in encoding.tokens],
-        "[CLS]": [token == names["cls"] for token in encoding.tokens],
-        "punctuation": [bool(piece) and all(map(is_punctuation, piece)) for piece in cut],
+        "[SEP]": [token == special_tokens["sep"] for token in encoding.tokens],
+        "[CLS]": [token == special_tokens["cls"] for token in encoding.tokens],
+        "punctuation": [bool(piece) and all(map(is_punctuation, piece)) for piece in pieces],
     }
     wide = {name: np.tile(np.array(fits, dtype=bool), (count, 1)) for name, fits in columns.items()}
     near = {"previous": -1, "next": 1, "same": 0}
@@ -141,7 +140,7 @@ def main_roles(measures: dict[str, Float[np.ndarray, "l h"]]) -> tuple[tuple[str
     )
 
 
-def gather(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float[np.ndarray, "n r t"]:
+def stack_rows(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float[np.ndarray, "n r t"]:
     """Rows of all texts as one table, padded with zeros: every row, or evenly spaced ones if all would exceed WORK."""
     longest = max(w.shape[-1] for w in weights)
     rows = [np.pad(w.reshape(heads, *w.shape[2:]), ((0, 0), (0, 0), (0, longest - w.shape[-1]))) for w in weights]
@@ -150,22 +149,58 @@ def gather(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float
     return table[:, :: -(-table.shape[1] // most)]
 
 
+def distances(rows: Float[np.ndarray, "n r t"]) -> Float[np.ndarray, "n n"]:
+    """Jensen-Shannon divergence (bits, 0 to 1) between n heads, averaged over r rows of attention with t columns, each
+    of which sums to 1. This follows Clark et al. (2019), section 6, who add the rows up instead."""
+    rows = rows.astype(np.float32)
+    own = entropy(rows)
+    divergences = np.zeros((len(rows), len(rows)))
+    for i in range(len(rows) - 1):
+        middle = entropy((rows[i] + rows[i + 1 :]) / 2)
+        divergences[i, i + 1 :] = (middle - (own[i] + own[i + 1 :]) / 2).mean(axis=-1)
+    return np.maximum(divergences + divergences.T, 0.0)
+
+
+def entropy(rows: Float[np.ndarray, "*rows t"]) -> Float[np.ndarray, "*rows"]:
+    """Entropy in bits; 0 if one token gets everything."""
+    return -(rows * np.log2(np.maximum(rows, 1e-30))).sum(axis=-1)
+
+
+def plane(squared: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n 2"], float]:
+    """(coordinates, share) by classical scaling (Torgerson, 1952): points whose distances are as close to the roots of
+    *squared* as a plane allows, and the share of their variance that the plane preserves.
+
+    Roots of Jensen-Shannon divergences are distances between points in some space (Endres and Schindelin, 2003), so the
+    only distortion is what the plane leaves out. Signs are fixed: the largest coordinate of each axis is positive."""
+    count = len(squared)
+    centre = np.eye(count) - 1 / count
+    values, vectors = np.linalg.eigh(-0.5 * centre @ squared @ centre)
+    values = np.maximum(values, 0.0)
+    if count < 2 or not values.any():
+        return np.zeros((count, 2)), 1.0
+    best = vectors[:, [-1, -2]] * np.sqrt(values[[-1, -2]])
+    best *= np.sign(best[np.abs(best).argmax(axis=0), [0, 1]] + 1e-30)
+    return best, float(values[-2:].sum() / values.sum())
+
+
 def rows(result: HeadRoles) -> list[dict[str, object]]:
     """A row for each head (layer and head 1-based). *value* is that of the requested pattern, or of the head's main
     role. map_x and map_y are empty without the map."""
     table: list[dict[str, object]] = []
     for i, line in enumerate(result.roles):
         for j, role in enumerate(line):
-            values = {names(name): float(result.measures[name][i, j]) for name in MEASURES}
+            values = {column_name(name): float(result.measures[name][i, j]) for name in MEASURES}
             pattern = role if result.pattern == "main role" else result.pattern
-            most = max(values[names(name)] for name in ROLES)
-            asked = {"pattern": pattern, "value": most if pattern == "broad" else values[names(pattern)]}
+            most = max(values[column_name(name)] for name in ROLES)
+            selected = {"pattern": pattern, "value": most if pattern == "broad" else values[column_name(pattern)]}
             x, y = (None, None) if result.points is None else map(float, result.points[i, j])
-            table.append({"layer": i + 1, "head": j + 1, "main_role": role, **asked, **values, "map_x": x, "map_y": y})
+            table.append(
+                {"layer": i + 1, "head": j + 1, "main_role": role, **selected, **values, "map_x": x, "map_y": y}
+            )
     return table
 
 
-def names(measure: str) -> str:
+def column_name(measure: str) -> str:
     """The column of a measure, with its unit if it has one."""
     units = {"distance": "distance_tokens", "entropy": "entropy_bits"}
     return units.get(measure, measure.strip("[]").lower())
@@ -180,12 +215,12 @@ class Facts(facts.Facts[HeadRoles]):
 
     def heads_with(self, role: str) -> float:
         """How many heads have this main role."""
-        facts.chosen((*ROLES, "broad"), role, "role")
+        facts.name_index((*ROLES, "broad"), role, "role")
         return sum(line.count(role) for line in self._result.roles)
 
     def mean_share(self, role: str) -> float:
         """Share of the attention that fits this role, averaged over all heads, 0 to 1."""
-        facts.chosen(ROLES, role, "role")
+        facts.name_index(ROLES, role, "role")
         return float(self._result.measures[role].mean())
 
     def all_heads(self) -> float:

@@ -1,4 +1,4 @@
-"""Heads and layers as a person names them: "5·3" is layer 5, head 3, counted from 1; in data both start at 0."""
+"""Heads and layers as a person writes them: "5·3" is layer 5, head 3, counted from 1; in data both start at 0."""
 
 from __future__ import annotations
 
@@ -25,53 +25,53 @@ class Head(NamedTuple):
 def parse_heads(typed: str, num_layers: int, num_heads: int) -> tuple[Head, ...]:
     """The heads in a line such as "5·3, 5.7, 2-1", each once, in their order; () for an empty line. Raises
     ExplorerError for text that is not a head, and for a head that this checkpoint does not have."""
-    found = []
-    for part in parts(typed):
+    heads = []
+    for part in split_list(typed):
         match = HEAD.fullmatch(part)
         if not match:
             raise ExplorerError(
-                f"{part[:20]!r} names no head; wanted a layer and a head such as 5·3 or 5.3, separated by commas."
+                f"{part[:20]!r} is not a head; expected a layer and a head such as 5·3 or 5.3, separated by commas."
             )
         layer, head = (int(number) for number in match.groups())
-        check(layer, num_layers, "layer")
-        check(head, num_heads, "head")
-        found.append(Head(layer - 1, head - 1))
-    return tuple(dict.fromkeys(found))
+        check_number(layer, num_layers, "layer")
+        check_number(head, num_heads, "head")
+        heads.append(Head(layer - 1, head - 1))
+    return tuple(dict.fromkeys(heads))
 
 
 def parse_layers(typed: str, num_layers: int) -> tuple[int, ...]:
     """The layers (0-based, ascending) in a line such as "1-4, 6"; all of them for an empty line. Raises ExplorerError
     for anything that is not a layer of this checkpoint."""
-    found: set[int] = set()
-    for part in parts(typed):
+    layers: set[int] = set()
+    for part in split_list(typed):
         match = LAYERS.fullmatch(part)
         if not match:
-            raise ExplorerError(f"{part[:20]!r} names no layers; wanted numbers such as 1-4 or 2, 5.")
+            raise ExplorerError(f"{part[:20]!r} is not a layer; expected numbers such as 1-4 or 2, 5.")
         first, last = int(match[1]), int(match[2] or match[1])
         for layer in (first, last):
-            check(layer, num_layers, "layer")
-        found.update(range(min(first, last) - 1, max(first, last)))
-    return tuple(sorted(found)) or tuple(range(num_layers))
+            check_number(layer, num_layers, "layer")
+        layers.update(range(min(first, last) - 1, max(first, last)))
+    return tuple(sorted(layers)) or tuple(range(num_layers))
 
 
 def one_or_all(layer: int, head: int, num_layers: int, num_heads: int) -> tuple[Head, ...]:
     """The heads with this *layer* and this number *head*, both counted from 1; 0 means all. Raises ExplorerError."""
-    check(layer, num_layers, "layer", low=0)
-    check(head, num_heads, "head", low=0)
+    check_number(layer, num_layers, "layer", low=0)
+    check_number(head, num_heads, "head", low=0)
     layers = [layer - 1] if layer else range(num_layers)
     heads = [head - 1] if head else range(num_heads)
     return tuple(Head(i, j) for i in layers for j in heads)
 
 
-def parts(typed: str) -> list[str]:
+def split_list(typed: str) -> list[str]:
     if len(typed) > MAX_TYPED:
-        raise ExplorerError(f"A line of {len(typed):,} characters was given; wanted up to {MAX_TYPED:,}. Shorten it.")
+        raise ExplorerError(f"A line of {len(typed):,} characters was given; the limit is {MAX_TYPED:,}. Shorten it.")
     return [part.strip() for part in re.split(r"[,;\n]", typed) if part.strip()]
 
 
-def check(number: int, count: int, kind: str, low: int = 1) -> None:
+def check_number(number: int, count: int, kind: str, low: int = 1) -> None:
     if not low <= number <= count:
         more = ", or 0 for all" if low == 0 else ""
         raise ExplorerError(
-            f"{kind.capitalize()} {number} was asked for; there are {count} {kind}s. Choose 1 to {count}{more}."
+            f"{kind.capitalize()} {number} does not exist; there are {count} {kind}s. Choose 1 to {count}{more}."
         )

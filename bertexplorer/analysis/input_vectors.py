@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.nearest_pieces import longest
+from bertexplorer.analysis.nearest_pieces import longest_piece
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -37,18 +37,18 @@ class InputVectors:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> InputVectors:
-    """What is added up for the first picked token (without one, the longest word): its vectors in the checkpoint's
+    """The vectors that add up for the first picked token (without one, the longest word), in the checkpoint's
     precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA)."""
     encoding = checkpoint.tokenizer.encode(text)
-    position = encoding.picked[0] if encoding.picked else longest(encoding)
-    found = {name: part[position].numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
-    vectors = tuple(found.values())
+    position = encoding.picked[0] if encoding.picked else longest_piece(encoding)
+    parts = {name: part[position].numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
+    vectors = tuple(parts.values())
     cosines = np.array([[cosine(a, b) for b in vectors] for a in vectors])
-    into = tuple(found).index("sum") + 1
-    groups = [np.concatenate(vectors[:into])] * into + list(vectors[into:])
+    sum_end = tuple(parts).index("sum") + 1
+    groups = [np.concatenate(vectors[:sum_end])] * sum_end + list(vectors[sum_end:])
     limits = tuple(float(np.percentile(np.abs(group), options.clip)) or 1.0 for group in groups)
     token = checkpoint.tokenizer.show(encoding.ids[position])
-    return InputVectors(token, position, tuple(found), vectors, cosines, limits, max(0, len(encoding.picked) - 1))
+    return InputVectors(token, position, tuple(parts), vectors, cosines, limits, max(0, len(encoding.picked) - 1))
 
 
 def cosine(a: Float[np.ndarray, " _"], b: Float[np.ndarray, " _"]) -> float:
@@ -82,4 +82,4 @@ class Facts(facts.Facts[InputVectors]):
         return self._result.token
 
     def _at(self, part: str) -> int:
-        return facts.chosen(self._result.parts, part, "vector")
+        return facts.name_index(self._result.parts, part, "vector")

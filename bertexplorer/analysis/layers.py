@@ -1,4 +1,4 @@
-"""Layers: what the checkpoint's own head would answer after each layer, and when the answer is settled."""
+"""Layers: the prediction of the checkpoint's own head after each layer, and the layer at which it settles."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from jaxtyping import Float, Int
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts, targets
-from bertexplorer.analysis.decision import Decision, chosen, decide
+from bertexplorer.analysis.decision import Decision, decide, match_name
 from bertexplorer.analysis.fill_mask import Candidate, encode_masked
-from bertexplorer.analysis.lens import tuned_lens
-from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.task_head import training_of
-from bertexplorer.analysis.words import named, single_piece
+from bertexplorer.analysis.tuned_lens import cached_lens
+from bertexplorer.analysis.word_scores import parse_words, single_piece_id
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_FOLLOWED = 8
 SMALLEST = -700.0  # nats; the log of a probability that is 0 in float64
-BY_ITSELF = 3  # final answers to follow if no word is named
+DEFAULT_FOLLOWED = 3  # final answers to follow if no word is named
 KEYS, MEASURE = ("layer", "kind", "token"), "probability"
 
 
@@ -50,8 +50,8 @@ class Options:
 
 @dataclass(frozen=True)
 class LayerAnswer:
-    """What one layer would answer. Layer 0 is the input of the first layer. Of a score, the one candidate has the score
-    in the place of its probability, and there are no bits (NaN)."""
+    """The prediction of one layer. Layer 0 is the input of the first layer. Of a score, the one candidate has the score
+    instead of its probability, and the bits are NaN."""
 
     layer: int
     candidates: tuple[Candidate, ...]  # most probable first
@@ -72,8 +72,7 @@ class Followed:
 
 @dataclass(frozen=True)
 class Tuned:
-    """How well the tuned lens reads each hidden state but the last, beside the raw one, on sentences that its fit has
-    not seen."""
+    """The quality of the tuned lens and of the raw one at each hidden state but the last, on held-out sentences."""
 
     positions: int  # masks that it was fitted on
     held_out: int  # masks that it was measured on
@@ -94,13 +93,13 @@ class Layers:
     layers: tuple[LayerAnswer, ...]  # 1 + l of them
     followed: tuple[Followed, ...]  # the most probable at the end first
     other_masks: int  # masks of the text that this result does not cover
-    target: Explained = "mask"  # what is read: the mask, or what a fine-tuned head decides
+    target: TargetKind = "mask"  # the mask, or the decision of a fine-tuned head
     word: str = ""  # whose tag it is
     tuned: Tuned | None = None  # None: read with the raw lens
 
     @property
     def scored(self) -> bool:
-        """Whether what is read is a score or a cosine."""
+        """Whether the answers are scores or cosines."""
         return self.target == "score"
 
     @property
@@ -122,144 +121,144 @@ class Layers:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Layers:
-    """Read the first mask of *text*, or what a fine-tuned head decides, after every layer with the head, which was
-    trained on the last layer only.
+    """Apply a head, which was trained on the last layer only, after every layer: the MLM head at the first mask of
+    *text*, or a fine-tuned head. The result has the score of a regression, or the cosine of two texts.
 
-    In the families that normalise after each block (all but ModernBERT) the head takes a layer's output as it is. In
-    ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, so that the
-    head sees what it was trained on.
+    In the families that normalise after each block (all but ModernBERT) the head takes a layer's output unchanged. In
+    ModernBERT the final LayerNorm belongs to the last layer alone; it is applied to the earlier ones too, as the head
+    was trained on normalised vectors. The tuned lens (Belrose et al., 2023) applies an affine map before that, one for
+    each layer, fitted once for a checkpoint on built-in English sentences.
 
-    The tuned lens (Belrose et al., 2023) applies an affine map before that, one for each layer, fitted once for a
-    checkpoint on built-in English sentences. Of a regression the score is read, and of a run that compares two texts
-    their cosine. Raises ExplorerError without a mask or a fine-tuned head, without the head that answers, for the tuned
-    lens of a fine-tuned head, and for a word to follow that is no single piece or no label.
+    Raises ExplorerError without a mask or a fine-tuned head, without the head that answers, for the tuned lens of a
+    fine-tuned head, and for a word to follow that is not a single piece or not a label.
 
         layers.run(checkpoint, "Paris is the [MASK] of France.", options=Options(lens="tuned")).settled"""
-    words = named(options.words)
+    words = parse_words(options.words)
     if len(words) > MAX_FOLLOWED:
         raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
-    what = targets.offered(checkpoint, text, options.target)
-    choice = targets.of_head(what)
-    if choice and options.lens == "tuned":
-        raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
-    if choice:
-        return decided(checkpoint, decide(checkpoint, text, choice, "", options.tagged_word), words, options.top)
+    target = targets.resolve_target(checkpoint, text, options.target)
+    if decision_kind := targets.head_decision(target):
+        if options.lens == "tuned":
+            raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
+        decision = decide(checkpoint, text, decision_kind, "", options.tagged_word)
+        return read_decision(checkpoint, decision, words, options.top)
     encoding = encode_masked(checkpoint, text)
-    spot = encoding.masked[0]
-    asked = [single_piece(checkpoint, encoding, spot, word) for word in words]
-    lens = tuned_lens(checkpoint) if options.lens == "tuned" else None
-    found = engine.layer_log_probs(checkpoint, encoding, [spot], lens)[:, 0]
+    position = encoding.masked[0]
+    ids = [single_piece_id(checkpoint, encoding, position, word) for word in words]
+    lens = cached_lens(checkpoint) if options.lens == "tuned" else None
+    log_probs = engine.layer_log_probs(checkpoint, encoding, [position], lens)[:, 0]
     classes = Classes(checkpoint.tokenizer.show, checkpoint.tokenizer.vocab_size)
-    was = encoding.original_ids[spot]
-    if not asked:
-        asked = [*firsts(found, classes), *([was] if was != encoding.mask_id else [])]
-    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    layers, followed = through(found, classes, asked, options.top, was)
-    return Layers(shown, spot, layers, followed, len(encoding.masked) - 1, tuned=measured(lens) if lens else None)
+    original = encoding.original_ids[position]
+    if not ids:
+        ids = [*top_classes(log_probs, classes), *([original] if original != encoding.mask_id else [])]
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    layers, followed = follow_classes(log_probs, classes, ids, options.top, original)
+    tuned = lens_quality(lens) if lens else None
+    return Layers(tokens, position, layers, followed, len(encoding.masked) - 1, tuned=tuned)
 
 
-def measured(lens: engine.TunedLens) -> Tuned:
+def lens_quality(lens: engine.TunedLens) -> Tuned:
     raw, tuned = (tuple(nats / math.log(2) for nats in values) for values in (lens.raw, lens.tuned))
     return Tuned(lens.positions, lens.held_out, raw, tuned, lens.seconds)
 
 
 @dataclass(frozen=True)
 class Classes:
-    """What a head chooses among: the first *count* columns of its log-probabilities."""
+    """The classes of a head: the first *count* columns of its log-probabilities."""
 
     show: Callable[[int], str]
     count: int
     each: bool = False  # whether each has a probability of its own, as where a text may have several labels
 
 
-def decided(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], top: int) -> Layers:
-    """The Layers of what a fine-tuned head decides."""
+def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], top: int) -> Layers:
+    """The Layers of a fine-tuned head's decision."""
     import torch
 
-    names, span = decision.names, decision.what.startswith("span")
-    shown = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
-    if decision.what == "score":
-        return Layers(shown, decision.position, scored(checkpoint, decision), (), 0, "score")
+    names, span = decision.names, decision.kind.startswith("span")
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
+    if decision.kind == "score":
+        return Layers(tokens, decision.position, score_layers(checkpoint, decision), (), 0, "score")
     logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
-    found = torch.from_numpy(decision.log_probabilities(logits))
-    classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.kind == "labels")
-    asked = [chosen(names, word, "token" if span else decision.what) for word in words] or firsts(found, classes)
-    layers, followed = through(found, classes, asked, top)
-    return Layers(shown, decision.position, layers, followed, 0, decision.what, decision.word)
+    log_probs = torch.from_numpy(decision.log_probabilities(logits))
+    classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.answer_kind == "labels")
+    ids = [match_name(names, word, "token" if span else decision.kind) for word in words]
+    ids = ids or top_classes(log_probs, classes)
+    layers, followed = follow_classes(log_probs, classes, ids, top)
+    return Layers(tokens, decision.position, layers, followed, 0, decision.kind, decision.word)
 
 
-def scored(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:
+def score_layers(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:
     """The score or the cosine after every layer."""
-    if decision.kind == "similarity":
-        found = engine.layer_cosines(checkpoint, decision.encoding, training_of(checkpoint).pooling)
+    if decision.answer_kind == "similarity":
+        scores = engine.layer_cosines(checkpoint, decision.encoding, training_of(checkpoint).pooling)
     else:
-        found = engine.layer_task_logits(checkpoint, decision.encoding, decision.head)[:, decision.index]
+        scores = engine.layer_task_logits(checkpoint, decision.encoding, decision.head)[:, decision.index]
     return tuple(
         LayerAnswer(layer, (Candidate(decision.answer, decision.index, score, 1),), math.nan, math.nan)
-        for layer, score in enumerate(found.tolist())
+        for layer, score in enumerate(scores.tolist())
     )
 
 
-def firsts(found: Tensor, classes: Classes) -> list[int]:
+def top_classes(log_probs: Tensor, classes: Classes) -> list[int]:
     """The first choices at the end."""
-    best: list[int] = found[-1, : classes.count].topk(min(BY_ITSELF, classes.count)).indices.tolist()
+    best: list[int] = log_probs[-1, : classes.count].topk(min(DEFAULT_FOLLOWED, classes.count)).indices.tolist()
     return best
 
 
-def through(
-    found: Tensor, classes: Classes, asked: Sequence[int], top: int, was: int = -1
+def follow_classes(
+    log_probs: Tensor, classes: Classes, followed_classes: Sequence[int], top: int, original: int = -1
 ) -> tuple[tuple[LayerAnswer, ...], tuple[Followed, ...]]:
-    """The answer of every layer, and the classes that are *asked* for through the layers. *found*: layers x classes,
-    in nats; *was*: the class that was hidden."""
-    layers = tuple(read(classes, i, row, found[-1], top) for i, row in enumerate(found))
-    followed = [follow(classes, found, one, one == was) for one in dict.fromkeys(asked)]
+    """The answer of every layer, and the *followed_classes* through the layers. *log_probs*: layers x classes, in nats;
+    *original*: the class that was hidden."""
+    layers = tuple(layer_answer(classes, i, row, log_probs[-1], top) for i, row in enumerate(log_probs))
+    followed = [follow(classes, log_probs, index, index == original) for index in dict.fromkeys(followed_classes)]
     followed.sort(key=lambda word: (int(word.ranks[-1]), -float(word.probabilities[-1])))
     return layers, tuple(followed)
 
 
-def read(classes: Classes, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:
+def layer_answer(classes: Classes, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:
     """The answer of one layer from its log-probabilities (nats, v long), compared with the *final* ones."""
     best = row[: classes.count].topk(min(top, classes.count)).indices.tolist()
     candidates = tuple(Candidate(classes.show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
     row, final = row.double(), final.double()
     entropy, divergence = -(row.exp() * row).sum(), (final.exp() * (final - row)).sum()
-    if classes.each:  # a yes or no for each label: what is left of 1 belongs to no
+    if classes.each:  # a yes or no for each label: the rest of 1 is the probability of no
         no, final_no = ((-values.exp()).log1p().clamp(min=SMALLEST) for values in (row, final))
         entropy, divergence = entropy - (no.exp() * no).sum(), divergence + (final_no.exp() * (final_no - no)).sum()
     return LayerAnswer(layer, candidates, float(entropy) / math.log(2), max(0.0, float(divergence)) / math.log(2))
 
 
-def follow(classes: Classes, found: Tensor, token: int, hidden: bool) -> Followed:
-    """*token* in each row of *found* (layers x v, nats)."""
-    scores = found[:, token]
-    ranks = 1 + (found > scores[:, None]).sum(dim=1)
+def follow(classes: Classes, log_probs: Tensor, index: int, hidden: bool) -> Followed:
+    """*index* in each row of *log_probs* (layers x v, nats)."""
+    scores = log_probs[:, index]
+    ranks = 1 + (log_probs > scores[:, None]).sum(dim=1)
     shares = scores.double().exp().numpy()
-    return Followed(classes.show(token), token, ranks.numpy(), shares, hidden)
+    return Followed(classes.show(index), index, ranks.numpy(), shares, hidden)
 
 
 def rows(result: Layers) -> list[dict[str, object]]:
     """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
-    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which is read as it is, they are 0. Of a
+    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which has no map, they are 0. Of a
     score, one row for each layer."""
     if result.scored:
         return [
-            {"layer": i, "position": result.position, "kind": "score", "token": one.candidates[0].token, "score": score}
-            for i, (one, score) in enumerate(zip(result.layers, result.scores, strict=True))
+            {"layer": a.layer, "position": result.position, "kind": "score", "token": c.token, "score": c.probability}
+            for a in result.layers
+            for c in a.candidates
         ]
     table: list[dict[str, object]] = []
-    for answer in result.layers:
-        bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence, **lens_of(result, answer.layer)}
+    for i, answer in enumerate(result.layers):
+        bits = {"entropy_bits": answer.entropy, "kl_to_final_bits": answer.divergence, **lens_columns(result, i)}
         lines = [("answer", c.rank, c.token, c.probability) for c in answer.candidates]
-        for word in result.followed:
-            share = float(word.probabilities[answer.layer])
-            lines.append(("followed", int(word.ranks[answer.layer]), word.token, share))
+        lines += [("followed", int(w.ranks[i]), w.token, float(w.probabilities[i])) for w in result.followed]
         for kind, rank, token, share in lines:
             entry = {"kind": kind, "rank": rank, "token": token, "probability": share}
-            table.append({"layer": answer.layer, "position": result.position, **entry, **bits})
+            table.append({"layer": i, "position": result.position, **entry, **bits})
     return table
 
 
-def lens_of(result: Layers, layer: int) -> dict[str, object]:
+def lens_columns(result: Layers, layer: int) -> dict[str, object]:
     """The columns of the lens."""
     names = ("held_out_kl_raw_bits", "held_out_kl_tuned_bits")
     if result.tuned is None:
@@ -293,7 +292,7 @@ class Facts(facts.Facts[Layers]):
 
     def rank(self, word: str, layer: int = -1) -> float:
         """Rank of one of the words that the figure follows, at a layer."""
-        at = facts.chosen([one.token for one in self._result.followed], word, "followed word")
+        at = facts.name_index([followed.token for followed in self._result.followed], word, "followed word")
         return int(self._result.followed[at].ranks[self._layer(layer).layer])
 
     def _layer(self, layer: int) -> LayerAnswer:

@@ -41,16 +41,16 @@ class LeftContext:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LeftContext:
     """Answer the first mask of *text* twice. Raises ExplorerError without a mask or an MLM head."""
     encoding = encode_masked(checkpoint, text)
-    spot = encoding.masked[0]
+    position = encoding.masked[0]
     answers = {
-        causal: next(engine.masked_log_probs(checkpoint, [encoding], positions=[[spot]], causal=causal))[0]
+        causal: next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]], causal=causal))[0]
         for causal in (False, True)
     }
-    both, left = (blank(checkpoint, encoding, spot, answers[c], options.top, ()) for c in (False, True))
+    both, left = (blank(checkpoint, encoding, position, answers[c], options.top, ()) for c in (False, True))
     count = len(encoding)
     everything = np.ones((count, count), dtype=bool)
-    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    return LeftContext(shown, both, left, everything, np.tril(everything), checkpoint.config.window)
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    return LeftContext(tokens, both, left, everything, np.tril(everything), checkpoint.config.window)
 
 
 def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...]) -> float | None:
@@ -62,9 +62,9 @@ def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...])
 def rows(result: LeftContext) -> list[dict[str, object]]:
     """One row for each candidate in each of the two contexts."""
     return [
-        {"context": name, "rank": c.rank, "token": c.token, "probability": c.probability, "entropy_bits": found.entropy}
-        for name, found in (("both sides", result.both), ("left only", result.left))
-        for c in found.candidates
+        {"context": name, "rank": c.rank, "token": c.token, "probability": c.probability, "entropy_bits": blank.entropy}
+        for name, blank in (("both sides", result.both), ("left only", result.left))
+        for c in blank.candidates
     ]
 
 

@@ -1,4 +1,4 @@
-"""Masking: which tokens pretraining would hide in a text, what would replace them, and how often.
+"""Masking: which tokens of a text pretraining would mask, what would replace them, and how often.
 
 The defaults are the 15 % and 80/10/10 of BERT (Devlin et al., 2019, section 3.1). The same code draws the masks in the
 pretraining here. At least one token of a text is chosen.
@@ -30,7 +30,7 @@ NOT_CHOSEN = -1
 
 @dataclass(frozen=True)
 class Dice:
-    """Which dice are thrown."""
+    """The seed of the draw."""
 
     roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 
@@ -80,14 +80,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     vocabulary = masking.Vocabulary.of(tokenizer)
     counts = np.zeros((len(encoding), len(KINDS)), dtype=np.int64)
     kinds, pieces = [], []
-    draw = np.random.default_rng(options.roll)
+    rng = np.random.default_rng(options.roll)
     for number in range(COUNTED):
-        chosen = masking.choose(ids, fixed, vocabulary, options, draw)
-        changed, became = masking.alter(ids, chosen, vocabulary, options, draw)
-        places = np.flatnonzero(chosen[0])
-        np.add.at(counts, (places, became[0, places]), 1)
+        chosen = masking.choose(ids, fixed, vocabulary, options, rng)
+        changed, kinds_drawn = masking.alter(ids, chosen, vocabulary, options, rng)
+        positions = np.flatnonzero(chosen[0])
+        np.add.at(counts, (positions, kinds_drawn[0, positions]), 1)
         if number < SHOWN:
-            kinds.append(np.where(chosen[0], became[0], NOT_CHOSEN))
+            kinds.append(np.where(chosen[0], kinds_drawn[0], NOT_CHOSEN))
             pieces.append(tuple(tokenizer.show(int(i)) for i in changed[0]))
     tokens = tuple(tokenizer.show(int(i)) for i in ids[0])
     return Masked(tokens, np.array(kinds, dtype=np.int64), tuple(pieces), counts, int((~fixed).sum()), options)
@@ -116,7 +116,7 @@ class Facts(facts.Facts[Masked]):
 
     def share(self, kind: str) -> float:
         """Share of the chosen tokens that become "mask", "random", or stay the "same", 0 to 1."""
-        facts.chosen(tuple(self._result.shares), kind, "kind")
+        facts.name_index(tuple(self._result.shares), kind, "kind")
         return self._result.shares[kind]
 
     def masked(self) -> float:

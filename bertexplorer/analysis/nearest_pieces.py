@@ -61,33 +61,35 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     Hidden tokens count as what they were: the table knows no context. Special tokens and rows without a piece are not
     listed. Raises ExplorerError for a text that cannot be read."""
     encoding = checkpoint.tokenizer.encode(text)
-    asked = encoding.picked or (longest(encoding),)
+    positions = encoding.picked or (longest_piece(encoding),)
     size = checkpoint.tokenizer.vocab_size
     if size <= options.count:
         raise ExplorerError(
-            f"{options.count} neighbours were asked for; the vocabulary has {size} pieces. Ask for fewer."
+            f"{options.count} neighbours were requested; the vocabulary has {size} pieces. Choose fewer."
         )
-    found = tuple(around(checkpoint, encoding, position, options) for position in asked[:MAX_TOKENS])
-    return NearestPieces(found, max(0, len(asked) - MAX_TOKENS), options.order)
+    neighbourhoods = tuple(
+        neighbourhood(checkpoint, encoding, position, options) for position in positions[:MAX_TOKENS]
+    )
+    return NearestPieces(neighbourhoods, max(0, len(positions) - MAX_TOKENS), options.order)
 
 
-def longest(encoding: Encoding) -> int:
+def longest_piece(encoding: Encoding) -> int:
     """The position of the longest piece that is not a special token; 0 if there is none."""
     sizes = [0 if odd else len(token) for token, odd in zip(encoding.tokens, encoding.special, strict=True)]
     return int(np.argmax(sizes))
 
 
-def around(checkpoint: Checkpoint, encoding: Encoding, position: int, options: Options) -> Neighbourhood:
+def neighbourhood(checkpoint: Checkpoint, encoding: Encoding, position: int, options: Options) -> Neighbourhood:
     token, tokenizer = encoding.original_ids[position], checkpoint.tokenizer
     cosines, dots = (part.numpy() for part in engine.word_similarities(checkpoint, token))
-    listed = np.arange(len(cosines)) < tokenizer.vocab_size
+    candidates = np.arange(len(cosines)) < tokenizer.vocab_size
     for left_out in (*tokenizer.special_ids, token):
-        listed[left_out] = False
+        candidates[left_out] = False
     ranked = cosines if options.order == "cosine" else dots
-    best = np.argsort(-np.where(listed, ranked, -np.inf), kind="stable")[: options.count]
+    best = np.argsort(-np.where(candidates, ranked, -np.inf), kind="stable")[: options.count]
     rows = tuple(Neighbour(tokenizer.show(int(i)), int(i), float(cosines[i]), float(dots[i])) for i in best)
-    others = cosines[listed]
-    middle, spread = float(np.median(others)), float(others.std())
+    other_cosines = cosines[candidates]
+    middle, spread = float(np.median(other_cosines)), float(other_cosines.std())
     return Neighbourhood(tokenizer.show(token), token, position, rows, middle, spread)
 
 

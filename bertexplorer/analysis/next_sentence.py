@@ -70,14 +70,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
     text = Text(text) if isinstance(text, str) else text
     pair = encode_pair(checkpoint, text)
-    swapped = tuple(span._replace(side=1 - span.side) for span in text.hidden)
-    turned = encode_pair(checkpoint, Text(text.second, text.first, swapped))
+    swapped_spans = tuple(span._replace(side=1 - span.side) for span in text.hidden)
+    swapped_pair = encode_pair(checkpoint, Text(text.second, text.first, swapped_spans))
     first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
-    others = [encode_candidate(checkpoint, first, candidate) for candidate in listed(options.candidates)]
-    encodings = [pair, turned, *(other for other in others if other.ids != pair.ids)]  # B is included already
+    candidates = [encode_candidate(checkpoint, first, candidate) for candidate in parse_candidates(options.candidates)]
+    encodings = [pair, swapped_pair, *(c for c in candidates if c.ids != pair.ids)]  # B is included already
     logits = engine.next_sentence_logits(checkpoint, encodings).tolist()
     scores = [
-        Score(shown(checkpoint, e, 0), shown(checkpoint, e, 1), (is_next, not_next))
+        Score(visible_side(checkpoint, e, 0), visible_side(checkpoint, e, 1), (is_next, not_next))
         for e, (is_next, not_next) in zip(encodings, logits, strict=True)
     ]
     return NextSentence(
@@ -109,7 +109,7 @@ def encode_candidate(checkpoint: Checkpoint, first: Text, candidate: str) -> Enc
         raise ExplorerError(f"{candidate!r:.60} cannot be a second sentence: nothing in it can be read.") from error
 
 
-def listed(candidates: str) -> list[str]:
+def parse_candidates(candidates: str) -> list[str]:
     """The candidates, one on each line or separated by |, each once. Raises ExplorerError for too many or too long
     ones."""
     if len(candidates) > MAX_CHARACTERS:
@@ -117,13 +117,13 @@ def listed(candidates: str) -> list[str]:
             f"The other second sentences have {len(candidates):,} characters; the limit is {MAX_CHARACTERS:,}. "
             "Remove some."
         )
-    found = list(dict.fromkeys(part.strip() for part in re.split(r"[|\n]", candidates) if part.strip()))
-    if len(found) > MAX_CANDIDATES:
-        raise ExplorerError(f"{len(found)} other second sentences were given; the limit is {MAX_CANDIDATES}.")
-    return found
+    unique = list(dict.fromkeys(part.strip() for part in re.split(r"[|\n]", candidates) if part.strip()))
+    if len(unique) > MAX_CANDIDATES:
+        raise ExplorerError(f"{len(unique)} other second sentences were given; the limit is {MAX_CANDIDATES}.")
+    return unique
 
 
-def shown(checkpoint: Checkpoint, encoding: Encoding, side: int) -> str:
+def visible_side(checkpoint: Checkpoint, encoding: Encoding, side: int) -> str:
     """One side of a pair as the encoder reads it, with [MASK] for every hidden piece."""
     text = encoding.texts[side]
     for span, was, now in zip(encoding.spans[::-1], encoding.original_ids[::-1], encoding.ids[::-1], strict=True):
@@ -176,7 +176,7 @@ class Facts(facts.Facts[NextSentence]):
     def is_next_of(self, candidate: str) -> float:
         """P(is next) of A and this candidate, 0 to 1."""
         texts = [score.second for score in self._result.candidates]
-        return self._result.candidates[facts.chosen(texts, candidate, "candidate")].is_next
+        return self._result.candidates[facts.name_index(texts, candidate, "candidate")].is_next
 
     def candidates(self) -> float:
         """Second sentences that were compared."""

@@ -17,9 +17,15 @@ from jaxtyping import Float, Int
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.probe_fit import control_held_out, control_labels, fit, fitting, held_out
-from bertexplorer.analysis.probe_rows import Example, Read, Task, Unit, built_in, read
-from bertexplorer.analysis.suite_cases import Row, Unusable
+from bertexplorer.analysis.probe_fit import (
+    control_held_out_rows,
+    control_labels,
+    fit,
+    held_out_rows,
+    quiet_single_thread,
+)
+from bertexplorer.analysis.probe_rows import Example, ProbeData, Task, Unit, built_in, read_rows
+from bertexplorer.analysis.suite_cases import Row, RowProblem
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -57,7 +63,7 @@ class Probe:
     known: float  # share of held-out rows whose type, the word or the sentence, occurs in training, 0 to 1
     recurring: float  # the same for the rows that the control task holds out
     unconverged: int  # fits that ended before they converged
-    unusable: tuple[Unusable, ...]  # rows that were not used, with the reason
+    unusable: tuple[RowProblem, ...]  # rows that were not used, with the reason
     left_out: int  # rows beyond Options.most
 
     @property
@@ -91,8 +97,8 @@ class Probe:
 
 
 def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " layers"]:
-    found = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
-    return np.round(found, 12)  # of equal values exactly 0
+    deviations = values.std(axis=1, ddof=1) if values.shape[1] > 1 else np.zeros(len(values))
+    return np.round(deviations, 12)  # of equal values exactly 0
 
 
 def run(
@@ -104,70 +110,71 @@ def run(
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
-    found = read(checkpoint, rows or built_in(options.task), options.most)
-    fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(found.examples)  # a fit: a token for each row
-    progress.expect(sum(map(len, found.encodings)) + fits)
-    vectors = engine.word_vectors(checkpoint, found.encodings, [[spots] for spots in found.positions]).numpy()
-    with fitting():
-        return probed("uploaded rows" if rows else options.task, found, vectors, options.seeds)
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
+    data = read_rows(checkpoint, rows or built_in(options.task), options.most)
+    fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(data.examples)  # a fit: a token for each row
+    progress.expect(sum(map(len, data.encodings)) + fits)
+    vectors = engine.word_vectors(checkpoint, data.encodings, [[positions] for positions in data.positions]).numpy()
+    with quiet_single_thread():
+        return run_probes("uploaded rows" if rows else options.task, data, vectors, options.seeds)
 
 
-def probed(name: str, found: Read, vectors: Float[np.ndarray, "layers n d"], seeds: int) -> Probe:
+def run_probes(name: str, data: ProbeData, vectors: Float[np.ndarray, "layers n d"], seeds: int) -> Probe:
     """The probes of all layers and seeds. Between two fits the work can be stopped."""
-    labels = tuple(sorted({one.label for one in found.examples}))
-    wanted = np.array([labels.index(one.label) for one in found.examples])
-    documents = [one.document for one in found.examples]
-    size, count, unconverged, done = len(vectors), len(wanted), 0, 0
+    labels = tuple(sorted({example.label for example in data.examples}))
+    targets = np.array([labels.index(example.label) for example in data.examples])
+    documents = [example.document for example in data.examples]
+    size, count, unconverged, done = len(vectors), len(targets), 0, 0
     accuracies, controls = np.zeros((2, size, seeds))
     predicted = np.full((size, seeds, count), -1)
     margins = np.full((size, seeds, count), np.nan)
     majorities, known, recurring = np.zeros((3, seeds))
-    types = np.array(found.types)
+    types = np.array(data.types)
     progress.report(0, total := 2 * seeds * size * count)
     for seed in range(seeds):
-        held = held_out(wanted, documents, seed)
-        majorities[seed] = np.bincount(wanted[held]).max() / held.sum()
-        random, apart = control_labels(wanted, found.types, seed), control_held_out(found.types, held.sum(), seed)
-        known[seed], recurring[seed] = (np.isin(types[out], types[~out]).mean() for out in (held, apart))
+        held_out = held_out_rows(targets, documents, seed)
+        majorities[seed] = np.bincount(targets[held_out]).max() / held_out.sum()
+        control_targets = control_labels(targets, data.types, seed)
+        control_held_out = control_held_out_rows(data.types, held_out.sum(), seed)
+        known[seed], recurring[seed] = (np.isin(types[out], types[~out]).mean() for out in (held_out, control_held_out))
         for layer in range(size):
-            at = vectors[layer].astype(np.float64)
-            task = fit(at, wanted, held, len(labels))
+            layer_vectors = vectors[layer].astype(np.float64)
+            task = fit(layer_vectors, targets, held_out, len(labels))
             progress.check()
-            control = fit(at, random, apart, len(labels))
-            predicted[layer, seed, held] = answers = task.probabilities.argmax(axis=1)
-            margins[layer, seed, held] = margin(task.probabilities, wanted[held])
-            accuracies[layer, seed] = (answers == wanted[held]).mean()
-            controls[layer, seed] = (control.probabilities.argmax(axis=1) == random[apart]).mean()
+            control = fit(layer_vectors, control_targets, control_held_out, len(labels))
+            predicted[layer, seed, held_out] = answers = task.probabilities.argmax(axis=1)
+            margins[layer, seed, held_out] = margin(task.probabilities, targets[held_out])
+            accuracies[layer, seed] = (answers == targets[held_out]).mean()
+            controls[layer, seed] = (control.probabilities.argmax(axis=1) == control_targets[control_held_out]).mean()
             unconverged += (not task.converged) + (not control.converged)
             progress.report(done := done + 2 * count, total)
     return Probe(
         name=name,
-        unit=found.unit,
+        unit=data.unit,
         labels=labels,
-        examples=found.examples,
+        examples=data.examples,
         accuracies=accuracies,
         controls=controls,
         majorities=majorities,
         predicted=predicted,
         margins=margins,
-        types=len(set(found.types)),
+        types=len(set(data.types)),
         known=float(known.mean()),
         recurring=float(recurring.mean()),
         unconverged=unconverged,
-        unusable=found.unusable,
-        left_out=found.left_out,
+        unusable=data.unusable,
+        left_out=data.left_out,
     )
 
 
 def margin(
-    probabilities: Float[np.ndarray, "held labels"], wanted: Int[np.ndarray, " held"]
+    probabilities: Float[np.ndarray, "held labels"], targets: Int[np.ndarray, " held"]
 ) -> Float[np.ndarray, " held"]:
     """Probability of the wanted label minus that of the most probable other one, -1 to 1."""
-    every = np.arange(len(wanted))
-    others = probabilities.copy()
-    others[every, wanted] = -1
-    return probabilities[every, wanted] - others.max(axis=1)
+    row_indices = np.arange(len(targets))
+    other_probabilities = probabilities.copy()
+    other_probabilities[row_indices, targets] = -1
+    return probabilities[row_indices, targets] - other_probabilities.max(axis=1)
 
 
 def rows(result: Probe) -> list[dict[str, object]]:
@@ -187,7 +194,7 @@ def rows(result: Probe) -> list[dict[str, object]]:
         for layer in range(len(result.accuracy))
     ]
     empty = dict.fromkeys(layers[0], "")
-    return [*layers, *({**empty, "line": one.line, "problem": one.what} for one in result.unusable)]
+    return [*layers, *({**empty, "line": unusable.line, "problem": unusable.what} for unusable in result.unusable)]
 
 
 class Facts(facts.Facts[Probe]):

@@ -27,14 +27,14 @@ STEPS = 1000  # of the optimiser at most
 
 @dataclass(frozen=True)
 class Fit:
-    """What a probe answers about held-out rows."""
+    """A probe's predictions for the held-out rows."""
 
     probabilities: Float[np.ndarray, "held labels"]
     converged: bool
 
 
 @contextmanager
-def fitting() -> Iterator[None]:
+def quiet_single_thread() -> Iterator[None]:
     """A block of many fits: in one thread each, and without a warning for a fit that says itself if it converged."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
@@ -44,20 +44,20 @@ def fitting() -> Iterator[None]:
         yield
 
 
-def held_out(labels: Int[np.ndarray, " n"], documents: Sequence[str], seed: int) -> Bool[np.ndarray, " n"]:
+def held_out_rows(labels: Int[np.ndarray, " n"], documents: Sequence[str], seed: int) -> Bool[np.ndarray, " n"]:
     """The rows that are held out: those of a random quarter of the documents. Of DRAWS splits with this seed, the first
     that has every label on both sides, else the first that has every label in training. Raises ExplorerError if there
     is none."""
     from sklearn.model_selection import GroupShuffleSplit
 
-    wanted, fallback = set(labels.tolist()), None
+    all_labels, fallback = set(labels.tolist()), None
     for _, test in GroupShuffleSplit(DRAWS, test_size=HELD_OUT, random_state=seed).split(labels, groups=documents):
-        held = np.zeros(len(labels), dtype=bool)
-        held[test] = True
-        if set(labels[~held].tolist()) == wanted:
-            if set(labels[held].tolist()) == wanted:
-                return held
-            fallback = held if fallback is None else fallback
+        held_out = np.zeros(len(labels), dtype=bool)
+        held_out[test] = True
+        if set(labels[~held_out].tolist()) == all_labels:
+            if set(labels[held_out].tolist()) == all_labels:
+                return held_out
+            fallback = held_out if fallback is None else fallback
     if fallback is None:
         raise ExplorerError(
             "The documents cannot be split so that training has every label. Give each label more documents."
@@ -71,27 +71,27 @@ def control_labels(labels: Int[np.ndarray, " n"], types: Sequence[str], seed: in
     names = sorted(set(types))
     quantiles = ((np.arange(len(names)) + 0.5) / len(names) * len(labels)).astype(int)
     drawn = np.random.default_rng(seed).permutation(np.sort(labels)[quantiles])
-    given = dict(zip(names, drawn.tolist(), strict=True))
-    return np.array([given[name] for name in types])
+    label_by_type = dict(zip(names, drawn.tolist(), strict=True))
+    return np.array([label_by_type[name] for name in types])
 
 
-def control_held_out(types: Sequence[str], count: int, seed: int) -> Bool[np.ndarray, " n"]:
+def control_held_out_rows(types: Sequence[str], count: int, seed: int) -> Bool[np.ndarray, " n"]:
     """*count* random rows to hold out of the control task: first those whose type keeps a row in training, then, if
     there are too few, any."""
     order = np.random.default_rng(seed).permutation(len(types)).tolist()
     left = Counter(types)
-    held = np.zeros(len(types), dtype=bool)
+    held_out = np.zeros(len(types), dtype=bool)
     for i in order:
-        if left[types[i]] > 1 and held.sum() < count:
+        if left[types[i]] > 1 and held_out.sum() < count:
             left[types[i]] -= 1
-            held[i] = True
-    rest = [i for i in order if not held[i]]
-    held[rest[: count - int(held.sum())]] = True
-    return held
+            held_out[i] = True
+    remaining = [i for i in order if not held_out[i]]
+    held_out[remaining[: count - int(held_out.sum())]] = True
+    return held_out
 
 
 def fit(
-    vectors: Float[np.ndarray, "n d"], labels: Int[np.ndarray, " n"], held: Bool[np.ndarray, " n"], count: int
+    vectors: Float[np.ndarray, "n d"], labels: Int[np.ndarray, " n"], held_out: Bool[np.ndarray, " n"], count: int
 ) -> Fit:
     """Train on the rows that are not held out and answer the others; *labels* are 0 to *count* - 1. Each number of the
     vectors is scaled to mean 0 and deviation 1 in training."""
@@ -99,12 +99,12 @@ def fit(
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    found = np.zeros((int(held.sum()), count))
-    known = np.unique(labels[~held])
-    if len(known) == 1:  # of a control task with few types
-        found[:, known[0]] = 1
-        return Fit(found, True)
+    probabilities = np.zeros((int(held_out.sum()), count))
+    trained_labels = np.unique(labels[~held_out])
+    if len(trained_labels) == 1:  # of a control task with few types
+        probabilities[:, trained_labels[0]] = 1
+        return Fit(probabilities, True)
     probe = make_pipeline(StandardScaler(), LogisticRegression(C=STRENGTH, max_iter=STEPS))
-    probe.fit(vectors[~held], labels[~held])
-    found[:, known] = probe.predict_proba(vectors[held])
-    return Fit(found, int(probe[-1].n_iter_.max()) < STEPS)
+    probe.fit(vectors[~held_out], labels[~held_out])
+    probabilities[:, trained_labels] = probe.predict_proba(vectors[held_out])
+    return Fit(probabilities, int(probe[-1].n_iter_.max()) < STEPS)

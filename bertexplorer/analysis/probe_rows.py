@@ -1,4 +1,4 @@
-"""Rows of a probe: words or sentences with a label, read from the columns of a file and found in their texts."""
+"""Rows of a probe: words or sentences with a label, read from the columns of a file and located in their texts."""
 
 from __future__ import annotations
 
@@ -9,9 +9,18 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from bertexplorer.analysis.occurrences import pattern, uncased
-from bertexplorer.analysis.suite_cases import Cells, Row, Unfit, Unusable, first, legible, table, words
-from bertexplorer.analysis.vectors import positions
+from bertexplorer.analysis.suite_cases import (
+    Cells,
+    Row,
+    RowProblem,
+    UnusableRow,
+    cell_text,
+    first_cell,
+    split_readable,
+    table,
+)
+from bertexplorer.analysis.vectors import piece_positions
+from bertexplorer.analysis.word_occurrences import is_uncased, word_pattern
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.settings import ASSETS
@@ -42,19 +51,19 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Read:
-    """What a file holds for a checkpoint. The first three are n long and in the order of the file."""
+class ProbeData:
+    """The usable rows of a file for a checkpoint. The first three tuples are n long and in the order of the file."""
 
     unit: Unit
     examples: tuple[Example, ...]
     encodings: tuple[Encoding, ...]
     positions: tuple[tuple[int, ...], ...]  # of the tokens whose vectors are averaged
     types: tuple[str, ...]  # the word, or the sentence, as the checkpoint tells them apart
-    unusable: tuple[Unusable, ...]
-    left_out: int  # rows beyond the number that was asked for
+    unusable: tuple[RowProblem, ...]
+    left_out: int  # rows beyond the requested number
 
 
-Found = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
+LocatedRow = tuple[Example, Encoding, tuple[int, ...]]  # a row, its tokens, the positions whose vectors are averaged
 
 
 def built_in(task: Task) -> list[Row]:
@@ -62,42 +71,44 @@ def built_in(task: Task) -> list[Row]:
     return table(FOLDER / f"{task.replace(' ', '-')}.csv")
 
 
-def read(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> Read:
+def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeData:
     """*most* of the rows, with their tokens. Rows of words have the columns text, word, label and, for its nth
     occurrence, nth; rows of sentences have text and label. Both may have a document. Raises ExplorerError for rows
     without these columns, for too few or too many, for a single label, and for a label that cannot be split."""
-    rows, unusable = legible(rows)
+    rows, unusable = split_readable(rows)
     unit = unit_of(rows)
-    found: list[Found] = []
+    located: list[LocatedRow] = []
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
-            found.append(example(checkpoint.tokenizer, unit, line, lower))
-        except Unfit as error:
-            unusable.append(Unusable(line, str(error)))
-    found, lonely = together([*found])
-    unusable = sorted([*unusable, *lonely], key=lambda one: one.line)
-    kept = [found[i] for i in spread([one.label for one, _, _ in found], most)]
-    check([one for one, _, _ in kept], unusable)
-    same = uncased(checkpoint.tokenizer)
-    types = tuple(name.casefold() if same else name for name in (one.word or one.text for one, _, _ in kept))
-    examples, encodings, places = zip(*kept, strict=True)
-    return Read(unit, examples, encodings, places, types, tuple(unusable), len(found) - len(kept))
+            located.append(locate_row(checkpoint.tokenizer, unit, line, lower))
+        except UnusableRow as error:
+            unusable.append(RowProblem(line, str(error)))
+    located, dropped = drop_lone_labels([*located])
+    unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
+    sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most)]
+    check_trainable([example for example, _, _ in sampled], unusable)
+    ignore_case = is_uncased(checkpoint.tokenizer)
+    types = tuple(
+        name.casefold() if ignore_case else name for name in (example.word or example.text for example, _, _ in sampled)
+    )
+    examples, encodings, positions = zip(*sampled, strict=True)
+    return ProbeData(unit, examples, encodings, positions, types, tuple(unusable), len(located) - len(sampled))
 
 
-def together(found: list[Found]) -> tuple[list[Found], list[Unusable]]:
+def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[RowProblem]]:
     """(the rows whose label can be both learned and tested, the others); all and none if fewer than two labels can."""
     documents: dict[str, set[str]] = {}
-    for one, _, _ in found:
-        documents.setdefault(one.label, set()).add(one.document)
-    if sum(len(held) > 1 for held in documents.values()) < 2:
-        return found, []
-    lonely = [
-        Unusable(one.line, f"has the label {one.label!r:.40}, which occurs in no other document")
-        for one, _, _ in found
-        if len(documents[one.label]) == 1
+    for example, _, _ in located:
+        documents.setdefault(example.label, set()).add(example.document)
+    if sum(len(documents_of_label) > 1 for documents_of_label in documents.values()) < 2:
+        return located, []
+    dropped = [
+        RowProblem(example.line, f"has the label {example.label!r:.40}, which occurs in no other document")
+        for example, _, _ in located
+        if len(documents[example.label]) == 1
     ]
-    return [row for row in found if len(documents[row[0].label]) > 1], lonely
+    return [row for row in located if len(documents[row[0].label]) > 1], dropped
 
 
 def unit_of(rows: Sequence[Row]) -> Unit:
@@ -106,67 +117,69 @@ def unit_of(rows: Sequence[Row]) -> Unit:
         raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST_GIVEN:,}. Give fewer.")
     columns = {str(name).lower() for _, cells in rows for name in cells}
     if not (columns & {*TEXTS} and "label" in columns):
-        given = f"The columns {', '.join(sorted(columns))[:200]}" if columns else "No rows"
+        received = f"The columns {', '.join(sorted(columns))[:200]}" if columns else "No rows"
         raise ExplorerError(
-            f"{given} cannot be probed. Wanted: text and label for sentences; text, word and label for words; also "
+            f"{received} cannot be probed. Wanted: text and label for sentences; text, word and label for words; also "
             "document, whose rows stay together."
         )
     return "word" if "word" in columns else "sentence"
 
 
-def example(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
-    """(a row, its tokens, the positions whose vectors are averaged). Raises Unfit."""
-    text, label = first(cells, *TEXTS), first(cells, "label")
+def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
+    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableRow."""
+    text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
     try:
         encoding = tokenizer.encode(Text(text))
     except ExplorerError as error:
-        raise Unfit(f"cannot be read: {error}") from error
+        raise UnusableRow(f"cannot be read: {error}") from error
     if encoding.left_out:
         size = len(encoding) + encoding.left_out
-        raise Unfit(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
-    word = first(cells, "word") if unit == "word" else ""
-    start, end = place(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
-    spots = positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
-    if all(encoding.special[spot] for spot in spots):
-        raise Unfit("is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary")
-    document = next((name for column in DOCUMENTS if (name := words(cells.get(column)))), f"text {text}")
-    return Example(line, encoding.texts[0], word, label, document, start, end), encoding, spots
+        raise UnusableRow(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
+    word = first_cell(cells, "word") if unit == "word" else ""
+    start, end = find_word(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
+    positions = piece_positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
+    if all(encoding.special[i] for i in positions):
+        raise UnusableRow(
+            "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
+        )
+    document = next((name for column in DOCUMENTS if (name := cell_text(cells.get(column)))), f"text {text}")
+    return Example(line, encoding.texts[0], word, label, document, start, end), encoding, positions
 
 
-def place(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple[int, int]:
-    """The characters of the nth occurrence of *word* as a whole word. Raises Unfit if it is not there."""
-    nth = words(cells.get("nth")) or "1"
+def find_word(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple[int, int]:
+    """The characters of the nth occurrence of *word* as a whole word. Raises UnusableRow if it is not there."""
+    nth = cell_text(cells.get("nth")) or "1"
     if not (nth.isascii() and nth.isdigit() and int(nth[:6]) >= 1):
-        raise Unfit(f"has nth = {nth!r:.40}; wanted a whole number from 1")
-    found = [match.span() for match in pattern(tokenizer, word).finditer(text)]
-    if len(found) < int(nth[:6]):
-        times = f"{len(found)} time{'s' * (len(found) != 1)}"
-        raise Unfit(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
-    return found[int(nth[:6]) - 1]
+        raise UnusableRow(f"has nth = {nth!r:.40}; wanted a whole number from 1")
+    spans = [match.span() for match in word_pattern(tokenizer, word).finditer(text)]
+    if len(spans) < int(nth[:6]):
+        times = f"{len(spans)} time{'s' * (len(spans) != 1)}"
+        raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
+    return spans[int(nth[:6]) - 1]
 
 
-def spread(labels: Sequence[str], most: int) -> list[int]:
-    """The places of *most* rows: as many of each label as possible, drawn at random (seed 0), in their order."""
-    seen: Counter[str] = Counter()
+def balanced_sample(labels: Sequence[str], most: int) -> list[int]:
+    """The indices of *most* rows: as many of each label as possible, drawn at random (seed 0), in ascending order."""
+    counts: Counter[str] = Counter()
     order = []
     for i in np.random.default_rng(0).permutation(len(labels)).tolist():
-        order.append((seen[labels[i]], i))
-        seen[labels[i]] += 1
+        order.append((counts[labels[i]], i))
+        counts[labels[i]] += 1
     return sorted(i for _, i in sorted(order)[:most])
 
 
-def check(examples: Sequence[Example], unusable: Sequence[Unusable]) -> None:
+def check_trainable(examples: Sequence[Example], unusable: Sequence[RowProblem]) -> None:
     """Raises ExplorerError if a probe cannot be trained and tested on *examples*."""
     if len(examples) < FEWEST:
         why = f" Line {unusable[0].line} {unusable[0].what}." if unusable else ""
         raise ExplorerError(f"{len(examples)} rows can be used; wanted {FEWEST} at least.{why} Give more rows.")
-    counts = Counter(one.label for one in examples)
+    counts = Counter(example.label for example in examples)
     if len(counts) == 1:
         raise ExplorerError(f"All rows have the label {examples[0].label!r:.40}. Give rows of two labels at least.")
     for label, count in counts.items():
         if count == 1:
             raise ExplorerError(f"The label {label!r:.40} occurs once. Give more rows of it, or leave it out.")
-        if len({one.document for one in examples if one.label == label}) == 1:
+        if len({example.document for example in examples if example.label == label}) == 1:
             raise ExplorerError(
                 f"The label {label!r:.40} occurs in one document only, so it cannot be both learned and tested. Give "
                 "it a second document."

@@ -50,33 +50,36 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     ExplorerError if nothing can be scored."""
     _ = checkpoint.masked_lm
     encoding = checkpoint.tokenizer.encode(text)
-    whole = encoding.with_ids(dict(enumerate(encoding.original_ids)))
-    spots = [i for i, odd in enumerate(whole.special) if not odd and whole.ids[i] != whole.mask_id]
-    if not spots:
+    unmasked = encoding.with_ids(dict(enumerate(encoding.original_ids)))
+    positions = [i for i, odd in enumerate(unmasked.special) if not odd and unmasked.ids[i] != unmasked.mask_id]
+    if not positions:
         raise ExplorerError(
             "The text has only masks or characters outside the vocabulary, so there is no word to score. Type a "
             "sentence."
         )
-    unscored = max(0, len(spots) - options.most)
-    spots = spots[: options.most]
-    hidden = [whole.with_ids(dict.fromkeys(hide(whole, i, options.hide), whole.mask_id)) for i in spots]
-    log_probabilities = np.full(len(whole), np.nan, dtype=np.float32)
-    ranks = np.zeros(len(whole), dtype=np.int64)
-    found = engine.masked_log_probs(checkpoint, hidden, positions=[[s] for s in spots])
-    for spot, row in zip(spots, found, strict=True):
-        token = whole.ids[spot]
-        log_probabilities[spot] = float(row[0, token])
-        ranks[spot] = 1 + int((row[0] > row[0, token]).sum())
+    unscored = max(0, len(positions) - options.most)
+    positions = positions[: options.most]
+    hidden = [
+        unmasked.with_ids(dict.fromkeys(positions_to_hide(unmasked, i, options.hide), unmasked.mask_id))
+        for i in positions
+    ]
+    log_probabilities = np.full(len(unmasked), np.nan, dtype=np.float32)
+    ranks = np.zeros(len(unmasked), dtype=np.int64)
+    log_probs = engine.masked_log_probs(checkpoint, hidden, positions=[[position] for position in positions])
+    for position, row in zip(positions, log_probs, strict=True):
+        token = unmasked.ids[position]
+        log_probabilities[position] = float(row[0, token])
+        ranks[position] = 1 + int((row[0] > row[0, token]).sum())
     total = float(np.nansum(log_probabilities))
-    perplexity = math.exp(-total / len(spots))
-    return PseudoLikelihood(whole.tokens, log_probabilities, ranks, total, perplexity, len(spots), unscored)
+    perplexity = math.exp(-total / len(positions))
+    return PseudoLikelihood(unmasked.tokens, log_probabilities, ranks, total, perplexity, len(positions), unscored)
 
 
-def hide(encoding: Encoding, spot: int, how: Hide) -> list[int]:
-    """Positions to hide when the token at *spot* is scored."""
+def positions_to_hide(encoding: Encoding, position: int, how: Hide) -> list[int]:
+    """Positions to hide when the token at *position* is scored."""
     if how == "the piece":
-        return [spot]
-    return [i for i in range(spot, len(encoding)) if encoding.words[i] == encoding.words[spot]]
+        return [position]
+    return [i for i in range(position, len(encoding)) if encoding.words[i] == encoding.words[position]]
 
 
 def rows(result: PseudoLikelihood) -> list[dict[str, object]]:
@@ -107,11 +110,11 @@ class Facts(facts.Facts[PseudoLikelihood]):
 
     def p(self, token: str, nth: int = 1) -> float:
         """Probability of a token of the text given all the others, 0 to 1."""
-        return math.exp(float(self._result.log_probabilities[facts.at(self._result.tokens, token, nth)]))
+        return math.exp(float(self._result.log_probabilities[facts.label_index(self._result.tokens, token, nth)]))
 
     def rank(self, token: str, nth: int = 1) -> float:
         """Rank of that token in the vocabulary; 1 if the checkpoint would have written the same."""
-        return int(self._result.ranks[facts.at(self._result.tokens, token, nth)])
+        return int(self._result.ranks[facts.label_index(self._result.tokens, token, nth)])
 
     def surprise(self, rank: int = 1) -> str:
         """The least probable token of the text, or with 2 the next."""

@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.heads import Head, check
+from bertexplorer.analysis.heads import Head, check_number
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
@@ -40,13 +40,13 @@ class QueryKey:
     distance: Float[np.ndarray, " t"] | None  # what the distance adds to the score (MPNet, DeBERTa)
     seen: Bool[np.ndarray, " t"]  # False: outside the window of a local layer (ModernBERT)
     weights: Float[np.ndarray, " t"]  # 0 to 1; sum to 1
-    picked: bool  # whether a person picked the token
+    picked: bool  # whether the user picked the token
     others: int  # picked tokens that this result does not cover
     left_out: int  # tokens beyond the checkpoint's limit
 
     @property
     def products(self) -> Float[np.ndarray, "t k"]:
-        """What each dimension adds to the score of each token, before it is scaled."""
+        """The contribution of each dimension to the score of each token, before it is scaled."""
         return self.query * self.keys
 
     @property
@@ -67,21 +67,21 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     ExplorerError for a layer or a head that this checkpoint does not have, and for a text that cannot be read.
 
         query_key.run(checkpoint, "The cat sat.", options=Options(layer=2, head=1)).products  # shape (t, k)"""
-    check(options.layer, checkpoint.config.num_layers, "layer")
-    check(options.head, checkpoint.config.num_heads, "head")
+    check_number(options.layer, checkpoint.config.num_layers, "layer")
+    check_number(options.head, checkpoint.config.num_heads, "head")
     head = Head(options.layer - 1, options.head - 1)
     encoding = checkpoint.tokenizer.encode(text)
-    position = chosen(encoding)
-    found = engine.scored(checkpoint, encoding, *head, position)
-    distance = None if found.distance is None else found.distance.numpy()
-    numbers = (found.query.numpy(), found.keys.numpy(), 1 / found.scale, distance, found.seen.numpy())
-    shown = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    others = max(0, len(encoding.picked) - 1)
-    asked = (bool(encoding.picked), others, encoding.left_out)
-    return QueryKey(head, shown, position, *numbers, found.weights.numpy(), *asked)
+    position = query_position(encoding)
+    scores = engine.token_scores(checkpoint, encoding, *head, position)
+    distance = None if scores.distance is None else scores.distance.numpy()
+    numbers = (scores.query.numpy(), scores.keys.numpy(), 1 / scores.scale, distance, scores.seen.numpy())
+    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    more_picked = max(0, len(encoding.picked) - 1)
+    picked = (bool(encoding.picked), more_picked, encoding.left_out)
+    return QueryKey(head, tokens, position, *numbers, scores.weights.numpy(), *picked)
 
 
-def chosen(encoding: Encoding) -> int:
+def query_position(encoding: Encoding) -> int:
     """The position of the token that looks."""
     words = [i for i, special in enumerate(encoding.special) if not special]
     return [*encoding.picked, *encoding.masked, *words, 0][0]
@@ -124,12 +124,12 @@ class Facts(facts.Facts[QueryKey]):
 
     def score(self, target: str, nth: int = 1) -> float:
         """The scaled score of a token, before the softmax."""
-        return float(self._result.scores[facts.at(self._result.tokens, target, nth)])
+        return float(self._result.scores[facts.label_index(self._result.tokens, target, nth)])
 
     def weight(self, target: str, nth: int = 1) -> float:
         """The attention that it is given, 0 to 1."""
-        return float(self._result.weights[facts.at(self._result.tokens, target, nth)])
+        return float(self._result.weights[facts.label_index(self._result.tokens, target, nth)])
 
     def largest(self, target: str, nth: int = 1) -> float:
         """The dimension, from 0, that adds most to the score of a token."""
-        return int(self._result.products[facts.at(self._result.tokens, target, nth)].argmax())
+        return int(self._result.products[facts.label_index(self._result.tokens, target, nth)].argmax())

@@ -1,4 +1,4 @@
-"""Referee: words hidden and shown again in each method's order, against random orders: which explanation holds?"""
+"""Referee: a test of each saliency method, by hiding words in its order and comparing with random orders."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer.analysis import facts, saliency, targets
-from bertexplorer.analysis.attribution import METHODS, Method, Question, announce, attribute
-from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.attribution import METHODS, Method, Question, announce_cost, attribute
+from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -27,7 +27,7 @@ SEED = 0  # of the random orders
 
 @dataclass(frozen=True)
 class Options:
-    target: Annotated[Explained, Option("Explain", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Explain", info=targets.INFO)] = "answer"
     word: Annotated[
         str, Option("Answer to explain", info="a single piece, a label or a tag; empty: the first choice")
     ] = ""
@@ -53,7 +53,7 @@ class Referee:
     """Deletion and insertion (Petsiuk et al., 2018; Samek et al., 2017), with [MASK] for hidden tokens. Masks, [CLS]
     and [SEP] stay. Probabilities are those of the answer, 0 to 1."""
 
-    target: Explained
+    target: TargetKind
     answer: str  # as in Saliency
     count: int  # tokens that can be hidden
     hidden: Int[np.ndarray, " p"]  # how many are hidden, from 0 to *count*
@@ -68,7 +68,7 @@ class Referee:
         return np.array([area(self.hidden, line) for line in self.random])
 
     def holds(self, trial: Trial) -> bool:
-        """Whether *trial* beats each of the random orders both ways."""
+        """Whether *trial* beats each random order, deleting and inserting."""
         areas = self.random_areas
         return bool(trial.deletion_area < areas.min() and trial.insertion_area > areas.max())
 
@@ -76,41 +76,43 @@ class Referee:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
     """Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
     as saliency does, for two texts that are compared, and where fewer than two tokens can be hidden."""
-    target, question = saliency.ask(checkpoint, text, options.target, options.word, options.tagged_word)
-    if question.apart:
+    target, question = saliency.question_within_limit(
+        checkpoint, text, options.target, options.word, options.tagged_word
+    )
+    if question.bi_encoder:
         raise ExplorerError(
             f"{checkpoint.name} compares two texts. With all words of both hidden, they would be alike, so the curves "
             "would say nothing. Look at Saliency."
         )
-    spots = np.array(question.hideable)
-    if len(spots) < 2:
+    positions = np.array(question.hideable)
+    if len(positions) < 2:
         raise ExplorerError(
-            f"{len(spots)} of the tokens can be hidden besides the mask, [CLS] and [SEP], so there is no order to "
+            f"{len(positions)} of the tokens can be hidden besides the mask, [CLS] and [SEP], so there is no order to "
             "test. Type a longer sentence."
         )
     usual = saliency.Options()
     lines = 2 * len(METHODS) + options.orders
     room = PASS_TOKENS // (lines * len(question.encoding))
-    steps = min(options.points, len(spots), max(FEWEST, room))
-    announce(question, METHODS, usual.steps, usual.samples, lines * (steps - 1) * len(question.encoding))
-    found = [
+    steps = min(options.points, len(positions), max(FEWEST, room))
+    announce_cost(question, METHODS, usual.steps, usual.samples, lines * (steps - 1) * len(question.encoding))
+    attributions = [
         attribute(question, method, baseline=usual.baseline, steps=usual.steps, samples=usual.samples)
         for method in METHODS
     ]
-    orders = [spots[np.argsort(-one.scores[spots], kind="stable")] for one in found]
+    orders = [positions[np.argsort(-attribution.scores[positions], kind="stable")] for attribution in attributions]
     random = np.random.default_rng(SEED)
-    shuffled = [random.permutation(spots) for _ in range(options.orders)]
-    hidden = np.unique(np.linspace(0, len(spots), steps + 1).round().astype(np.int64))
+    shuffled = [random.permutation(positions) for _ in range(options.orders)]
+    hidden = np.unique(np.linspace(0, len(positions), steps + 1).round().astype(np.int64))
     curves = probabilities(question, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
     pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # the random ones come after them
     return Referee(
         target=target,
         answer=question.answer,
-        count=len(spots),
+        count=len(positions),
         hidden=hidden,
         trials=tuple(Trial(method, a, b, area(hidden, a), area(hidden, b)) for method, a, b in pairs),
         random=curves[2 * len(METHODS) :],
-        group=max(one.group for one in found),
+        group=max(attribution.group for attribution in attributions),
         left_out=question.encoding.left_out,
         scored=question.scored,
     )
@@ -122,11 +124,11 @@ def probabilities(
     """Probabilities of the answer, or scores, while the first *hidden* tokens of each order are hidden. Each text is
     read once."""
     sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
-    texts = list(dict.fromkeys(one for line in sets for one in line))
-    values = question.values([question.hidden(sorted(one)) for one in texts])
-    found = values if question.scored else question.probability(values)
-    of = dict(zip(texts, found.tolist(), strict=True))
-    return np.array([[of[one] for one in line] for line in sets])
+    texts = list(dict.fromkeys(positions for line in sets for positions in line))
+    values = question.values([question.hidden(sorted(positions)) for positions in texts])
+    answers = values if question.scored else question.probability(values)
+    by_set = dict(zip(texts, answers.tolist(), strict=True))
+    return np.array([[by_set[positions] for positions in line] for line in sets])
 
 
 def area(hidden: Int[np.ndarray, " p"], line: Float[np.ndarray, " p"]) -> float:
@@ -182,4 +184,4 @@ class Facts(facts.Facts[Referee]):
         return float(self._result.random_areas.mean())
 
     def _trial(self, method: str) -> Trial:
-        return self._result.trials[facts.chosen([one.method for one in self._result.trials], method, "method")]
+        return self._result.trials[facts.name_index([trial.method for trial in self._result.trials], method, "method")]

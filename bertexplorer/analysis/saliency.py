@@ -1,4 +1,4 @@
-"""Saliency: which tokens a prediction rests on, by gradients, by hiding words, and by attention for contrast."""
+"""Saliency: which tokens a prediction depends on, by gradients, by hiding words and, for comparison, by attention."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer.analysis import facts, targets
-from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce, attribute
-from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce_cost, attribute
+from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -30,7 +30,7 @@ class Options:
         Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout", "all"],
         Option("Method", info="all: side by side"),
     ] = "integrated gradients"
-    target: Annotated[Explained, Option("Explain", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Explain", info=targets.INFO)] = "answer"
     word: Annotated[
         str, Option("Answer to explain", info="a single piece, a label or a tag; empty: the first choice")
     ] = ""
@@ -45,7 +45,7 @@ class Options:
 class Saliency:
     """The scores of one or all methods for the units of a text: its tokens, or (merged) its words."""
 
-    target: Explained
+    target: TargetKind
     answer: str  # the word in the mask, "is next", a label, a word with its tag, or where a span starts or ends
     value: float  # the number to explain: log p(answer) in nats, logit is next - logit is not next, or the score
     probability: float  # of the answer, 0 to 1; NaN of a score
@@ -57,22 +57,22 @@ class Saliency:
     other_masks: int  # masks that are not explained
     left_out: int  # tokens beyond the checkpoint's limit
     pooled: bool = False  # whether the answer is read from the mean over all tokens
-    apart: bool = False  # whether two texts, each read alone, are compared
+    bi_encoder: bool = False  # whether two texts, each encoded alone, are compared
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Saliency:
     """Scores by the chosen method. Raises ExplorerError without a mask, a fine-tuned head or a pair, without the head
-    that answers, and for an answer that is not there or, in a mask, no single piece.
+    that answers, for an unknown answer and, in a mask, for an answer of several pieces.
 
-    In a mask or of a label it is the log-probability that is explained, not the logit: what raises all logits alike
-    changes no prediction, and so every method, and the referee, reads one and the same number."""
-    target, question = ask(checkpoint, text, options.target, options.word, options.tagged_word)
-    merged = units(checkpoint, question.encoding, merge=options.merge)
-    chosen = [method for method in METHODS if options.method in (method, "all")]
-    announce(question, chosen, options.steps, options.samples)
-    found = [
+    For a mask or a label the methods explain the log-probability, not the logit: a change that raises all logits alike
+    changes no prediction. So every method, and the referee, reads the same number."""
+    target, question = question_within_limit(checkpoint, text, options.target, options.word, options.tagged_word)
+    groups = units(checkpoint, question.encoding, merge=options.merge)
+    methods = [method for method in METHODS if options.method in (method, "all")]
+    announce_cost(question, methods, options.steps, options.samples)
+    attributions = [
         attribute(question, method, baseline=options.baseline, steps=options.steps, samples=options.samples)
-        for method in chosen
+        for method in methods
     ]
     value = question.values([question.encoding])
     return Saliency(
@@ -81,33 +81,33 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         value=float(value[0]),
         probability=float(question.probability(value)[0]),
         position=question.position,
-        units=merged,
-        attributions=tuple(summed(attribution, merged) for attribution in found),
+        units=groups,
+        attributions=tuple(sum_over_units(attribution, groups) for attribution in attributions),
         baseline=options.baseline,
         precision=checkpoint.precision,
         other_masks=len(question.encoding.masked) - 1 if target == "mask" else 0,
         left_out=question.encoding.left_out,
         pooled=question.pooled,
-        apart=question.apart,
+        bi_encoder=question.bi_encoder,
     )
 
 
-def ask(
-    checkpoint: Checkpoint, text: Text | str, target: Explained, word: str, tagged_word: str = ""
-) -> tuple[Explained, Question]:
-    """As `targets.question`. Raises ExplorerError for more than MAX_TOKENS."""
-    found, question = targets.question(checkpoint, text, target, word, tagged_word)
+def question_within_limit(
+    checkpoint: Checkpoint, text: Text | str, target: TargetKind, word: str, tagged_word: str = ""
+) -> tuple[TargetKind, Question]:
+    """As `targets.build_question`. Raises ExplorerError for more than MAX_TOKENS."""
+    resolved, question = targets.build_question(checkpoint, text, target, word, tagged_word)
     if len(question.encoding) > MAX_TOKENS:
         raise ExplorerError(
             f"The text has {len(question.encoding):,} tokens; this view reads {MAX_TOKENS:,} at most, "
             "because it takes many passes. Shorten the text."
         )
-    return found, question
+    return resolved, question
 
 
-def summed(attribution: Attribution, merged: Sequence[Unit]) -> Attribution:
+def sum_over_units(attribution: Attribution, groups: Sequence[Unit]) -> Attribution:
     """The scores of units: the sums over their tokens."""
-    scores = np.array([attribution.scores[list(unit.positions)].sum() for unit in merged])
+    scores = np.array([attribution.scores[list(unit.positions)].sum() for unit in groups])
     return replace(attribution, scores=scores)
 
 
@@ -151,7 +151,7 @@ class Facts(facts.Facts[Saliency]):
 
     def score(self, word: str, nth: int = 1) -> float:
         """How much a word counts, in the unit of the method."""
-        return float(self._scores()[facts.at([unit.label for unit in self._result.units], word, nth)])
+        return float(self._scores()[facts.label_index([unit.label for unit in self._result.units], word, nth)])
 
     def order(self, rank: int = 1) -> str:
         """The word that counts most, whichever way, or the one with this rank."""

@@ -16,7 +16,16 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.vectors import BUILT_IN, Line, Pooling, VectorIndex, layer_of, mean_cosine, read, unit
+from bertexplorer.analysis.vectors import (
+    BUILT_IN,
+    Line,
+    Pooling,
+    VectorIndex,
+    encode_lines,
+    layer_of,
+    mean_cosine,
+    unit_vectors,
+)
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -70,28 +79,28 @@ def run(
     index: VectorIndex | None = None,
 ) -> Search:
     """Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
-    The vectors of *lines* are kept in the *index*, under `collection`; the built-in ones, and all without an index, are
-    compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the index cannot
-    be reached."""
+    The vectors of *lines* are stored in the *index*, under `collection`. Built-in lines, and all lines if there is no
+    index, are compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the
+    index cannot be reached."""
     layer = layer_of(checkpoint, options.layer)
     if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer here. Upload the file again.")
+        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer stored. Upload the file again.")
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
-    asked = checkpoint.tokenizer.encode(text)
+    encoding = checkpoint.tokenizer.encode(text)
     searched = list(lines) or list(BUILT_IN)
-    query = vectors(checkpoint, [asked], layer, options.pooling)[0]
+    query = vectors(checkpoint, [encoding], layer, options.pooling)[0]
     if index is None or not lines:
-        best, count, indexed, notes = one_by_one(checkpoint, searched, query, layer, options)
+        best, count, indexed, notes = search_lines(checkpoint, searched, query, layer, options)
     else:
-        best, count, indexed, notes = through(index, checkpoint, searched, query, layer, options)
-    if asked.left_out:
-        notes = f"{asked.left_out:,} tokens of the text are beyond the checkpoint's limit. {notes}".strip()
+        best, count, indexed, notes = search_index(index, checkpoint, searched, query, layer, options)
+    if encoding.left_out:
+        notes = f"{encoding.left_out:,} tokens of the text are beyond the checkpoint's limit. {notes}".strip()
     hits = (
         Hit(rank, i, searched[i].text, searched[i].label, min(1.0, cosine)) for rank, (cosine, i) in enumerate(best, 1)
     )
     return Search(
-        query=" ".join(part for part in asked.texts if part),
+        query=" ".join(part for part in encoding.texts if part),
         hits=tuple(hits),
         count=count,
         built_in=not lines,
@@ -107,19 +116,19 @@ def vectors(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], layer: int, pooling: str
 ) -> Float[np.ndarray, "n d"]:
     """Sentence vectors at length 1."""
-    return unit(engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
+    return unit_vectors(engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
 
 
-def one_by_one(
+def search_lines(
     checkpoint: Checkpoint, lines: Sequence[Line], query: Float[np.ndarray, " d"], layer: int, options: Options
 ) -> tuple[list[tuple[float, int]], int, str, str]:
-    encodings, places, notes = read(checkpoint, lines)
-    found = vectors(checkpoint, encodings, layer, options.pooling) @ query
-    best = np.argsort(-found, kind="stable")[: options.top]
-    return [(float(found[i]), places[i]) for i in best], len(places), "", notes
+    encodings, line_indices, notes = encode_lines(checkpoint, lines)
+    cosines = vectors(checkpoint, encodings, layer, options.pooling) @ query
+    best = np.argsort(-cosines, kind="stable")[: options.top]
+    return [(float(cosines[i]), line_indices[i]) for i in best], len(line_indices), "", notes
 
 
-def through(
+def search_index(
     index: VectorIndex,
     checkpoint: Checkpoint,
     lines: Sequence[Line],
@@ -129,17 +138,19 @@ def through(
 ) -> tuple[list[tuple[float, int]], int, str, str]:
     """Search through the index, which is filled first unless it contains all lines."""
     name, indexed = collection(checkpoint, lines, layer, options.pooling), "kept"
-    held = index.count(name)
-    best = index.query(name, query, options.top) if held else []
-    if not best or best[0][1]["of"] != held:  # empty, or the process that filled it was stopped midway
-        encodings, places, notes = read(checkpoint, lines)
-        about = {"of": len(places), "notes": notes}
-        found = vectors(checkpoint, encodings, layer, options.pooling)
+    stored = index.count(name)
+    best = index.query(name, query, options.top) if stored else []
+    if not best or best[0][1]["of"] != stored:  # empty, or the process that filled it was stopped midway
+        encodings, line_indices, notes = encode_lines(checkpoint, lines)
+        about = {"of": len(line_indices), "notes": notes}
+        line_vectors = vectors(checkpoint, encodings, layer, options.pooling)
         index.upsert(
-            name, found, [{"line": i, "text": lines[i].text, "label": lines[i].label, **about} for i in places]
+            name,
+            line_vectors,
+            [{"line": i, "text": lines[i].text, "label": lines[i].label, **about} for i in line_indices],
         )
-        best, held, indexed = index.query(name, query, options.top), len(places), "new"
-    return [(cosine, int(payload["line"])) for cosine, payload in best], held, indexed, str(best[0][1]["notes"])
+        best, stored, indexed = index.query(name, query, options.top), len(line_indices), "new"
+    return [(cosine, int(payload["line"])) for cosine, payload in best], stored, indexed, str(best[0][1]["notes"])
 
 
 def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str) -> str:

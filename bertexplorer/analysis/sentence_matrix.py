@@ -17,7 +17,7 @@ from jaxtyping import Bool, Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.next_sentence import encode_pair, shown
+from bertexplorer.analysis.next_sentence import encode_pair, visible_side
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text
 
@@ -75,27 +75,27 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences."""
     _ = checkpoint.next_sentence  # if there is no head, raise before asking for sentences
     text = Text(text) if isinstance(text, str) else text
-    read = checkpoint.tokenizer.encode(text)  # raises if there is nothing to read
-    found = [(side, *span) for side in (0, 1) for span in sentences(read.texts[side])]
-    if len(found) < 2:
+    encoding = checkpoint.tokenizer.encode(text)  # raises if there is nothing to read
+    spans = [(side, *span) for side in (0, 1) for span in sentences(encoding.texts[side])]
+    if len(spans) < 2:
         raise ExplorerError(
             "The text is one sentence; wanted two or more. Type a paragraph; if its sentences are not recognised, put "
             "each on its own line."
         )
-    parts = [part(text, read, *span) for span in found[:MAX_SENTENCES]]
+    parts = [sentence_text(text, encoding, *span) for span in spans[:MAX_SENTENCES]]
     count = len(parts)
     pairs = [(i, j) for i in range(count) for j in range(count) if i != j]
-    encodings = [encode_pair(checkpoint, join(parts[i], parts[j])) for i, j in pairs]
+    encodings = [encode_pair(checkpoint, pair_of(parts[i], parts[j])) for i, j in pairs]
     logits = np.full((count, count, 2), np.nan)
     logits[tuple(zip(*pairs, strict=True))] = engine.next_sentence_logits(checkpoint, encodings).numpy()
-    names = tuple(shown(checkpoint, encodings[pairs.index((i, (i + 1) % count))], 0) for i in range(count))
-    return SentenceMatrix(names, logits, len(found) - count)
+    names = tuple(visible_side(checkpoint, encodings[pairs.index((i, (i + 1) % count))], 0) for i in range(count))
+    return SentenceMatrix(names, logits, len(spans) - count)
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """(start, end) of every sentence in *text*, without the space around it. The rule is that of the module."""
     start = 0
-    ends = [found.end() for found in END.finditer(text) if not found[1] or found[1].isupper()]
+    ends = [match.end() for match in END.finditer(text) if not match[1] or match[1].isupper()]
     for end in [*ends, len(text)]:
         sentence = text[start:end].strip()
         if any(character.isalnum() for character in sentence):
@@ -104,7 +104,7 @@ def sentences(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def part(text: Text, read: Encoding, side: int, start: int, end: int) -> Text:
+def sentence_text(text: Text, read: Encoding, side: int, start: int, end: int) -> Text:
     """One sentence as a text of its own; its hidden words stay hidden."""
     hidden = (
         Span(0, max(span.start, start) - start, min(span.end, end) - start)
@@ -114,7 +114,7 @@ def part(text: Text, read: Encoding, side: int, start: int, end: int) -> Text:
     return Text(read.texts[side][start:end], hidden=tuple(hidden))
 
 
-def join(first: Text, second: Text) -> Text:
+def pair_of(first: Text, second: Text) -> Text:
     return Text(first.first, second.first, first.hidden + tuple(span._replace(side=1) for span in second.hidden))
 
 
@@ -143,7 +143,7 @@ class Facts(facts.Facts[SentenceMatrix]):
     def is_next(self, first: int, second: int) -> float:
         """P(is next) of two sentences by their numbers, 0 to 1."""
         count = len(self._result.sentences)
-        at = facts.place(first, count, "sentence"), facts.place(second, count, "sentence")
+        at = facts.zero_based(first, count, "sentence"), facts.zero_based(second, count, "sentence")
         return float(self._result.matrix[at])
 
     def mean_neighbours(self) -> float:

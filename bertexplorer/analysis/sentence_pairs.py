@@ -18,7 +18,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.next_sentence import encode_pair
-from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.sentence_matrix import sentences
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -34,7 +34,7 @@ NEXT, OTHER, SAME = "next", "other document", "same document"
 
 @dataclass(frozen=True)
 class Options:
-    """How pairs are drawn."""
+    """Settings of the draw."""
 
     not_next: Annotated[float, Option("Wrong pairs", 0.0, 1.0, "share of pairs whose B does not follow A")] = 0.5
     same_document: Annotated[float, Option("Of these, same document", 0.0, 1.0, "else B is from another one")] = 0.0
@@ -66,16 +66,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
     follows another."""
     text = Text(text) if isinstance(text, str) else text
-    read = checkpoint.tokenizer.encode(text)
-    found, more = documents(read.texts[0]), documents(read.texts[1])
-    if found and more:  # the second text continues the last document of the first
-        found = [*found[:-1], found[-1] + more[0], *more[1:]]
-    if max(map(len, found), default=0) < 2:
+    encoding = checkpoint.tokenizer.encode(text)
+    documents, second_documents = split_documents(encoding.texts[0]), split_documents(encoding.texts[1])
+    if documents and second_documents:  # the second text continues the last document of the first
+        documents = [*documents[:-1], documents[-1] + second_documents[0], *second_documents[1:]]
+    if max(map(len, documents), default=0) < 2:
         raise ExplorerError(
             "The text is one sentence, or has a blank line after each, so no next one can be drawn; wanted two or more "
             "in a row. Type a paragraph."
         )
-    pairs = drawn(found, options, np.random.default_rng(options.roll))
+    pairs = draw_pairs(documents, options, np.random.default_rng(options.roll))
     answers = np.full(len(pairs), np.nan)
     if "next_sentence" in checkpoint.heads:
         encodings = [encode_pair(checkpoint, Text(pair.first, pair.second)) for pair in pairs]
@@ -84,30 +84,30 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     return SentencePairs(pairs, answers)
 
 
-def documents(text: str) -> list[list[str]]:
+def split_documents(text: str) -> list[list[str]]:
     """The sentences of each document of *text*. A blank line ends a document, as in a text for pretraining."""
     parts = re.split(r"\n[^\S\n]*\n", text.replace("\r\n", "\n"))
-    return [found for part in parts if (found := [part[slice(*span)] for span in sentences(part)])]
+    return [document for part in parts if (document := [part[slice(*span)] for span in sentences(part)])]
 
 
-def drawn(found: list[list[str]], options: Options, draw: np.random.Generator) -> tuple[Pair, ...]:
-    """PAIRS different pairs from the documents *found*, or fewer if a kind runs out of pairs."""
-    left = candidates(found)
+def draw_pairs(documents: list[list[str]], options: Options, rng: np.random.Generator) -> tuple[Pair, ...]:
+    """PAIRS different pairs from *documents*, or fewer if a kind runs out of pairs."""
+    remaining = pairs_by_kind(documents)
     pairs = []
     for _ in range(PAIRS):
-        wrong, same = draw.random() < options.not_next, draw.random() < options.same_document
-        kind = NEXT if not wrong else SAME if same and left[SAME] else OTHER
-        if left[kind]:
-            pairs.append(left[kind].pop(int(draw.integers(len(left[kind])))))
+        wrong, same = rng.random() < options.not_next, rng.random() < options.same_document
+        kind = NEXT if not wrong else SAME if same and remaining[SAME] else OTHER
+        if remaining[kind]:
+            pairs.append(remaining[kind].pop(int(rng.integers(len(remaining[kind])))))
     return tuple(pairs)
 
 
-def candidates(found: list[list[str]]) -> dict[str, list[Pair]]:
+def pairs_by_kind(documents: list[list[str]]) -> dict[str, list[Pair]]:
     """Every pair that can be drawn, by its kind. Sentences that are neighbours anywhere count as NEXT."""
     topics = [sentence for topic in TOPICS.values() for sentence in topic]
-    kinds = {(first, second): OTHER for document in found for first in document for second in topics}
-    kinds |= {(first, second): SAME for document in found for first, second in permutations(document, 2)}
-    kinds |= {pair: NEXT for document in found for pair in pairwise(document)}
+    kinds = {(first, second): OTHER for document in documents for first in document for second in topics}
+    kinds |= {(first, second): SAME for document in documents for first, second in permutations(document, 2)}
+    kinds |= {pair: NEXT for document in documents for pair in pairwise(document)}
     return {kind: [Pair(*pair, kind) for pair in kinds if kinds[pair] == kind] for kind in (NEXT, OTHER, SAME)}
 
 

@@ -1,4 +1,4 @@
-"""Suite: many sentences given to a checkpoint: the share that it gets right, its uncertainty, and each case."""
+"""Suite: an evaluation on many cases: the share that the checkpoint gets right, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.bootstrap import Interval, interval
-from bertexplorer.analysis.suite_cases import BuiltIn, Case, Kind, Row, Unusable, built_in, cases
+from bertexplorer.analysis.suite_cases import BuiltIn, Case, Kind, Row, RowProblem, built_in, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer, Scoring
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
@@ -38,7 +38,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Share:
-    """What a checkpoint gets right of a category, or of all cases."""
+    """The share of a category, or of all cases, that a checkpoint gets right."""
 
     name: str
     count: int
@@ -58,7 +58,7 @@ class Suite:
     shares: tuple[Share, ...]  # by category, in the order of the rows; () if there is only one
     chance: float | None  # the share that guessing gets right; None where there is nothing to guess
     outcomes: tuple[Outcome, ...]
-    unusable: tuple[Unusable, ...]  # rows that were not scored, with the reason
+    unusable: tuple[RowProblem, ...]  # rows that were not scored, with the reason
     left_out: int  # cases beyond Options.most
 
 
@@ -67,40 +67,44 @@ def run(
 ) -> Suite:
     """Score each of *rows*, or of the built-in suite. *text* is not read.
 
-    The columns of the rows say what is asked, see `FORMATS` in suite_cases. Raises ExplorerError for rows that are no
-    suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
+    The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
+    that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
     if options.rows and not rows:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer here. Upload the file again.")
-    kind, found, unusable = cases(rows or built_in(options.suite))
-    kept = spread(found, options.most)
+        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
+    kind, all_cases, unusable = cases(rows or built_in(options.suite))
+    sampled = balanced_cases(all_cases, options.most)
     scorer = Scorer(checkpoint, kind, options.scoring)
-    progress.expect(sum(map(scorer.cost, kept)))
+    progress.expect(sum(map(scorer.cost, sampled)))
     outcomes: list[Outcome] = []
-    for one in scorer.outcomes(kept):
-        (outcomes if isinstance(one, Outcome) else unusable).append(one)  # type: ignore[arg-type]
+    for outcome in scorer.outcomes(sampled):
+        (outcomes if isinstance(outcome, Outcome) else unusable).append(outcome)  # type: ignore[arg-type]
     name = "uploaded rows" if rows else options.suite
-    return summary(name, kind, options.scoring, scorer.guess(kept), outcomes, unusable, len(found) - len(kept))
+    return summary(
+        name, kind, options.scoring, scorer.guess(sampled), outcomes, unusable, len(all_cases) - len(sampled)
+    )
 
 
-def confused(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
+def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
     """(the labels, the most frequent right one first; how many rows with the right label of each line were given the
     label of each column). Both are empty for any other kind than labels."""
     if result.kind != "labels":
         return (), ()
-    right = Counter(one.case.answers[0] for one in result.outcomes)
-    pairs = Counter((one.case.answers[0], one.said) for one in result.outcomes)
-    labels = tuple(dict.fromkeys([*(name for name, _ in right.most_common()), *sorted(said for _, said in pairs)]))
-    return labels, tuple(tuple(pairs[gold, said] for said in labels) for gold in labels)
+    gold_counts = Counter(outcome.case.answers[0] for outcome in result.outcomes)
+    pairs = Counter((outcome.case.answers[0], outcome.said) for outcome in result.outcomes)
+    labels = tuple(
+        dict.fromkeys([*(name for name, _ in gold_counts.most_common()), *sorted(predicted for _, predicted in pairs)])
+    )
+    return labels, tuple(tuple(pairs[gold, predicted] for predicted in labels) for gold in labels)
 
 
-def spread(found: Sequence[Case], most: int) -> list[Case]:
+def balanced_cases(cases_found: Sequence[Case], most: int) -> list[Case]:
     """*most* of the cases: as many of each category as possible, in their order."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     order = []
-    for i, case in enumerate(found):
-        order.append((seen[case.category], i))
-        seen[case.category] += 1
-    return [found[i] for i in sorted(i for _, i in sorted(order)[:most])]
+    for i, case in enumerate(cases_found):
+        order.append((counts[case.category], i))
+        counts[case.category] += 1
+    return [cases_found[i] for i in sorted(i for _, i in sorted(order)[:most])]
 
 
 def summary(
@@ -109,7 +113,7 @@ def summary(
     scoring: Scoring,
     chance: float | None,
     outcomes: Sequence[Outcome],
-    unusable: Sequence[Unusable],
+    unusable: Sequence[RowProblem],
     left_out: int = 0,
 ) -> Suite:
     """The shares of scored cases. Raises ExplorerError if there are none."""
@@ -117,52 +121,52 @@ def summary(
         why = f": line {unusable[0].line} {unusable[0].what}" if unusable else ""
         raise ExplorerError(f"None of the rows can be scored{why}.")
     if kind in ("next sentence", "labels"):
-        most = Counter(one.case.answers[0] for one in outcomes).most_common(1)[0][0]
-        outcomes = [replace(one, baseline=float(one.case.answers[0] == most)) for one in outcomes]
-    names = list(dict.fromkeys(one.case.category for one in outcomes))
-    parts = [share(each, [one for one in outcomes if one.case.category == each]) for each in names]
+        most_frequent = Counter(outcome.case.answers[0] for outcome in outcomes).most_common(1)[0][0]
+        outcomes = [replace(outcome, baseline=float(outcome.case.answers[0] == most_frequent)) for outcome in outcomes]
+    categories = list(dict.fromkeys(outcome.case.category for outcome in outcomes))
+    parts = [share(name, [outcome for outcome in outcomes if outcome.case.category == name]) for name in categories]
     total = share("all", outcomes)
-    ordered = tuple(sorted(unusable, key=lambda one: one.line))
+    ordered = tuple(sorted(unusable, key=lambda problem: problem.line))
     shares = tuple(parts) if len(parts) > 1 else ()
     return Suite(name, kind, scoring, total, shares, chance, tuple(outcomes), ordered, left_out)
 
 
 def share(name: str, outcomes: Sequence[Outcome]) -> Share:
-    right = np.array([one.right for one in outcomes], dtype=float)
-    guesses = [one.baseline for one in outcomes if one.baseline is not None]
+    right = np.array([outcome.right for outcome in outcomes], dtype=float)
+    guesses = [outcome.baseline for outcome in outcomes if outcome.baseline is not None]
     baseline = float(np.mean(guesses)) if guesses else None
-    found = Share(name, len(outcomes), float(right.mean()), interval(right), baseline)
+    overall = Share(name, len(outcomes), float(right.mean()), interval(right), baseline)
     if outcomes[0].case.kind != "cloze":
-        return found
-    ranks = np.array([one.rank or (1 if one.right else np.inf) for one in outcomes])
-    return replace(found, top5=float((ranks <= 5).mean()), mrr=float((1 / ranks).mean()))
+        return overall
+    ranks = np.array([outcome.rank or (1 if outcome.right else np.inf) for outcome in outcomes])
+    return replace(overall, top5=float((ranks <= 5).mean()), mrr=float((1 / ranks).mean()))
 
 
 def rows(result: Suite) -> list[dict[str, object]]:
     """A row for each scored case, then one for each row that was not scored."""
     scored: list[dict[str, object]] = [
         {
-            "line": one.case.line,
-            "category": one.case.category,
-            "text": one.case.texts[0],
-            "other": " | ".join(one.case.texts[1:]),
-            "wanted": " | ".join(one.case.answers) or one.case.expected,
-            "answer": one.said,
-            "right": one.right,
-            "score": one.score,
-            "rank": one.rank if one.rank is not None else "",
-            "baseline": one.baseline if one.baseline is not None else "",
+            "line": outcome.case.line,
+            "category": outcome.case.category,
+            "text": outcome.case.texts[0],
+            "other": " | ".join(outcome.case.texts[1:]),
+            "wanted": " | ".join(outcome.case.answers) or outcome.case.expected,
+            "answer": outcome.said,
+            "right": outcome.right,
+            "score": outcome.score,
+            "rank": outcome.rank if outcome.rank is not None else "",
+            "baseline": outcome.baseline if outcome.baseline is not None else "",
             "problem": "",
         }
-        for one in result.outcomes
+        for outcome in result.outcomes
     ]
     empty = dict.fromkeys(scored[0], "")
-    return [*scored, *({**empty, "line": one.line, "problem": one.what} for one in result.unusable)]
+    return [*scored, *({**empty, "line": problem.line, "problem": problem.what} for problem in result.unusable)]
 
 
 def summary_rows(result: Suite) -> list[dict[str, object]]:
     """A row for all cases, and one for each category."""
-    return [{"category": one.name, "right": one.right} for one in (result.total, *result.shares)]
+    return [{"category": share.name, "right": share.right} for share in (result.total, *result.shares)]
 
 
 class Facts(facts.Facts[Suite]):
@@ -182,10 +186,10 @@ class Facts(facts.Facts[Suite]):
 
     def baseline(self, category: str = "all") -> float:
         """Share that word frequency alone, or always the most frequent answer, gets right."""
-        found = self._share(category).baseline
-        if found is None:
+        baseline = self._share(category).baseline
+        if baseline is None:
             raise ExplorerError("This suite has no baseline.")
-        return found
+        return baseline
 
     def cases(self, category: str = "all") -> float:
         """Cases that were scored."""
@@ -193,8 +197,8 @@ class Facts(facts.Facts[Suite]):
 
     def weakest(self) -> str:
         """The category with the smallest share of right cases."""
-        return min(self._result.shares or (self._result.total,), key=lambda one: one.right).name
+        return min(self._result.shares or (self._result.total,), key=lambda share: share.right).name
 
     def _share(self, category: str) -> Share:
-        held = {one.name: one for one in (*self._result.shares, self._result.total)}
-        return held[[*held][facts.chosen([*held], category, "category")]]
+        shares = {share.name: share for share in (*self._result.shares, self._result.total)}
+        return shares[[*shares][facts.name_index([*shares], category, "category")]]

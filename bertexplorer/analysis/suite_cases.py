@@ -1,4 +1,4 @@
-"""Cases of a suite: what the rows of a file ask a checkpoint, recognised by their columns."""
+"""Cases of a suite: the rows of a file as questions to a checkpoint, whose kind is recognised by the columns."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FOLDER = ASSETS / "suites"
 Cells = Mapping[str, Any]
 Row = tuple[int, Cells]  # (line of the file, cells by column)
 UNREAD = "\0unread"  # the only column of a row that its file's reader could not read; the cell says why
-Asked = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
-Reader = Callable[[Cells], Asked]
+CaseParts = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
+Reader = Callable[[Cells], CaseParts]
 MASK = "[MASK]"
 CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
 EXPECTED = ("same", "higher", "lower")
@@ -48,20 +48,20 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Unusable:
-    """Why the row that starts at *line* cannot be used."""
+class RowProblem:
+    """A row that cannot be used. *line*: where it starts."""
 
     line: int
     what: str
 
 
-class Unfit(Exception):
-    """Why a row cannot be used."""
+class UnusableRow(Exception):
+    """Raised if a row cannot be used; the message says why."""
 
 
-def legible(rows: Sequence[Row]) -> tuple[list[Row], list[Unusable]]:
+def split_readable(rows: Sequence[Row]) -> tuple[list[Row], list[RowProblem]]:
     """(the rows that their file's reader could read, the others)."""
-    unread = [Unusable(line, cells[UNREAD]) for line, cells in rows if UNREAD in cells]
+    unread = [RowProblem(line, cells[UNREAD]) for line, cells in rows if UNREAD in cells]
     return [row for row in rows if UNREAD not in row[1]], unread
 
 
@@ -76,134 +76,142 @@ def table(path: Path) -> list[Row]:
         return list(enumerate(csv.DictReader(file), 2))
 
 
-def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
+def cases(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     """(kind, a case for each row that can be used, the others with the reason). A row is (line, cells by column). The
     kind follows from the columns, see FORMATS. Raises ExplorerError if no kind fits."""
-    rows, unread = legible(rows)
-    kind, found, unusable = sorted_out(rows)
-    return kind, found, sorted([*unread, *unusable], key=lambda one: one.line)
+    rows, unread = split_readable(rows)
+    kind, accepted, unusable = recognise(rows)
+    return kind, accepted, sorted([*unread, *unusable], key=lambda problem: problem.line)
 
 
-def sorted_out(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
-    """The same for rows that could be read."""
+def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
+    """As `cases`, for rows that could be read."""
     if not rows:
         raise ExplorerError("The suite has no rows. Give a file with a header and a row for each case.")
     columns = {str(name).lower() for _, cells in rows for name in cells}
-    for kind, wanted, read in FORMATS:
-        if all(any(one in columns for one in names) for names in wanted):
-            return collect(kind, read, rows)
+    for kind, required, reader in FORMATS:
+        if all(any(column in columns for column in names) for names in required):
+            return read_cases(kind, reader, rows)
     if any(WINOBIAS.fullmatch(str(text).strip()) for _, cells in rows[:5] for text in cells.values()):
-        return collect("stereotype pairs", winobias, rows)
-    if len(columns) > 1 and all(re.fullmatch(r"column \d+", name) for name in columns) and all(map(paired, rows[:5])):
-        return collect("minimal pairs", pair("good", "bad"), [(line, unnamed(cells)) for line, cells in rows])
-    named = ", ".join(sorted(columns))[:200]
+        return read_cases("stereotype pairs", winobias, rows)
+    if (
+        len(columns) > 1
+        and all(re.fullmatch(r"column \d+", name) for name in columns)
+        and all(map(is_similar_pair, rows[:5]))
+    ):
+        return read_cases("minimal pairs", pair("good", "bad"), [(line, name_columns(cells)) for line, cells in rows])
+    given_columns = ", ".join(sorted(columns))[:200]
     raise ExplorerError(
-        f"The columns {named} are not those of a suite. Wanted: good and bad; stereotype and other; text and answer; "
-        "first, second and next; template and expect; or text and label."
+        f"The columns {given_columns} are not those of a suite. Wanted: good and bad; stereotype and other; text and "
+        "answer; first, second and next; template and expect; or text and label."
     )
 
 
-def paired(row: Row) -> bool:
+def is_similar_pair(row: Row) -> bool:
     """Whether the last two cells of a row share most of their words."""
-    one, other = (words(cell).split() for cell in list(row[1].values())[-2:])
-    return 2 * len(set(one) & set(other)) >= max(2, len(one), len(other))
+    first_words, second_words = (cell_text(cell).split() for cell in list(row[1].values())[-2:])
+    return 2 * len(set(first_words) & set(second_words)) >= max(2, len(first_words), len(second_words))
 
 
-def unnamed(cells: Cells) -> Cells:
+def name_columns(cells: Cells) -> Cells:
     """A row of a table without column names, as LM_syneval is (Marvin and Linzen, 2018): the last two cells are the
     good and the bad sentence, the first, if there is a third, is the category."""
-    *rest, good, bad = cells.values()
-    return {"good": good, "bad": bad, "category": rest[0] if rest else ""}
+    *category_cells, good, bad = cells.values()
+    return {"good": good, "bad": bad, "category": category_cells[0] if category_cells else ""}
 
 
-def collect(kind: Kind, read: Reader, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[Unusable]]:
-    found, unusable = [], []
+def read_cases(kind: Kind, read: Reader, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
+    accepted, unusable = [], []
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
-            asked = read(lower)
-        except Unfit as error:
-            unusable.append(Unusable(line, str(error)))
+            parts = read(lower)
+        except UnusableRow as error:
+            unusable.append(RowProblem(line, str(error)))
             continue
-        found.append(Case(kind, line, category(lower), *asked))
-    return kind, found, unusable
+        accepted.append(Case(kind, line, category(lower), *parts))
+    return kind, accepted, unusable
 
 
 def category(cells: Cells) -> str:
-    return next((text for name in CATEGORIES if (text := words(cells.get(name)))), "")
+    return next((text for name in CATEGORIES if (text := cell_text(cells.get(name)))), "")
 
 
-def listed(cell: Any) -> list[Any]:
+def as_list(cell: Any) -> list[Any]:
     """A cell as a list."""
     return cell if isinstance(cell, list) else [cell] if cell else []
 
 
-def words(cell: Any) -> str:
+def cell_text(cell: Any) -> str:
     """A cell as a text without the spaces around it."""
     return "" if cell is None else str(cell).strip()
 
 
-def first(cells: Cells, *names: str) -> str:
-    """The first of the columns *names* that holds a text. Raises Unfit if none does."""
-    found = next((text for name in names if (text := words(cells.get(name)))), "")
-    if not found:
-        raise Unfit(f"has no {names[0]}")
-    return found
+def first_cell(cells: Cells, *names: str) -> str:
+    """The first of the columns *names* that holds a text. Raises UnusableRow if none does."""
+    text = next((text for name in names if (text := cell_text(cells.get(name)))), "")
+    if not text:
+        raise UnusableRow(f"has no {names[0]}")
+    return text
 
 
 def pair(better: str, worse: str) -> Reader:
     """A reader of two sentences."""
 
-    def read(cells: Cells) -> Asked:
-        one, other = first(cells, better), first(cells, worse)
-        if one == other:
-            raise Unfit("has the same sentence twice")
-        return (one, other), (), ""
+    def read(cells: Cells) -> CaseParts:
+        first_text, second_text = first_cell(cells, better), first_cell(cells, worse)
+        if first_text == second_text:
+            raise UnusableRow("has the same sentence twice")
+        return (first_text, second_text), (), ""
 
     return read
 
 
-def cloze(cells: Cells) -> Asked:
+def cloze(cells: Cells) -> CaseParts:
     """A text with one [MASK] and the accepted words, separated by |."""
-    text = first(cells, "text", "sentence", "masked_sentence")
-    accepted = tuple(dict.fromkeys(part.strip() for part in first(cells, "answer", "answers").split("|")))
-    return (masked(text),), tuple(part for part in accepted if part), ""
+    text = first_cell(cells, "text", "sentence", "masked_sentence")
+    accepted = tuple(dict.fromkeys(part.strip() for part in first_cell(cells, "answer", "answers").split("|")))
+    return (require_one_mask(text),), tuple(part for part in accepted if part), ""
 
 
-def lama(cells: Cells) -> Asked:
+def lama(cells: Cells) -> CaseParts:
     """LAMA (Petroni et al., 2019): masked_sentences and obj_label; T-REx has the sentences in its evidences."""
-    evidence = [one.get("masked_sentence") for one in listed(cells.get("evidences")) if isinstance(one, dict)]
-    texts = [words(text) for text in listed(cells.get("masked_sentences")) or evidence]
-    return (masked(next((text for text in texts if MASK in text), "")),), (first(cells, "obj_label"),), ""
+    evidence = [entry.get("masked_sentence") for entry in as_list(cells.get("evidences")) if isinstance(entry, dict)]
+    texts = [cell_text(text) for text in as_list(cells.get("masked_sentences")) or evidence]
+    return (
+        (require_one_mask(next((text for text in texts if MASK in text), "")),),
+        (first_cell(cells, "obj_label"),),
+        "",
+    )
 
 
-def masked(text: str) -> str:
-    """*text*, if it has exactly one mask. Raises Unfit."""
+def require_one_mask(text: str) -> str:
+    """*text*, if it has exactly one mask. Raises UnusableRow."""
     if (count := text.count(MASK)) != 1:
-        raise Unfit(f"has {count or 'no'} {MASK}{'s' * (count > 1)}; wanted one")
+        raise UnusableRow(f"has {count or 'no'} {MASK}{'s' * (count > 1)}; wanted one")
     return text
 
 
-def next_sentence(cells: Cells) -> Asked:
-    said = first(cells, "next", "is_next").lower()
-    if said not in FOLLOWS:
-        raise Unfit(f"has next = {said!r:.40}; wanted yes or no")
-    return (first(cells, "first"), first(cells, "second")), (FOLLOWS[said],), ""
+def next_sentence(cells: Cells) -> CaseParts:
+    answer = first_cell(cells, "next", "is_next").lower()
+    if answer not in FOLLOWS:
+        raise UnusableRow(f"has next = {answer!r:.40}; wanted yes or no")
+    return (first_cell(cells, "first"), first_cell(cells, "second")), (FOLLOWS[answer],), ""
 
 
-def template(cells: Cells) -> Asked:
+def template(cells: Cells) -> CaseParts:
     """A template with slots, {he|she}, and what the other words should do to the answer (Ribeiro et al., 2020)."""
-    text, expected = first(cells, "template"), first(cells, "expect").lower()
+    text, expected = first_cell(cells, "template"), first_cell(cells, "expect").lower()
     if expected not in EXPECTED:
-        raise Unfit(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
+        raise UnusableRow(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
     filled = fillings(text)
     if len(filled) < 2:
-        raise Unfit("has no slot with two words, such as {he|she}")
+        raise UnusableRow("has no slot with two words, such as {he|she}")
     if len(filled) > MAX_FILLINGS:
-        raise Unfit(f"can be filled in {len(filled)} ways; the limit is {MAX_FILLINGS}")
-    answer = words(cells.get("answer"))
+        raise UnusableRow(f"can be filled in {len(filled)} ways; the limit is {MAX_FILLINGS}")
+    answer = cell_text(cells.get("answer"))
     if expected != "same" and not answer:
-        raise Unfit(f"expects a {expected} probability, but names no answer")
+        raise UnusableRow(f"expects a {expected} probability, but names no answer")
     return tuple(filled), (answer,) if answer else (), expected
 
 
@@ -212,26 +220,28 @@ def fillings(text: str) -> list[str]:
     slot = SLOT.search(text)
     if slot is None:
         return [text]
-    rest = fillings(text[slot.end() :])
-    return [text[: slot.start()] + word.strip() + end for word in slot[1].split("|") for end in rest]
+    endings = fillings(text[slot.end() :])
+    return [text[: slot.start()] + word.strip() + end for word in slot[1].split("|") for end in endings]
 
 
-def labelled(cells: Cells) -> Asked:
-    texts = (first(cells, "text", "sentence"), words(cells.get("pair")))
-    return tuple(text for text in texts if text), (first(cells, "label"),), ""
+def label(cells: Cells) -> CaseParts:
+    texts = (first_cell(cells, "text", "sentence"), cell_text(cells.get("pair")))
+    return tuple(text for text in texts if text), (first_cell(cells, "label"),), ""
 
 
-def winobias(cells: Cells) -> Asked:
+def winobias(cells: Cells) -> CaseParts:
     """WinoBias (Zhao et al., 2018): a numbered sentence, the person and the pronoun in brackets. The other sentence has
     the pronoun of the other gender."""
-    found = next((match for cell in cells.values() if (match := WINOBIAS.fullmatch(words(cell)))), None)
-    if found is None:
-        raise Unfit("is not a sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked.")
-    pronoun, end = found[2].lower(), found[1].rfind(f"[{found[2]}]") + len(found[2]) + 2
-    owner = NOUN_FOLLOWS.match(found[1][end:])
+    match = next((match for cell in cells.values() if (match := WINOBIAS.fullmatch(cell_text(cell)))), None)
+    if match is None:
+        raise UnusableRow(
+            "is not a sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked."
+        )
+    pronoun, end = match[2].lower(), match[1].rfind(f"[{match[2]}]") + len(match[2]) + 2
+    owner = NOUN_FOLLOWS.match(match[1][end:])
     other = ("his" if owner else "him") if pronoun == "her" else SWAPPED[pronoun]
-    swapped = f"{found[1][: end - len(pronoun) - 2]}{other}{found[1][end:]}"
-    return (re.sub(r"[\[\]]", "", found[1]), re.sub(r"[\[\]]", "", swapped)), (), ""
+    swapped = f"{match[1][: end - len(pronoun) - 2]}{other}{match[1][end:]}"
+    return (re.sub(r"[\[\]]", "", match[1]), re.sub(r"[\[\]]", "", swapped)), (), ""
 
 
 FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Reader], ...] = (
@@ -243,5 +253,5 @@ FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Reader], ...] = (
     ("next sentence", (("first",), ("second",), ("next", "is_next")), next_sentence),
     ("invariance", (("template",), ("expect",)), template),
     ("cloze", (("text", "sentence", "masked_sentence"), ("answer", "answers")), cloze),
-    ("labels", (("text", "sentence"), ("label",)), labelled),
+    ("labels", (("text", "sentence"), ("label",)), label),
 )

@@ -1,4 +1,4 @@
-"""Where a suite reads an answer: at the one mask of a text, or at the labels of a fine-tuned head."""
+"""Readers of a suite's answers: at the one mask of a text, or at the labels of a fine-tuned head."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import task_head
-from bertexplorer.analysis.suite_cases import Unfit
-from bertexplorer.analysis.words import pieces_at
+from bertexplorer.analysis.suite_cases import UnusableRow
+from bertexplorer.analysis.word_scores import piece_ids
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding
 
@@ -23,7 +23,7 @@ class Reader(Protocol):
     """Turns texts into log-probabilities of answers, in nats."""
 
     def check(self, encoding: Encoding) -> None:
-        """Raises Unfit if there is no answer to read."""
+        """Raises UnusableRow if there is no answer to read."""
 
     def rows(self, encodings: Sequence[Encoding]) -> list[Float[np.ndarray, " a"]]:
         """A row for each text: the log-probability of each answer."""
@@ -32,7 +32,7 @@ class Reader(Protocol):
         """The answer of this index."""
 
     def index(self, answer: str, encoding: Encoding) -> int:
-        """The index of an answer. Raises Unfit if it is none."""
+        """The index of an answer. Raises UnusableRow if it is none."""
 
 
 class MaskReader:
@@ -44,22 +44,22 @@ class MaskReader:
 
     def check(self, encoding: Encoding) -> None:
         if len(encoding.masked) != 1:
-            raise Unfit("has no single mask that this checkpoint reads")
+            raise UnusableRow("has no single mask that this checkpoint reads")
 
     def rows(self, encodings: Sequence[Encoding]) -> list[Float[np.ndarray, " a"]]:
         order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
-        found = engine.masked_log_probs(self.checkpoint, [encodings[i] for i in order])
+        log_probs = engine.masked_log_probs(self.checkpoint, [encodings[i] for i in order])
         size = self.tokenizer.vocab_size
-        rows = {i: np.asarray(row[0, :size].numpy(), dtype=np.float64) for i, row in zip(order, found, strict=True)}
+        rows = {i: np.asarray(row[0, :size].numpy(), dtype=np.float64) for i, row in zip(order, log_probs, strict=True)}
         return [rows[i] for i in range(len(encodings))]
 
     def name(self, index: int) -> str:
         return self.tokenizer.show(index)
 
     def index(self, answer: str, encoding: Encoding) -> int:
-        ids = pieces_at(self.checkpoint, encoding, encoding.masked[0], answer)
+        ids = piece_ids(self.checkpoint, encoding, encoding.masked[0], answer)
         if len(ids) > 1:
-            raise Unfit(f"has the answer {answer!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
+            raise UnusableRow(f"has the answer {answer!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
         return ids[0]
 
 
@@ -68,7 +68,7 @@ class LabelReader:
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint, self.labels = checkpoint, checkpoint.labels
-        if (kind := task_head.need_kind(checkpoint)) != "label":
+        if (kind := task_head.require_kind(checkpoint)) != "label":
             raise ExplorerError(
                 f"{checkpoint.name} was fine-tuned for another answer ({kind}). Choose a checkpoint that gives each "
                 "text one label."
@@ -86,6 +86,8 @@ class LabelReader:
 
     def index(self, answer: str, encoding: Encoding) -> int:
         if answer not in self.labels:
-            known = ", ".join(self.labels)
-            raise Unfit(f"has the label {answer!r:.40}, which the checkpoint does not give; it gives {known:.200}")
+            labels = ", ".join(self.labels)
+            raise UnusableRow(
+                f"has the label {answer!r:.40}, which the checkpoint does not give; it gives {labels:.200}"
+            )
         return self.labels.index(answer)

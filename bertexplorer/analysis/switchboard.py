@@ -1,4 +1,4 @@
-"""Switchboard: attention heads switched off or replaced, together or one by one, and what that does to the answer."""
+"""Switchboard: attention heads switched off or replaced, together or one by one, and how that changes the answer."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from bertexplorer.analysis.decision import Decision, decide
 from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.next_sentence import encode_pair
-from bertexplorer.analysis.samples import TOPICS
-from bertexplorer.analysis.targets import Explained
+from bertexplorer.analysis.sample_sentences import TOPICS
+from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.task_head import training_of
-from bertexplorer.analysis.words import single_piece
+from bertexplorer.analysis.word_scores import single_piece_id
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -42,7 +42,7 @@ class Options:
     source: Annotated[str, Option("Sentence to patch from", info="with as many tokens as yours")] = ""
     word: Annotated[str, Option("Word", info="or label or tag; empty: the first choice")] = ""
     controls: Annotated[int, Option("Random controls", 0, 50, info="sets of the same number of other heads")] = 10
-    target: Annotated[Explained, Option("Measure", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Measure", info=targets.INFO)] = "answer"
     tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 
 
@@ -57,7 +57,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Switchboard:
-    target: str  # what is measured, in words: a word, the answer of a fine-tuned head, or "is next"
+    target: str  # the measured answer: a word, the answer of a fine-tuned head, or "is next"
     off: tuple[Head, ...]
     how: str
     before: Outcome
@@ -76,31 +76,32 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
     patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
-    ExplorerError without a blank, a fine-tuned head or a pair, for a head that is not there, for a word of several
-    pieces, and for a sentence to patch from that has another number of tokens, or beside two texts read apart."""
+    ExplorerError without a blank, a fine-tuned head or a pair, for an unknown head, for a word of several
+    pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone."""
     encoding = checkpoint.tokenizer.encode(text)
-    what = targets.offered(checkpoint, text, options.target)
-    if what == "mask" and not encoding.masked:
+    target = targets.resolve_target(checkpoint, text, options.target)
+    if target == "mask" and not encoding.masked:
         raise ExplorerError(
             "Nothing is hidden and there is no pair, so there is no answer to change. Hide a word, or add a second "
             "sentence with a checkpoint that has a next-sentence head, such as mini.",
             missing="mask",
         )
     decision = None
-    if what == "next sentence":
+    if target == "next sentence":
         encoding = encode_pair(checkpoint, text if isinstance(text, Text) else Text(text))
-    elif choice := targets.of_head(what):
-        decision = decide(checkpoint, text, choice, options.word, options.tagged_word)
-    if decision and decision.kind == "similarity" and options.how == "patch":
+    elif decision_kind := targets.head_decision(target):
+        decision = decide(checkpoint, text, decision_kind, options.word, options.tagged_word)
+    if decision and decision.answer_kind == "similarity" and options.how == "patch":
         raise ExplorerError(
-            f"{checkpoint.name} reads two texts apart; one sentence cannot be patched into both. Choose zero or mean."
+            f"{checkpoint.name} encodes the two texts separately; one sentence cannot be patched into both. Choose "
+            "zero or mean."
         )
-    board = Board(checkpoint, encoding, options, decision, pair=what == "next sentence")
+    board = Board(checkpoint, encoding, options, decision, pair=target == "next sentence")
     layers, heads = checkpoint.config.num_layers, checkpoint.config.num_heads
     off = parse_heads(options.off, layers, heads)
-    single = [board.off([Head(layer, head)]) for layer in range(layers) for head in range(heads)]
-    each = board.values(np.stack([board.off([]), *single]))
-    change = (each[1:] - each[0]).reshape(layers, heads)
+    single_switches = [board.off([Head(layer, head)]) for layer in range(layers) for head in range(heads)]
+    target_values = board.values(np.stack([board.off([]), *single_switches]))
+    change = (target_values[1:] - target_values[0]).reshape(layers, heads)
     controls = board.values(random_sets(board, off, options.controls if off else 0))
     return Switchboard(
         target=board.target,
@@ -111,7 +112,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         controls=controls if board.scored else 2.0**controls,
         change=change,
         states=board.off(off) == 0,
-        other_masks=max(0, len(encoding.masked) - 1) if what == "mask" else 0,
+        other_masks=max(0, len(encoding.masked) - 1) if target == "mask" else 0,
         scored=board.scored,
     )
 
@@ -135,9 +136,9 @@ class Board:
     ) -> None:
         """The target is *decision*, or with *pair* that B is next; by default the word in the first blank."""
         self.checkpoint, self.encoding, self.decision = checkpoint, encoding, decision
-        self.scored = decision is not None and decision.what == "score"
+        self.scored = decision is not None and decision.kind == "score"
         self.shape = checkpoint.config.num_layers, checkpoint.config.num_heads
-        self.fill = filling(checkpoint, encoding, options)
+        self.fill = replacement(checkpoint, encoding, options)
         self.pair = pair or (decision is None and is_pair(checkpoint, encoding))
         self.only_pair = pair
         self.id, self.target = -1, "is next"
@@ -157,7 +158,7 @@ class Board:
     def word(self, typed: str) -> int:
         """The id of the measured word."""
         if typed.strip():
-            return single_piece(self.checkpoint, self.encoding, self.encoding.masked[0], typed)
+            return single_piece_id(self.checkpoint, self.encoding, self.encoding.masked[0], typed)
         return int(self.log_probs(self.off([])[None])[0, : self.checkpoint.tokenizer.vocab_size].argmax())
 
     def log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Tensor:
@@ -166,7 +167,7 @@ class Board:
         if not self.decision:
             spot = self.encoding.masked[0]
             return engine.ablated_log_probs(self.checkpoint, self.encoding, switches, spot, self.fill)
-        if self.decision.kind == "similarity":
+        if self.decision.answer_kind == "similarity":
             pooling = training_of(self.checkpoint).pooling
             return engine.ablated_cosines(self.checkpoint, self.encoding, switches, pooling, self.fill)[:, None]
         if self.decision.head == "sequence_classifier":
@@ -189,8 +190,8 @@ class Board:
             return np.zeros(0)
         if self.only_pair:
             return self.next_log_probs(switches) / np.log(2)
-        found = np.asarray(self.log_probs(switches)[:, self.id].double().numpy())
-        return found if self.scored else found / np.log(2)
+        target_values = np.asarray(self.log_probs(switches)[:, self.id].double().numpy())
+        return target_values if self.scored else target_values / np.log(2)
 
     def outcome(self, switches: Float[np.ndarray, "l h"]) -> Outcome:
         is_next = float(np.exp(self.next_log_probs(switches[None])[0])) if self.pair else None
@@ -200,14 +201,14 @@ class Board:
         if self.scored:
             return Outcome((), float(row[self.id]), is_next)
         names = self.decision.names if self.decision else None
-        known = len(names) if names else self.checkpoint.tokenizer.vocab_size
-        best = row[:known].topk(min(TOP, known)).indices.tolist()
+        count = len(names) if names else self.checkpoint.tokenizer.vocab_size
+        best = row[:count].topk(min(TOP, count)).indices.tolist()
         show = names.__getitem__ if names else self.checkpoint.tokenizer.show
-        found = tuple(Candidate(show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
-        return Outcome(found, float(row[self.id].exp()), is_next)
+        candidates = tuple(Candidate(show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
+        return Outcome(candidates, float(row[self.id].exp()), is_next)
 
 
-def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Tensor | None:
+def replacement(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Tensor | None:
     """The replacement for each head's output, l x h x (1 or t) x k; None for zeros."""
     tokenizer = checkpoint.tokenizer
     if options.how == "mean":
@@ -227,11 +228,11 @@ def filling(checkpoint: Checkpoint, encoding: Encoding, options: Options) -> Ten
 
 def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarray, "c l h"]:
     """Random switches with as many heads off as *off* has, drawn from the other heads if there are enough."""
-    draw = np.random.default_rng(0)
-    every = [Head(layer, head) for layer in range(board.shape[0]) for head in range(board.shape[1])]
-    others = [head for head in every if head not in off]
-    pool = others if len(others) >= len(off) else every
-    picks = [draw.choice(len(pool), size=len(off), replace=False) for _ in range(count)]
+    rng = np.random.default_rng(0)
+    all_heads = [Head(layer, head) for layer in range(board.shape[0]) for head in range(board.shape[1])]
+    other_heads = [head for head in all_heads if head not in off]
+    pool = other_heads if len(other_heads) >= len(off) else all_heads
+    picks = [rng.choice(len(pool), size=len(off), replace=False) for _ in range(count)]
     sets = [board.off([pool[i] for i in pick]) for pick in picks]
     return np.stack(sets) if sets else np.zeros((0, *board.shape), dtype=np.float32)
 

@@ -1,4 +1,4 @@
-"""What can be explained: the word in a mask, what a fine-tuned head decides, or whether B follows A."""
+"""Targets of an explanation: the word in a mask, the decision of a fine-tuned head, or whether B follows A."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.attribution import Question
-from bertexplorer.analysis.decision import GIVES, Decided, decide
+from bertexplorer.analysis.decision import DECISIONS, DecisionKind, decide
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.task_head import kind_of
-from bertexplorer.analysis.words import single_piece
+from bertexplorer.analysis.word_scores import single_piece_id
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 
@@ -22,46 +22,48 @@ if TYPE_CHECKING:
     from bertexplorer.engine.gradients import Target
     from bertexplorer.model.checkpoint import Checkpoint
 
-Explained = Literal["answer", "mask", "next sentence", "label", "tag", "span start", "span end", "score"]
+TargetKind = Literal["answer", "mask", "next sentence", "label", "tag", "span start", "span end", "score"]
 INFO = "answer: the first mask if there is one, else the fine-tuned head, else whether B follows A"
 TAGGED = "if a tag is explained; empty: the picked word, else the first that is not O"
 
 
-def offered(checkpoint: Checkpoint, text: Text | str, target: Explained) -> Explained:
-    """*target*; for "answer" what the text and the checkpoint offer: the first mask, else the decision of a fine-tuned
-    head, else whether B follows A. "mask" where they offer nothing, whose error says what is missing."""
+def resolve_target(checkpoint: Checkpoint, text: Text | str, target: TargetKind) -> TargetKind:
+    """*target*, with "answer" resolved to the first mask, else the decision of a fine-tuned head, else whether B
+    follows A. "mask" if the text and the checkpoint allow none of these: its error says what is missing."""
     if target != "answer":
         return target
     encoding = checkpoint.tokenizer.encode(text)
     if encoding.masked and "masked_lm" in checkpoint.heads:
         return "mask"
     if kind := kind_of(checkpoint):
-        return GIVES[kind][0]
+        return DECISIONS[kind][0]
     pair = any(span and span.side == 1 for span in encoding.spans)
     return "next sentence" if pair and "next_sentence" in checkpoint.heads else "mask"
 
 
-def of_head(found: Explained) -> Decided | None:
-    """The decision of a fine-tuned head that *found* names; None for a mask and a pair."""
-    return None if found in ("answer", "mask", "next sentence") else cast(Decided, found)
+def head_decision(target: TargetKind) -> DecisionKind | None:
+    """The decision of a fine-tuned head that *target* stands for; None for a mask and a pair."""
+    return None if target in ("answer", "mask", "next sentence") else cast(DecisionKind, target)
 
 
-def question(
-    checkpoint: Checkpoint, text: Text | str, target: Explained, word: str, tagged_word: str = ""
-) -> tuple[Explained, Question]:
+def build_question(
+    checkpoint: Checkpoint, text: Text | str, target: TargetKind, word: str, tagged_word: str = ""
+) -> tuple[TargetKind, Question]:
     """(what is explained, the number to explain). *word*, *tagged_word*: as in `decide`; in a mask *word* is the word,
     '' for the checkpoint's first choice."""
-    found = offered(checkpoint, text, target)
-    if decided := of_head(found):
-        return found, ask_head(checkpoint, text, decided, word, tagged_word)
-    return found, ask_mask(checkpoint, text, word) if found == "mask" else ask_next_sentence(checkpoint, text)
+    resolved = resolve_target(checkpoint, text, target)
+    if decision_kind := head_decision(resolved):
+        return resolved, head_question(checkpoint, text, decision_kind, word, tagged_word)
+    return resolved, mask_question(checkpoint, text, word) if resolved == "mask" else next_sentence_question(
+        checkpoint, text
+    )
 
 
-def ask_mask(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
+def mask_question(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
     """log p(answer) at the first mask, in nats."""
     encoding = encode_masked(checkpoint, text)
     position = encoding.masked[0]
-    token = single_piece(checkpoint, encoding, position, word) if word.strip() else None
+    token = single_piece_id(checkpoint, encoding, position, word) if word.strip() else None
     if token is None:
         row = next(engine.masked_log_probs(checkpoint, [encoding], positions=[[position]]))[0]
         token = int(row[: checkpoint.tokenizer.vocab_size].argmax())
@@ -73,13 +75,13 @@ def ask_mask(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:
         return gradients.masked_target(checkpoint, position, answer)
 
     def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
-        found = engine.masked_log_probs(checkpoint, encodings, positions=[[position]] * len(encodings))
-        return np.array([float(row[0, answer]) for row in found])
+        rows = engine.masked_log_probs(checkpoint, encodings, positions=[[position]] * len(encodings))
+        return np.array([float(row[0, answer]) for row in rows])
 
     return Question(checkpoint, encoding, checkpoint.tokenizer.show(answer), position, target, values, np.exp)
 
 
-def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
+def next_sentence_question(checkpoint: Checkpoint, text: Text | str) -> Question:
     """logit is next - logit is not next of a pair: the log-odds that the second text follows the first."""
     _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
     encoding = encode_pair(checkpoint, Text(text) if isinstance(text, str) else text)
@@ -99,32 +101,34 @@ def ask_next_sentence(checkpoint: Checkpoint, text: Text | str) -> Question:
     return Question(checkpoint, encoding, "is next", 0, target, values, probability)
 
 
-def ask_head(checkpoint: Checkpoint, text: Text | str, what: Decided, word: str, tagged_word: str) -> Question:
+def head_question(
+    checkpoint: Checkpoint, text: Text | str, kind: DecisionKind, word: str, tagged_word: str
+) -> Question:
     """log p(answer) of a fine-tuned head in nats, or the score of a regression or the cosine of two texts, which have
     no probability (NaN)."""
-    found = decide(checkpoint, text, what, word, tagged_word)
+    decision = decide(checkpoint, text, kind, word, tagged_word)
 
     def values(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
-        return found.log_probabilities(found.logits(encodings))[:, found.index]
+        return decision.log_probabilities(decision.logits(encodings))[:, decision.index]
 
     def probability(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
-        return np.full(len(values), np.nan) if what == "score" else np.exp(values)
+        return np.full(len(values), np.nan) if kind == "score" else np.exp(values)
 
     return Question(
         checkpoint,
-        found.encoding,
-        found.answer,
-        found.position,
-        found.target,
+        decision.encoding,
+        decision.answer,
+        decision.position,
+        decision.target,
         values,
         probability,
-        pooled=found.pooled,
-        scored=what == "score",
-        apart=found.kind == "similarity",
+        pooled=decision.pooled,
+        scored=kind == "score",
+        bi_encoder=decision.answer_kind == "similarity",
     )
 
 
-def refuse_score(target: Explained) -> None:
+def require_probability(target: TargetKind) -> None:
     """Raises ExplorerError for a target that has no probability."""
     if target == "score":
         raise ExplorerError(

@@ -1,4 +1,4 @@
-"""The fine-tuned head of a checkpoint: what kind of answer it gives, and how its logits become one."""
+"""The fine-tuned head of a checkpoint: the kind of its answer, and how it follows from the logits."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, split_words
 
 if TYPE_CHECKING:
-    from bertexplorer.engine.apart import Pooling
+    from bertexplorer.engine.bi_encoder import Pooling
     from bertexplorer.engine.gradients import Link
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.crf import CRF
 
-Kind = Literal["label", "labels", "score", "similarity", "tag", "span"]
+AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "span"]
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
 OUTSIDE = "O"  # the tag of a word in no entity
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
 LONGEST = 30  # tokens of an answer in a passage, as in training
-LINKS: dict[Kind, Link] = {"label": "softmax", "labels": "sigmoid", "score": "identity"}
+LINKS: dict[AnswerKind, Link] = {"label": "softmax", "labels": "sigmoid", "score": "identity"}
 
 
 @dataclass(frozen=True)
 class Training:
-    """What a run of ours says of the checkpoint that it saved, in task.json; the defaults for any other checkpoint."""
+    """The record of a training run in task.json, next to the checkpoint that it saved; defaults for any other one."""
 
     task: str = ""
     silent: bool = True  # whether a question may have no answer
     threshold: float = 0.0  # by how much no answer must beat the best span
     crf: bool = False  # whether a CRF over the tags chooses them
     plain: bool = False  # whether its tags may follow each other in any order
-    features: tuple[str, ...] = ()  # columns beside the text that add to the logits
+    features: tuple[str, ...] = ()  # columns other than the text that add to the logits
     max_tokens: int = 0  # tokens that it read of a text; 0: unknown
     pooling: Pooling = "mean"  # how the vector of a text is made, if it learned to compare texts
     scale: tuple[float, float] | None = None  # the scores of its rows that the cosines 0 and 1 stand for
@@ -52,7 +52,7 @@ class Word:
     positions: tuple[int, ...]  # 0-based, ascending; its tag is read at the first
 
 
-def kind_of(checkpoint: Checkpoint) -> Kind | None:
+def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
     """The kind of answer that the fine-tuned head gives; None if there is no such head.
 
     As in transformers, problem_type in config.json says what a sequence classifier was trained for; without it one
@@ -62,37 +62,37 @@ def kind_of(checkpoint: Checkpoint) -> Kind | None:
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:
-        return "similarity" if compares(checkpoint) else None
+        return "similarity" if is_bi_encoder(checkpoint) else None
     problem = checkpoint.hf_config.get("problem_type")
     if problem == "multi_label_classification":
         return "labels"
     return "score" if problem == "regression" or checkpoint.config.num_labels == 1 else "label"
 
 
-def compares(checkpoint: Checkpoint) -> bool:
-    """Whether a run learned to compare two texts with it. A task.json that is not of a run of ours says nothing."""
+def is_bi_encoder(checkpoint: Checkpoint) -> bool:
+    """Whether a run trained it to compare two texts. A task.json of another program does not count."""
     try:
         return training_of(checkpoint).task in COMPARE
     except ExplorerError:
         return False
 
 
-def need_kind(checkpoint: Checkpoint) -> Kind:
+def require_kind(checkpoint: Checkpoint) -> AnswerKind:
     """As `kind_of`. Raises ExplorerError if there is no fine-tuned head."""
     kind = kind_of(checkpoint)
     if kind is None:
         from bertexplorer.model.config import HEAD_WORDS
 
-        held = ", ".join(HEAD_WORDS[name] for name in checkpoint.heads if name in HEAD_WORDS) or "none"
+        heads = ", ".join(HEAD_WORDS[name] for name in checkpoint.heads if name in HEAD_WORDS) or "none"
         raise ExplorerError(
-            f"{checkpoint.name} has no fine-tuned head (its heads: {held}), so it gives no label, tag or span. Train "
+            f"{checkpoint.name} has no fine-tuned head (its heads: {heads}), so it gives no label, tag or span. Train "
             "one on the Train page, or choose a checkpoint that was fine-tuned, such as one of your runs."
         )
     return kind
 
 
 def training_of(checkpoint: Checkpoint) -> Training:
-    """The Training of a checkpoint, from task.json beside its weights."""
+    """The Training of a checkpoint, from task.json next to its weights."""
     path = checkpoint.folder / "task.json"
     if checkpoint.folder == Path() or not path.is_file():
         return Training()
@@ -118,7 +118,7 @@ def training_of(checkpoint: Checkpoint) -> Training:
 
 
 def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
-    """The CRF of a run of tagging, from task.safetensors beside its weights; None if the run or its folder has none."""
+    """The CRF of a tagging run, from task.safetensors next to its weights; None if the run or its folder has none."""
     from bertexplorer.model.crf import CRF
 
     path = checkpoint.folder / "task.safetensors"
@@ -128,12 +128,12 @@ def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
         return CRF.from_file(path, checkpoint.labels, training.plain)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         raise ExplorerError(
-            f"{path.name} of {checkpoint.name} holds no CRF for its {len(checkpoint.labels)} tags ({error!s:.200}). "
+            f"{path.name} of {checkpoint.name} has no CRF for its {len(checkpoint.labels)} tags ({error!s:.200}). "
             "Copy the run again."
         ) from error
 
 
-def encode(checkpoint: Checkpoint, text: Text | str, kind: Kind) -> Encoding:
+def encode(checkpoint: Checkpoint, text: Text | str, kind: AnswerKind) -> Encoding:
     """The encoding of *text*. Raises ExplorerError if a span is wanted and there is no passage to find it in, and if
     two texts are to be compared and one is missing."""
     encoding = checkpoint.tokenizer.encode(text)
@@ -152,30 +152,30 @@ def encode(checkpoint: Checkpoint, text: Text | str, kind: Kind) -> Encoding:
 
 
 def passage(encoding: Encoding) -> Bool[np.ndarray, " t"]:
-    """Which tokens are of the second text."""
+    """True at the tokens of the second text."""
     return np.array([span is not None and span.side == 1 for span in encoding.spans])
 
 
 def words(encoding: Encoding) -> tuple[Word, ...]:
     """The words of both texts that have a token, in their order: split at spaces and punctuation, as in training."""
-    found: list[Word] = []
+    result: list[Word] = []
     for side in (0, 1):
-        text, at = encoding.texts[side], 0
-        places = [i for i, span in enumerate(encoding.spans) if span and span.side == side and span.end > span.start]
+        text, cursor = encoding.texts[side], 0
+        pieces = [i for i, span in enumerate(encoding.spans) if span and span.side == side and span.end > span.start]
         for start, end in split_words(text):
-            own = []
-            while at < len(places) and (span := encoding.spans[places[at]]) and span.start < end:
-                own += [places[at]] if span.end > start else []
-                at += 1
-            if own:
-                found.append(Word(shown(encoding, text[start:end], own), tuple(own)))
-    return tuple(found)
+            positions = []
+            while cursor < len(pieces) and (span := encoding.spans[pieces[cursor]]) and span.start < end:
+                positions += [pieces[cursor]] if span.end > start else []
+                cursor += 1
+            if positions:
+                result.append(Word(display_word(encoding, text[start:end], positions), tuple(positions)))
+    return tuple(result)
 
 
-def shown(encoding: Encoding, word: str, positions: list[int]) -> str:
+def display_word(encoding: Encoding, word: str, positions: list[int]) -> str:
     """*word*, or the mask's name if it is hidden from the checkpoint."""
-    hidden = [encoding.ids[p] == encoding.mask_id for p in positions]
-    return "[MASK]" if all(hidden) else word
+    is_mask = [encoding.ids[p] == encoding.mask_id for p in positions]
+    return "[MASK]" if all(is_mask) else word
 
 
 def log_softmax(logits: Float[np.ndarray, "*n l"], axis: int = -1) -> Float[np.ndarray, "*n l"]:
@@ -184,7 +184,7 @@ def log_softmax(logits: Float[np.ndarray, "*n l"], axis: int = -1) -> Float[np.n
     return np.asarray(logits - top - np.log(np.exp(logits - top).sum(axis=axis, keepdims=True)))
 
 
-def log_probabilities(logits: Float[np.ndarray, "*n l"], kind: Kind) -> Float[np.ndarray, "*n l"]:
+def log_probabilities(logits: Float[np.ndarray, "*n l"], kind: AnswerKind) -> Float[np.ndarray, "*n l"]:
     """Natural-log probabilities of labels or tags: over all of them, or each on its own if a text may have several."""
     return np.asarray(-np.logaddexp(0.0, -logits)) if kind == "labels" else log_softmax(logits)
 
@@ -198,9 +198,9 @@ def best_spans(
 ) -> list[tuple[int, int]]:
     """(first, last) token of the *count* best spans of 1 to *longest* tokens *inside* the passage, by the sum of their
     start and end logits (Devlin et al., 2019, 4.2), the best first."""
-    places = np.flatnonzero(inside)  # neighbours
-    width = min(longest, len(places))
-    ends = np.concatenate([end[places], np.full(width - 1, -np.inf)])
-    sums = start[places][:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)
+    inside_positions = np.flatnonzero(inside)  # contiguous
+    width = min(longest, len(inside_positions))
+    ends = np.concatenate([end[inside_positions], np.full(width - 1, -np.inf)])
+    sums = start[inside_positions][:, None] + np.lib.stride_tricks.sliding_window_view(ends, width)
     order = np.argsort(-sums, axis=None, kind="stable")[: min(count, int(np.isfinite(sums).sum()))]
-    return [(int(places[i // width]), int(places[i // width] + i % width)) for i in order]
+    return [(int(inside_positions[i // width]), int(inside_positions[i // width] + i % width)) for i in order]

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.fill_mask import encode_masked
-from bertexplorer.analysis.words import named, score_words, tokens_of
+from bertexplorer.analysis.word_scores import parse_words, score_words, scoring_cost
 from bertexplorer.engine.progress import expect
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -36,7 +36,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Template:
-    fillings: tuple[tuple[str, ...], ...]  # what was chosen for each slot
+    fillings: tuple[tuple[str, ...], ...]  # the alternative chosen for each slot
     texts: tuple[str, ...]
     words: tuple[str, ...]
     probabilities: Float[np.ndarray, "n w"]  # of each word in each filling's first blank, 0 to 1
@@ -46,8 +46,8 @@ class Template:
 def first(checkpoint: Checkpoint, text: Text) -> Text:
     """*text* with the first alternative of each slot, as the strip of tokens shows it."""
     parts = SLOT.split(with_masks(checkpoint, text))
-    chosen = tuple(slot.split("|")[0].strip() for slot in parts[1::2])
-    return replace(text, first=fill(parts, chosen), hidden=tuple(s for s in text.hidden if s.side), picked=())
+    choices = tuple(slot.split("|")[0].strip() for slot in parts[1::2])
+    return replace(text, first=fill(parts, choices), hidden=tuple(s for s in text.hidden if s.side), picked=())
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Template:
@@ -66,25 +66,25 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     fillings = list(itertools.islice(itertools.product(*slots), MAX_FILLINGS + 1))
     if len(fillings) > MAX_FILLINGS:
         raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
-    texts = [fill(parts, chosen) for chosen in fillings]
+    texts = [fill(parts, choices) for choices in fillings]
     pair = Text("") if isinstance(text, str) else replace(text, hidden=tuple(s for s in text.hidden if s.side))
     encodings = [encode_masked(checkpoint, replace(pair, first=t)) for t in texts]
     spots = [e.masked[:1] for e in encodings]
-    words = named(options.words)
-    worded = [tokens_of(checkpoint, e, spot[0], words) for e, spot in zip(encodings, spots, strict=True)]
-    expect(sum(map(len, encodings)) + sum(worded))
-    found = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
+    words = parse_words(options.words)
+    scoring_costs = [scoring_cost(checkpoint, e, spot[0], words) for e, spot in zip(encodings, spots, strict=True)]
+    expect(sum(map(len, encodings)) + sum(scoring_costs))
+    log_probs = [row[0] for row in engine.masked_log_probs(checkpoint, encodings, positions=spots)]
     if not words:
-        total = sum((row.exp() for row in found[1:]), found[0].exp())[: checkpoint.tokenizer.vocab_size]
+        total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: checkpoint.tokenizer.vocab_size]
         likely = total.topk(min(options.top, len(total))).indices.tolist()
         words = tuple(checkpoint.tokenizer.show(i) for i in likely)
-        table = [[float(row[i].exp()) for i in likely] for row in found]
+        table = [[float(row[i].exp()) for i in likely] for row in log_probs]
     else:
         table = []
-        for encoding, spot, row in zip(encodings, spots, found, strict=True):
+        for encoding, spot, row in zip(encodings, spots, log_probs, strict=True):
             scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
             table.append([scores[word] for word in words])
-    answers = tuple(checkpoint.tokenizer.show(int(row.argmax())) for row in found)
+    answers = tuple(checkpoint.tokenizer.show(int(row.argmax())) for row in log_probs)
     return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
 
 
@@ -99,8 +99,8 @@ def with_masks(checkpoint: Checkpoint, text: Text | str) -> str:
     return source
 
 
-def fill(parts: list[str], chosen: tuple[str, ...]) -> str:
-    return "".join(itertools.chain(*itertools.zip_longest(parts[::2], chosen, fillvalue="")))
+def fill(parts: list[str], choices: tuple[str, ...]) -> str:
+    return "".join(itertools.chain(*itertools.zip_longest(parts[::2], choices, fillvalue="")))
 
 
 def rows(result: Template) -> list[dict[str, object]]:
@@ -117,7 +117,7 @@ class Facts(facts.Facts[Template]):
 
     def p(self, filling: str, word: str) -> float:
         """Probability of one of the words in the blank of that sentence, 0 to 1."""
-        return float(self._result.probabilities[self._row(filling), facts.chosen(self._result.words, word, "word")])
+        return float(self._result.probabilities[self._row(filling), facts.name_index(self._result.words, word, "word")])
 
     def ratio(self, filling: str, word: str, other: str) -> float:
         """log2 of how many times more probable *word* is than *other* in that sentence, in bits."""
@@ -132,4 +132,4 @@ class Facts(facts.Facts[Template]):
         return len(self._result.texts)
 
     def _row(self, filling: str) -> int:
-        return facts.chosen([" / ".join(one) for one in self._result.fillings], filling, "filling")
+        return facts.name_index([" / ".join(choices) for choices in self._result.fillings], filling, "filling")

@@ -75,7 +75,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     lengths = np.linalg.norm(parts["word"], axis=1) * np.linalg.norm(parts["normalised"], axis=1)
     return Tokenization(
         kind=checkpoint.tokenizer.kind,
-        words=cut(checkpoint.tokenizer, encoding),
+        words=cut_words(checkpoint.tokenizer, encoding),
         tokens=tuple(checkpoint.tokenizer.show(i) for i in encoding.ids),
         ids=encoding.ids,
         positions=tuple(checkpoint.config.first_position + i for i in range(len(encoding))),
@@ -88,35 +88,35 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     )
 
 
-def cut(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
+def cut_words(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
     """The words of *encoding*, each with its pieces. Hidden words appear as they were before."""
     groups: dict[int, list[int]] = {}
-    for place, word in enumerate(encoding.words):
-        typed = encoding.original_ids[place] == encoding.mask_id or (
-            encoding.special[place] and tokenizer.slice(encoding, place) == encoding.tokens[place]
+    for position, word in enumerate(encoding.words):
+        typed = encoding.original_ids[position] == encoding.mask_id or (
+            encoding.special[position] and tokenizer.slice(encoding, position) == encoding.tokens[position]
         )
         if word is not None and not typed:
-            groups.setdefault(word, []).append(place)
-    model = json.loads(tokenizer.whole.to_str())["model"] if tokenizer.kind == "WordPiece" else {}
-    vocabulary = tokenizer.whole.get_vocab() if model else {}
-    return tuple(cut_word(tokenizer, encoding, places, model, vocabulary) for places in groups.values())
+            groups.setdefault(word, []).append(position)
+    model = json.loads(tokenizer.backend.to_str())["model"] if tokenizer.kind == "WordPiece" else {}
+    vocabulary = tokenizer.backend.get_vocab() if model else {}
+    return tuple(cut_word(tokenizer, encoding, positions, model, vocabulary) for positions in groups.values())
 
 
 def cut_word(
-    tokenizer: Tokenizer, encoding: Encoding, places: list[int], model: dict[str, Any], vocabulary: Mapping[str, int]
+    tokenizer: Tokenizer, encoding: Encoding, positions: list[int], model: dict[str, Any], vocabulary: Mapping[str, int]
 ) -> Word:
-    spans = [span for place in places if (span := encoding.spans[place])]
+    spans = [span for position in positions if (span := encoding.spans[position])]
     side, start = spans[0].side, spans[0].start
     written = encoding.texts[side][start : spans[-1].end]
     if model:
-        normalizer = tokenizer.whole.normalizer
+        normalizer = tokenizer.backend.normalizer
         read = (normalizer.normalize_str(written) if normalizer else written).strip()
         steps, reason = longest_match_first(read, vocabulary, model)
-        if [s.id for s in steps][: len(places)] == [encoding.original_ids[place] for place in places]:
-            return Word(written, read, side, steps[: len(places)], reason)
+        if [s.id for s in steps][: len(positions)] == [encoding.original_ids[position] for position in positions]:
+            return Word(written, read, side, steps[: len(positions)], reason)
     steps = tuple(
         Step(tokenizer.show(i), i, s.start - start, s.end - start, "")
-        for i, s in zip((encoding.original_ids[place] for place in places), spans, strict=True)
+        for i, s in zip((encoding.original_ids[position] for position in positions), spans, strict=True)
     )
     unknown = [step.piece for step in steps] == [tokenizer.special.get("unk")]
     return Word(written, written, side, steps, "no piece of the vocabulary covers it" if unknown else "")
@@ -131,17 +131,17 @@ def longest_match_first(
     Returns the steps and, if the whole word is unknown, the reason. *model* is the tokenizer's own description: its
     unknown token, prefix and longest word."""
     unknown, prefix, longest = model["unk_token"], model["continuing_subword_prefix"], model["max_input_chars_per_word"]
-    whole = (Step(unknown, vocabulary[unknown], 0, len(word), ""),) if unknown in vocabulary else ()
+    whole_unknown = (Step(unknown, vocabulary[unknown], 0, len(word), ""),) if unknown in vocabulary else ()
     if len(word) > longest:
-        return whole, f"it has {len(word)} characters, and more than {longest} are not tried"
+        return whole_unknown, f"it has {len(word)} characters, and more than {longest} are not tried"
     steps: list[Step] = []
     start = 0
     while start < len(word):
         mark = prefix if start else ""
         end = next((e for e in range(len(word), start, -1) if mark + word[start:e] in vocabulary), None)
         if end is None:
-            rest = mark + word[start:]
-            return whole, f"no piece of the vocabulary begins “{rest}”"
+            remainder = mark + word[start:]
+            return whole_unknown, f"no piece of the vocabulary begins “{remainder}”"
         piece = mark + word[start:end]
         steps.append(Step(piece, vocabulary[piece], start, end, word[end:]))
         start = end
@@ -192,12 +192,12 @@ class Facts(facts.Facts[Tokenization]):
 
     def length(self, part: str, place: int) -> float:
         """Euclidean length of a vector ("word", "position", "segment", "sum", …) of the token at this place."""
-        row = facts.chosen(self._result.parts, part, "vector")
+        row = facts.name_index(self._result.parts, part, "vector")
         return float(facts.item(list(self._result.norms[row]), place, "token"))
 
     def mean_length(self, part: str) -> float:
         """Mean length of that vector over all tokens."""
-        return float(self._result.norms[facts.chosen(self._result.parts, part, "vector")].mean())
+        return float(self._result.norms[facts.name_index(self._result.parts, part, "vector")].mean())
 
     def _word(self, word: str) -> Word:
-        return self._result.words[facts.at([one.text for one in self._result.words], word)]
+        return self._result.words[facts.label_index([entry.text for entry in self._result.words], word)]

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, overlap
@@ -25,7 +25,7 @@ WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True)
 class Line:
-    """A line that a person brought, and its label."""
+    """An uploaded line, and its label."""
 
     text: str
     label: str = ""
@@ -38,7 +38,7 @@ class VectorIndex(Protocol):
     """A store of vectors that can be searched, such as `store.index`. A collection contains vectors of one kind."""
 
     def count(self, collection: str) -> int:
-        """How many vectors *collection* holds, 0 if there is none."""
+        """The number of vectors in *collection*; 0 if there is no such collection."""
 
     def upsert(self, collection: str, vectors: Float[np.ndarray, "n d"], payloads: Sequence[Mapping[str, Any]]) -> None:
         """Store *vectors* with their *payloads* as entries 0 to n - 1 of *collection*."""
@@ -54,42 +54,42 @@ def layer_of(checkpoint: Checkpoint, layer: int) -> int:
     count = checkpoint.config.num_layers
     if not -1 <= layer <= count:
         raise ExplorerError(
-            f"Layer {layer} was asked for; {checkpoint.name} has layers 1 to {count}, and 0, the input of the first. "
+            f"Layer {layer} was requested; {checkpoint.name} has layers 1 to {count}, and 0, the input of the first. "
             f"Choose one of these, or -1 for the last."
         )
     return count if layer == -1 else layer
 
 
-def read(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
-    """(encodings, their places in *lines*, a note for the person). Lines that are empty or too long are left out.
+def encode_lines(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
+    """(encodings, their indices in *lines*, a note for the user). Lines that are empty or too long are left out.
     Raises ExplorerError if none is left."""
-    encodings, places = [], []
-    for place, line in enumerate(lines):
+    encodings, indices = [], []
+    for index, line in enumerate(lines):
         try:
             encodings.append(checkpoint.tokenizer.encode(line.text))
-            places.append(place)
+            indices.append(index)
         except ExplorerError:
             continue
     if not encodings:
         raise ExplorerError(f"None of the {len(lines):,} lines can be read. Give lines of text.")
-    notices, left = [], len(lines) - len(places)
-    if left:
-        notices.append(f"{left:,} of {len(lines):,} lines cannot be read and are left out.")
+    notices, skipped = [], len(lines) - len(indices)
+    if skipped:
+        notices.append(f"{skipped:,} of {len(lines):,} lines cannot be read and are left out.")
     cut = sum(encoding.left_out > 0 for encoding in encodings)
     if cut:
         notices.append(f"{cut:,} {'lines are' if cut > 1 else 'line is'} longer than the checkpoint reads and cut.")
-    return encodings, places, " ".join(notices)
+    return encodings, indices, " ".join(notices)
 
 
-def unit(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
-    """*vectors* scaled to length 1; a vector of length 0 stays as it is."""
+def unit_vectors(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:
+    """*vectors* scaled to length 1; a vector of length 0 is unchanged."""
     vectors = np.asarray(vectors, dtype=np.float64)
     return vectors / np.maximum(np.linalg.norm(vectors, axis=-1, keepdims=True), 1e-12)
 
 
 def cosines(vectors: Float[np.ndarray, "*l n d"]) -> Float[np.ndarray, "*l n n"]:
     """Cosine of every two of the n vectors, layer by layer."""
-    ones = unit(vectors)
+    ones = unit_vectors(vectors)
     return np.clip(ones @ ones.swapaxes(-1, -2), -1, 1)
 
 
@@ -98,7 +98,7 @@ def mean_cosine(vectors: Float[np.ndarray, "n d"]) -> float:
     count = len(vectors)
     if count < 2:
         return float("nan")
-    return float((np.square(unit(vectors).sum(axis=0)).sum() - count) / (count * (count - 1)))
+    return float((np.square(unit_vectors(vectors).sum(axis=0)).sum() - count) / (count * (count - 1)))
 
 
 def principal(
@@ -115,27 +115,27 @@ def principal(
     return centre, axes, values[:count] / max(values.sum(), 1e-12)
 
 
-def trustworthiness(vectors: Float[np.ndarray, "n d"], drawn: Float[np.ndarray, "n k"], neighbours: int = 5) -> float:
+def trustworthiness(vectors: Float[np.ndarray, "n d"], points: Float[np.ndarray, "n k"], neighbours: int = 5) -> float:
     """How far the nearest *neighbours* on the map are also near in the full space (Venna and Kaski, 2001). 1: all of
     them are; a random map has about 0.5. Uses Euclidean distances and needs more than 2 * neighbours + 1 rows."""
     count = len(vectors)
     ranks = np.empty((count, count), dtype=np.int64)
-    np.put_along_axis(ranks, order(vectors), np.arange(count)[None, :], axis=1)  # 1: the nearest, 0: itself
-    near = order(drawn)[:, 1 : neighbours + 1]
+    np.put_along_axis(ranks, neighbour_order(vectors), np.arange(count)[None, :], axis=1)  # 1: the nearest, 0: itself
+    near = neighbour_order(points)[:, 1 : neighbours + 1]
     beyond = np.maximum(np.take_along_axis(ranks, near, axis=1) - neighbours, 0).sum()
     return 1 - float(beyond) * 2 / (count * neighbours * (2 * count - 3 * neighbours - 1))
 
 
-def order(points: Float[np.ndarray, "n d"]) -> np.ndarray:
+def neighbour_order(points: Float[np.ndarray, "n d"]) -> np.ndarray:
     """For each point all points, nearest first, beginning with the point itself."""
     points = np.asarray(points, dtype=np.float64)
-    squares = np.square(points).sum(axis=1)
-    far = squares[:, None] + squares[None, :] - 2 * points @ points.T
-    np.fill_diagonal(far, -np.inf)
-    return far.argsort(axis=1, kind="stable")
+    squared_norms = np.square(points).sum(axis=1)
+    squared_distances = squared_norms[:, None] + squared_norms[None, :] - 2 * points @ points.T
+    np.fill_diagonal(squared_distances, -np.inf)
+    return squared_distances.argsort(axis=1, kind="stable")
 
 
-def positions(encoding: Encoding, span: Span) -> tuple[int, ...]:
+def piece_positions(encoding: Encoding, span: Span) -> tuple[int, ...]:
     """Positions of the pieces that cover characters of *span*."""
     return tuple(i for i, piece in enumerate(encoding.spans) if piece is not None and overlap(piece, span))
 
@@ -143,25 +143,25 @@ def positions(encoding: Encoding, span: Span) -> tuple[int, ...]:
 def baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
     """Mean cosine of two different words in different sentences at every layer, 0 first: how close any two words are
     (the anisotropy of Ethayarajh, 2019). Over all such pairs of the built-in sentences. Cached with the checkpoint."""
-    found: Float[np.ndarray, " layers"] = checkpoint.cache.get(
-        "baseline of random words", lambda: measure(checkpoint), lambda values: values.nbytes
+    means: Float[np.ndarray, " layers"] = checkpoint.cache.get(
+        "baseline of random words", lambda: measure_baseline(checkpoint), lambda values: values.nbytes
     )
-    return found
+    return means
 
 
-def measure(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
+def measure_baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
     encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
-    names, homes, groups = [], [], []
-    for home, encoding in enumerate(encodings):
-        here = [
-            (found[0].lower(), positions(encoding, Span(0, *found.span())))
-            for found in WORD.finditer(encoding.texts[0])
+    names, sentence_indices, groups = [], [], []
+    for sentence_index, encoding in enumerate(encodings):
+        occurrences = [
+            (match[0].lower(), piece_positions(encoding, Span(0, *match.span())))
+            for match in WORD.finditer(encoding.texts[0])
         ]
-        here = [(name, spots) for name, spots in here if spots]
-        names += [name for name, _ in here]
-        homes += [home] * len(here)
-        groups.append([spots for _, spots in here])
-    words, sentences = np.array(names), np.array(homes)
+        occurrences = [(name, positions) for name, positions in occurrences if positions]
+        names += [name for name, _ in occurrences]
+        sentence_indices += [sentence_index] * len(occurrences)
+        groups.append([positions for _, positions in occurrences])
+    words, sentences = np.array(names), np.array(sentence_indices)
     random = (words[:, None] != words[None, :]) & (sentences[:, None] != sentences[None, :])
     with working(None):
         vectors = engine.word_vectors(checkpoint, encodings, groups).numpy()

@@ -15,8 +15,8 @@ from jaxtyping import Bool, Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.occurrences import Occurrence, find
 from bertexplorer.analysis.vectors import baseline, cosines, layer_of
+from bertexplorer.analysis.word_occurrences import Occurrence, find_occurrences
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -55,15 +55,15 @@ class WordInContext:
     static: Float[np.ndarray, "n n"]  # cosine of the rows of the embedding table, before any position is added
     layer: int  # the layer that is shown
     subtract: bool  # whether the baseline is subtracted from the shown numbers
-    lacking: int  # how many of the person's sentences have none of the words
+    lacking: int  # how many of the user's sentences have none of the words
     left_out: int  # occurrences beyond MAX_OCCURRENCES
     beyond: int  # occurrences beyond the checkpoint's limit of tokens
 
     @property
     def shown(self) -> Float[np.ndarray, "n n"]:
         """The cosines of the shown layer, minus the baseline if requested; NaN on the diagonal."""
-        shown = self.cosines[self.layer] - (self.baseline[self.layer] if self.subtract else 0)
-        return np.where(np.eye(len(shown), dtype=bool), np.nan, shown)
+        values = self.cosines[self.layer] - (self.baseline[self.layer] if self.subtract else 0)
+        return np.where(np.eye(len(values), dtype=bool), np.nan, values)
 
     @property
     def mean(self) -> Float[np.ndarray, " layers"]:
@@ -85,8 +85,8 @@ class WordInContext:
     def other(self) -> Bool[np.ndarray, "n n"]:
         """Pairs with different senses."""
         labels = np.array([o.label for o in self.occurrences])
-        named = (labels != "")[:, None] & (labels != "")[None, :]
-        return pairs(len(labels)) & (labels[:, None] != labels[None, :]) & named
+        both_labelled = (labels != "")[:, None] & (labels != "")[None, :]
+        return pairs(len(labels)) & (labels[:, None] != labels[None, :]) & both_labelled
 
     @property
     def within(self) -> Float[np.ndarray, " layers"] | None:
@@ -110,25 +110,25 @@ def average(matrices: Float[np.ndarray, "layers n n"], which: Bool[np.ndarray, "
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordInContext:
     """Compare every two occurrences of the word; the vectors of its pieces are averaged. A hidden occurrence has the
-    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for a layer that is not there."""
+    vector of [MASK] there. Raises ExplorerError for fewer than two occurrences and for an unknown layer."""
     layer = layer_of(checkpoint, options.layer)
-    found = find(checkpoint, text, options.word, options.sentences, options.sense, least=2)
-    kept = found.occurrences[:MAX_OCCURRENCES]
-    groups = [[o.positions for o in kept if o.home == home] for home in range(len(found.encodings))]
-    vectors = engine.word_vectors(checkpoint, found.encodings, groups).numpy()
-    tables = [engine.input_parts(checkpoint, encoding)["word"].numpy() for encoding in found.encodings]
-    static = np.stack([tables[o.home][list(o.positions)].mean(axis=0) for o in kept])
+    matches = find_occurrences(checkpoint, text, options.word, options.sentences, options.sense, least=2)
+    followed = matches.occurrences[:MAX_OCCURRENCES]
+    groups = [[o.positions for o in followed if o.encoding_index == i] for i in range(len(matches.encodings))]
+    vectors = engine.word_vectors(checkpoint, matches.encodings, groups).numpy()
+    tables = [engine.input_parts(checkpoint, encoding)["word"].numpy() for encoding in matches.encodings]
+    static = np.stack([tables[o.encoding_index][list(o.positions)].mean(axis=0) for o in followed])
     return WordInContext(
-        words=found.words,
-        occurrences=kept,
+        words=matches.words,
+        occurrences=followed,
         cosines=cosines(vectors),
         baseline=baseline(checkpoint),
         static=cosines(static),
         layer=layer,
         subtract=options.baseline,
-        lacking=found.lacking,
-        left_out=len(found.occurrences) - len(kept),
-        beyond=found.beyond,
+        lacking=matches.lacking,
+        left_out=len(matches.occurrences) - len(followed),
+        beyond=matches.beyond,
     )
 
 
@@ -137,11 +137,11 @@ def rows(result: WordInContext) -> list[dict[str, object]]:
     table: list[dict[str, object]] = []
     for i, j in zip(*np.nonzero(pairs(len(result.occurrences))), strict=True):
         a, b = result.occurrences[i], result.occurrences[j]
-        who = {"a": int(i) + 1, "b": int(j) + 1, "word_a": a.word, "word_b": b.word, "sense_a": a.label}
-        who |= {"sense_b": b.label, "sentence_a": a.sentence, "sentence_b": b.sentence}
+        pair = {"a": int(i) + 1, "b": int(j) + 1, "word_a": a.word, "word_b": b.word, "sense_a": a.label}
+        pair |= {"sense_b": b.label, "sentence_a": a.sentence, "sentence_b": b.sentence}
         for layer, (matrix, base) in enumerate(zip(result.cosines, result.baseline, strict=True)):
             cosine = {"cosine": float(matrix[i, j]), "random_words": float(base)}
-            table.append({"layer": layer, **who, **cosine, "above_random": float(matrix[i, j] - base)})
+            table.append({"layer": layer, **pair, **cosine, "above_random": float(matrix[i, j] - base)})
     return table
 
 
@@ -151,7 +151,7 @@ class Facts(facts.Facts[WordInContext]):
     def cosine(self, first: int, second: int, layer: int) -> float:
         """Cosine of two occurrences at a layer, -1 to 1."""
         count = len(self._result.occurrences)
-        at = facts.place(first, count, "occurrence"), facts.place(second, count, "occurrence")
+        at = facts.zero_based(first, count, "occurrence"), facts.zero_based(second, count, "occurrence")
         return float(self._layer(layer)[at])
 
     def static(self) -> float:

@@ -27,7 +27,7 @@ class Unit:
 
 def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) -> tuple[Unit, ...]:
     """The tokens of *encoding*, or (*merge*) its words, in their order. Each token belongs to exactly one unit."""
-    frame = frames(checkpoint, encoding)
+    frame = frame_flags(checkpoint, encoding)
     second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), len(encoding))
 
     def word_of(position: int) -> tuple[int, int]:
@@ -38,7 +38,7 @@ def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) ->
     return tuple(Unit(label(checkpoint, encoding, g), g, int(g[0] >= second), frame[g[0]]) for g in groups)
 
 
-def frames(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:
+def frame_flags(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:
     """For each token whether it only frames the text, like [CLS], [SEP] and [PAD]; [UNK] and [MASK] represent words."""
     tokenizer = checkpoint.tokenizer
     names = {tokenizer.special[kind] for kind in ("cls", "sep", "pad") if kind in tokenizer.special}
@@ -51,12 +51,12 @@ def label(checkpoint: Checkpoint, encoding: Encoding, positions: tuple[int, ...]
     return checkpoint.tokenizer.show(ids[0]) if len(ids) == 1 else checkpoint.tokenizer.join(ids)
 
 
-def merged(values: Float[np.ndarray, "l h t t"], found: tuple[Unit, ...]) -> Float[np.ndarray, "l h n n"]:
-    """How much the units give each other: summed over the tokens that are looked at and averaged over those that look,
+def merge_attention(values: Float[np.ndarray, "l h t t"], groups: tuple[Unit, ...]) -> Float[np.ndarray, "l h n n"]:
+    """Attention between units: summed over the tokens that are looked at and averaged over those that look,
     so that rows of attention still sum to 1 (Clark et al., 2019, section 4.1)."""
-    if all(len(unit.positions) == 1 for unit in found):
+    if all(len(unit.positions) == 1 for unit in groups):
         return values
-    starts = [unit.positions[0] for unit in found]
-    sizes = np.array([len(unit.positions) for unit in found], dtype=values.dtype)
+    starts = [unit.positions[0] for unit in groups]
+    sizes = np.array([len(unit.positions) for unit in groups], dtype=values.dtype)
     summed = np.add.reduceat(np.add.reduceat(values, starts, axis=3), starts, axis=2)
     return summed / sizes[:, None]

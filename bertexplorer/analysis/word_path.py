@@ -15,8 +15,8 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.occurrences import Found, Occurrence, find
-from bertexplorer.analysis.vectors import cosines, layer_of, principal, unit
+from bertexplorer.analysis.vectors import cosines, layer_of, principal, unit_vectors
+from bertexplorer.analysis.word_occurrences import Occurrence, Occurrences, find_occurrences
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -54,44 +54,51 @@ class WordPath:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> WordPath:
     """Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
-    and for a layer that is not there."""
+    and for an unknown layer."""
     layer = layer_of(checkpoint, options.layer)
-    found = find(checkpoint, text, options.word, options.sentences)
-    kept = found.occurrences[:MAX_PATHS]
-    groups = [group(found, kept, home) for home in range(len(found.encodings))]
-    vectors = engine.word_vectors(checkpoint, found.encodings, groups).numpy().astype(np.float64)
-    homes = [home for home, words in enumerate(groups) for _ in words]
-    spots = [spots for words in groups for spots in words]
-    own = [next(i for i, at in enumerate(homes) if at == o.home and spots[i] == o.positions) for o in kept]
-    inside = {(o.home, position) for o in kept for position in o.positions}
-    single = [i for i, at in enumerate(spots) if len(at) == 1]
-    others = [i for i in single if (homes[i], spots[i][0]) not in inside]
+    matches = find_occurrences(checkpoint, text, options.word, options.sentences)
+    followed = matches.occurrences[:MAX_PATHS]
+    groups = [word_groups(matches, followed, i) for i in range(len(matches.encodings))]
+    vectors = engine.word_vectors(checkpoint, matches.encodings, groups).numpy().astype(np.float64)
+    text_indices = [i for i, words in enumerate(groups) for _ in words]
+    positions = [positions for words in groups for positions in words]
+    path_rows = [
+        next(i for i, index in enumerate(text_indices) if index == o.encoding_index and positions[i] == o.positions)
+        for o in followed
+    ]
+    inside = {(o.encoding_index, position) for o in followed for position in o.positions}
+    single = [i for i, index in enumerate(positions) if len(index) == 1]
+    other_pieces = [i for i in single if (text_indices[i], positions[i][0]) not in inside]
     centre, axes, explained = principal(vectors[:, single].reshape(-1, vectors.shape[-1]), 2)
     flat = (vectors - centre) @ axes.T
-    paths = vectors[:, own].swapaxes(0, 1)
-    ones = unit(paths)
-    upper = np.triu_indices(len(own), 1)
-    apart = np.array([cosines(at)[upper].mean() for at in paths.swapaxes(0, 1)]) if len(own) > 1 else None
+    paths = vectors[:, path_rows].swapaxes(0, 1)
+    directions = unit_vectors(paths)
+    upper = np.triu_indices(len(path_rows), 1)
+    mean_cosines = (
+        np.array([cosines(index)[upper].mean() for index in paths.swapaxes(0, 1)]) if len(path_rows) > 1 else None
+    )
     return WordPath(
-        words=found.words,
-        occurrences=kept,
-        paths=flat[:, own].swapaxes(0, 1),
-        tokens=tuple(checkpoint.tokenizer.show(found.encodings[homes[i]].ids[spots[i][0]]) for i in others),
-        crowd=flat[:, others],
+        words=matches.words,
+        occurrences=followed,
+        paths=flat[:, path_rows].swapaxes(0, 1),
+        tokens=tuple(
+            checkpoint.tokenizer.show(matches.encodings[text_indices[i]].ids[positions[i][0]]) for i in other_pieces
+        ),
+        crowd=flat[:, other_pieces],
         explained=(float(explained[0]), float(explained[1])),
-        to_input=(ones * ones[:, :1]).sum(axis=-1),
-        apart=apart,
+        to_input=(directions * directions[:, :1]).sum(axis=-1),
+        apart=mean_cosines,
         layer=layer,
-        left_out=len(found.occurrences) - len(kept),
-        beyond=found.beyond,
+        left_out=len(matches.occurrences) - len(followed),
+        beyond=matches.beyond,
     )
 
 
-def group(found: Found, kept: tuple[Occurrence, ...], home: int) -> list[tuple[int, ...]]:
+def word_groups(matches: Occurrences, followed: tuple[Occurrence, ...], index: int) -> list[tuple[int, ...]]:
     """The positions to average: each token of a text by itself, except special ones, then the followed words."""
-    encoding = found.encodings[home]
+    encoding = matches.encodings[index]
     single = [(i,) for i, span in enumerate(encoding.spans) if span is not None]
-    return [*single, *(o.positions for o in kept if o.home == home and len(o.positions) > 1)]
+    return [*single, *(o.positions for o in followed if o.encoding_index == index and len(o.positions) > 1)]
 
 
 def rows(result: WordPath) -> list[dict[str, object]]:

@@ -77,7 +77,7 @@ class Admission:
 
     def __init__(self, queues: RequestQueues) -> None:
         self.queues = queues
-        self.threads = ThreadPoolExecutor(queues.most + SPARE_THREADS, "answer")
+        self.threads = ThreadPoolExecutor(queues.max_requests + SPARE_THREADS, "answer")
 
     def respond(
         self, request: Request, compute: Callable[[SendLine], Reply], *, slow: bool = False, queued: bool = True
@@ -111,7 +111,7 @@ class LocalTask:
         try:
             if not self.queued:
                 return self.compute(send_line)
-            with self.admission.queues.place(self.work, slow=self.slow):
+            with self.admission.queues.turn(self.work, slow=self.slow):
                 return self.compute(send_line)
         except ExplorerError as error:
             return error_reply(error)

@@ -77,7 +77,7 @@ def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> A
     from mcp.server.mcpserver import Context, MCPServer
     from mcp_types import ToolAnnotations
 
-    threads = ThreadPoolExecutor(queues.most + SPARE_THREADS, "tool")
+    threads = ThreadPoolExecutor(queues.max_requests + SPARE_THREADS, "tool")
     server = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
     read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
     for name in TOOLS:
@@ -103,7 +103,7 @@ def make_tool(view: str, explore: Explore, queues: RequestQueues, threads: Execu
 
         def compute() -> ToolAnswer:
             own = explore.of(owner(context))
-            with queues.place(work, slow=VIEWS[view].slow):
+            with queues.turn(work, slow=VIEWS[view].slow):
                 common = {name: given.pop(name) for name in ("checkpoint", "precision")}
                 picked = spots(text, pair, pick)
                 state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **common)

@@ -13,7 +13,7 @@ from typing import Any
 from bertexplorer.cluster.ray_backend import BASE_MB, connect
 from bertexplorer.cluster.remote_folder import RemoteFolder, check_storage
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
 from bertexplorer.version import __version__
 
@@ -65,7 +65,7 @@ def node_facts(marker: str, url: str = "") -> dict[str, Any]:
         torch=torch,
         clock=time.time(),
         data_marker=data_marker,
-        cores=available(),
+        cores=available_cores(),
         memory_mb=memory_mb,
         storage_marker=read_storage_marker(url) if url else "",
     )

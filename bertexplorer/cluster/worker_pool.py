@@ -12,7 +12,7 @@ from bertexplorer.cluster.routing import Router
 from bertexplorer.cluster.wire import encode_call, encode_settings
 from bertexplorer.cluster.worker_link import COMMAND, RemoteTask, WorkerLink
 from bertexplorer.engine.queues import SLOW_WAITING, Busy
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
 
 MAX_DEATHS = 2  # workers that may die during a call before it is given up
@@ -41,7 +41,7 @@ class WorkerPool:
         self.router = Router()
         self.closing = threading.Event()
         count = settings.workers
-        threads = settings.worker_cores or max(1, available() // count)
+        threads = settings.worker_cores or max(1, available_cores() // count)
         setup = {"settings": encode_settings(settings, share=count), "threads": threads}
         self.links = {str(n): WorkerLink(str(n), setup, self.redispatch, command) for n in range(count)}
         threading.Thread(target=self.kill_silent_workers, name="workers", daemon=True).start()

@@ -1,20 +1,19 @@
-"""How a forward pass is run. Loaded at first use: torch takes a second to import, and the page does not need it.
+"""Running a checkpoint. Imported at first use: torch takes a second to import, and the page does not need it.
 
-passes.py     one pass over one encoding, cached and shared by all views
-run.py        how a pass is run: batches under a token budget, log-probabilities at the masks
-pairs.py      the logits of next-sentence prediction, for many pairs at once
-apart.py      the cosine of two texts that are read apart
-logit_lens.py the hidden state of every layer through the MLM head
-tuned_lens.py an affine map for each layer, fitted so that the head can read it
-task_heads.py the logits of the fine-tuned heads, for many texts at once and after every layer
-inputs.py     the vectors that add up to the input of the first layer
-ablation.py   passes with heads switched off or replaced, many settings at once
-vectors.py    vectors of the sentences, words and tokens of many texts, without storing the rest of each pass
-queues.py     separate queues for quick and slow views
-progress.py   how far an analysis has come, its limit, and whether anyone still waits for it
-masking.py    which tokens pretraining asks the model to guess, and what replaces them
-collate.py    encodings padded into batches under a token budget
-gradients.py  gradients of a prediction with respect to the word vectors, in fp32
+activations.py  hidden states, attention and head outputs of one encoding: one pass, cached and shared by all views
+inference.py    batches under a token budget, and log-probabilities at the masks
+collate.py      encodings padded into batches
+task_heads.py   logits of next-sentence prediction and of the fine-tuned heads, also after every layer
+bi_encoder.py   the cosine of two texts, each encoded alone
+vectors.py      vectors of sentences, words and tokens of many texts, without storing the rest of each pass
+inputs.py       the vectors that add up to the input of the first layer
+logit_lens.py   the hidden state of every layer through the MLM head
+tuned_lens.py   an affine map for each layer, fitted so that the head can read it
+gradients.py    gradients of a prediction with respect to the word vectors, in fp32
+ablation.py     passes with heads switched off or replaced, many settings at once
+masking.py      which tokens pretraining asks the model to predict, and what replaces them
+queues.py       separate queues for quick and slow views
+progress.py     the progress of an analysis, its limit, and whether anyone still waits for it
 """
 
 from importlib import import_module
@@ -29,20 +28,25 @@ if TYPE_CHECKING:
         ablated_token_logits,
         mean_head_outputs,
     )
-    from bertexplorer.engine.apart import layer_cosines, pair_cosines, part, sides_of
-    from bertexplorer.engine.inputs import input_parts, word_similarities
-    from bertexplorer.engine.logit_lens import layer_log_probs
-    from bertexplorer.engine.pairs import next_sentence_logits
-    from bertexplorer.engine.passes import (
+    from bertexplorer.engine.activations import (
         attentions,
         head_outputs,
         hidden_states,
         queries_and_keys,
-        scored,
+        token_scores,
         value_norms,
     )
-    from bertexplorer.engine.run import forward, masked_log_probs
-    from bertexplorer.engine.task_heads import layer_task_logits, sequence_logits, span_logits, token_logits
+    from bertexplorer.engine.bi_encoder import layer_cosines, pair_cosines, select_tokens, text_positions
+    from bertexplorer.engine.inference import forward, masked_log_probs
+    from bertexplorer.engine.inputs import input_parts, word_similarities
+    from bertexplorer.engine.logit_lens import layer_log_probs
+    from bertexplorer.engine.task_heads import (
+        layer_task_logits,
+        next_sentence_logits,
+        sequence_logits,
+        span_logits,
+        token_logits,
+    )
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
     from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
 
@@ -66,12 +70,12 @@ __all__ = [
     "mean_head_outputs",
     "next_sentence_logits",
     "pair_cosines",
-    "part",
+    "select_tokens",
     "queries_and_keys",
-    "scored",
+    "token_scores",
     "sentence_vectors",
     "sequence_logits",
-    "sides_of",
+    "text_positions",
     "span_logits",
     "token_logits",
     "token_vectors",
@@ -86,29 +90,29 @@ MODULES = {
     "ablated_next_sentence": "ablation",
     "ablated_sequence_logits": "ablation",
     "ablated_token_logits": "ablation",
-    "attentions": "passes",
+    "attentions": "activations",
     "fit_tuned_lens": "tuned_lens",
-    "forward": "run",
-    "head_outputs": "passes",
-    "hidden_states": "passes",
+    "forward": "inference",
+    "head_outputs": "activations",
+    "hidden_states": "activations",
     "input_parts": "inputs",
-    "layer_cosines": "apart",
+    "layer_cosines": "bi_encoder",
     "layer_log_probs": "logit_lens",
     "layer_task_logits": "task_heads",
-    "masked_log_probs": "run",
+    "masked_log_probs": "inference",
     "mean_head_outputs": "ablation",
-    "next_sentence_logits": "pairs",
-    "pair_cosines": "apart",
-    "part": "apart",
-    "queries_and_keys": "passes",
-    "scored": "passes",
+    "next_sentence_logits": "task_heads",
+    "pair_cosines": "bi_encoder",
+    "select_tokens": "bi_encoder",
+    "queries_and_keys": "activations",
+    "token_scores": "activations",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
-    "sides_of": "apart",
+    "text_positions": "bi_encoder",
     "span_logits": "task_heads",
     "token_logits": "task_heads",
     "token_vectors": "vectors",
-    "value_norms": "passes",
+    "value_norms": "activations",
     "word_similarities": "inputs",
     "word_vectors": "vectors",
 }

@@ -9,18 +9,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bertexplorer.engine import progress
-from bertexplorer.engine.apart import Pooling, part, sides_of
+from bertexplorer.engine.activations import cached_forward, head_outputs
+from bertexplorer.engine.bi_encoder import Pooling, select_tokens, text_positions
 from bertexplorer.engine.collate import TOKEN_BUDGET
-from bertexplorer.engine.pairs import read_pairs
-from bertexplorer.engine.passes import cached_forward, head_outputs
-from bertexplorer.engine.run import finite, vocabulary_logits
-from bertexplorer.engine.task_heads import read_sequence, read_tokens
+from bertexplorer.engine.inference import check_finite, vocabulary_logits
+from bertexplorer.engine.task_heads import read_next_sentence, read_sequence, read_tokens
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.model.text import Encoding
 
 
-def ablated(
+def run_ablated(
     checkpoint: Checkpoint,
     encoding: Encoding,
     switches: Float[np.ndarray, "n l h"],
@@ -33,24 +32,26 @@ def ablated(
 
     1 leaves a head on; 0 replaces its output by *fill* (None: zeros). The layers below the lowest switched head are
     taken from the cache."""
-    rows_read = torch.tensor(list(positions), device=checkpoint.device)
+    positions_read = torch.tensor(list(positions), device=checkpoint.device)
     inputs = cached_forward(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
-    touched = (settings != 1).any(dim=2)
-    lowest = torch.where(touched.any(dim=1), touched.float().argmax(dim=1), len(inputs) - 1)
-    rows = max(1, TOKEN_BUDGET // len(encoding))
+    switched = (settings != 1).any(dim=2)
+    lowest = torch.where(switched.any(dim=1), switched.float().argmax(dim=1), len(inputs) - 1)
+    batch_size = max(1, TOKEN_BUDGET // len(encoding))
     results: list[Tensor] = [torch.empty(0)] * len(switches)
     done, total = 0, len(switches) * len(encoding)
     progress.report(0, total)
     for layer in lowest.unique().tolist():
-        for chosen in (lowest == layer).nonzero()[:, 0].split(rows):
-            change = Intervention(settings[chosen], fill)
-            x = inputs[layer].expand(len(chosen), -1, -1)
+        for indices in (lowest == layer).nonzero()[:, 0].split(batch_size):
+            change = Intervention(settings[indices], fill)
+            x = inputs[layer].expand(len(indices), -1, -1)
             with checkpoint.scheduler.slot(heavy=True), torch.inference_mode():
-                out = checkpoint.encoder.from_embeddings(x, intervention=change, positions=rows_read, first_layer=layer)
-            for row, values in zip(chosen.tolist(), read(out.last).float().cpu(), strict=True):
+                out = checkpoint.encoder.from_embeddings(
+                    x, intervention=change, positions=positions_read, first_layer=layer
+                )
+            for row, values in zip(indices.tolist(), read(out.last).float().cpu(), strict=True):
                 results[row] = values
-            done += len(chosen) * len(encoding)
+            done += len(indices) * len(encoding)
             progress.report(done, total)
     return torch.stack(results)
 
@@ -64,10 +65,10 @@ def ablated_log_probs(
 ) -> Float[Tensor, "n v"]:
     """Natural-log probabilities over the vocabulary at *position*, for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.masked_lm
-    vectors = native(checkpoint, ablated(checkpoint, encoding, switches, [position], fill)[:, 0])
+    vectors = to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [position], fill)[:, 0])
     with torch.inference_mode():
         log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
-    return finite(checkpoint, log_probs)
+    return check_finite(checkpoint, log_probs)
 
 
 def ablated_next_sentence(
@@ -78,7 +79,7 @@ def ablated_next_sentence(
 ) -> Float[Tensor, "n 2"]:
     """Next-sentence logits (is next, is not next) for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.next_sentence, checkpoint.pooler
-    return read_pairs(checkpoint, native(checkpoint, ablated(checkpoint, encoding, switches, [0], fill)))
+    return read_next_sentence(checkpoint, to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [0], fill)))
 
 
 def ablated_sequence_logits(
@@ -89,9 +90,9 @@ def ablated_sequence_logits(
 ) -> Float[Tensor, "n labels"]:
     """Logits of the sequence classifier for each row of *switches*. fp32 on the CPU."""
     rows = range(len(encoding)) if checkpoint.sequence_classifier.mean else (0,)
-    return finite(
+    return check_finite(
         checkpoint,
-        ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_sequence(checkpoint, last)),
+        run_ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_sequence(checkpoint, last)),
     )
 
 
@@ -105,9 +106,9 @@ def ablated_token_logits(
     """Logits of *head*, "token_classifier" or "span", at each token for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.head(head)
     rows = range(len(encoding))
-    return finite(
+    return check_finite(
         checkpoint,
-        ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_tokens(checkpoint, head, last)),
+        run_ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_tokens(checkpoint, head, last)),
     )
 
 
@@ -122,13 +123,15 @@ def ablated_cosines(
 
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "n d"]:
         rows = range(len(positions)) if pooling == "mean" else (0,)
-        return ablated(checkpoint, part(encoding, positions), switches, rows, fill, lambda last: last.float().mean(1))
+        return run_ablated(
+            checkpoint, select_tokens(encoding, positions), switches, rows, fill, lambda last: last.float().mean(1)
+        )
 
-    first, second = map(vectors, sides_of(encoding))
-    return finite(checkpoint, F.cosine_similarity(first, second, dim=-1))
+    first, second = map(vectors, text_positions(encoding))
+    return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1))
 
 
-def native(checkpoint: Checkpoint, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
+def to_native(checkpoint: Checkpoint, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
     """*vectors* as the prediction heads expect them: on the checkpoint's device, in its precision."""
     return vectors.to(checkpoint.device, next(checkpoint.encoder.parameters()).dtype)
 

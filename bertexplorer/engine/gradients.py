@@ -15,7 +15,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertexplorer.engine import progress
-from bertexplorer.engine.apart import Pooling, sides_of
+from bertexplorer.engine.bi_encoder import Pooling, text_positions
 from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -34,23 +34,23 @@ LINKS: dict[Link, Callable[[Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Target:
-    """A number that can be explained: what *read* computes from the encoder's last vectors at the q *positions*."""
+    """A number to explain, which *read* computes from the encoder's last vectors at the q *positions*."""
 
     positions: tuple[int, ...]  # 0-based
     read: Callable[[Float[Tensor, "b q d"]], Float[Tensor, " b"]]
-    apart: tuple[tuple[int, ...], ...] = ()  # the tokens of each pass if there are several, as in *positions*
+    passes: tuple[tuple[int, ...], ...] = ()  # the tokens of each pass if there are several, as in *positions*
 
 
 def masked_target(checkpoint: Checkpoint, position: int, token: int) -> Target:
     """Natural-log probability of *token* at *position*. Raises ExplorerError if there is no MLM head."""
-    head = widened(checkpoint.masked_lm, checkpoint.config)
+    head = to_fp32(checkpoint.masked_lm, checkpoint.config)
     return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, token])
 
 
 def next_sentence_target(checkpoint: Checkpoint) -> Target:
     """Logit of is next minus logit of is not next, the log-odds. Raises ExplorerError if there is no such head."""
-    head = widened(checkpoint.next_sentence, checkpoint.config)
-    pooler = widened(checkpoint.pooler, checkpoint.config)
+    head = to_fp32(checkpoint.next_sentence, checkpoint.config)
+    pooler = to_fp32(checkpoint.pooler, checkpoint.config)
 
     def read(last: Tensor) -> Tensor:
         logits = head(pooler(last))
@@ -62,7 +62,7 @@ def next_sentence_target(checkpoint: Checkpoint) -> Target:
 def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: Link = "softmax") -> Target:
     """The sequence classifier's natural-log probability of *label* (an index of its logits). *link*: "sigmoid" where a
     text may have several labels, "identity" for the logit itself. Raises ExplorerError if there is no such head."""
-    head = widened(checkpoint.sequence_classifier, checkpoint.config)
+    head = to_fp32(checkpoint.sequence_classifier, checkpoint.config)
     rows = range(len(encoding)) if head.mean else (0,)
 
     def read(last: Tensor) -> Tensor:
@@ -74,20 +74,20 @@ def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: L
 def tag_target(checkpoint: Checkpoint, position: int, label: int) -> Target:
     """The token classifier's natural-log probability of *label* at *position*. Raises ExplorerError if there is no such
     head."""
-    head = widened(checkpoint.token_classifier, checkpoint.config)
+    head = to_fp32(checkpoint.token_classifier, checkpoint.config)
     return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, label])
 
 
 def span_target(checkpoint: Checkpoint, encoding: Encoding, side: int, position: int) -> Target:
     """Natural-log probability, among all tokens, that the answer starts (*side* 0) or ends (1) at *position*. Raises
     ExplorerError if there is no such head."""
-    head = widened(checkpoint.span, checkpoint.config)
+    head = to_fp32(checkpoint.span, checkpoint.config)
     return Target(tuple(range(len(encoding))), lambda last: head(last)[..., side].log_softmax(dim=-1)[:, position])
 
 
 def cosine_target(encoding: Encoding, pooling: Pooling) -> Target:
     """The cosine of the two texts of a pair, each read alone, as in `pair_cosines`."""
-    sides = sides_of(encoding)
+    sides = text_positions(encoding)
     count = len(sides[0])
 
     def read(last: Tensor) -> Tensor:
@@ -96,7 +96,7 @@ def cosine_target(encoding: Encoding, pooling: Pooling) -> Target:
             return F.cosine_similarity(first[:, 0], second[:, 0], dim=-1)
         return F.cosine_similarity(first.mean(dim=1), second.mean(dim=1), dim=-1)
 
-    return Target((*sides[0], *sides[1]), read, apart=sides)
+    return Target((*sides[0], *sides[1]), read, passes=sides)
 
 
 def word_vectors(checkpoint: Checkpoint, ids: Sequence[int]) -> Float[Tensor, "t e"]:
@@ -119,7 +119,7 @@ def path_gradient(
     Returns the values after each of the *shares* of the way (0: at *start*, 1: at *end*), and the sum of the
     gradients at these points times *weights*. Positions and segments are always those of *encoding*. fp32 on the CPU.
     Raises ExplorerError if a number is not finite."""
-    device, read = checkpoint.device, reader(checkpoint, encoding, target)
+    device, read = checkpoint.device, target_function(checkpoint, encoding, target)
     values, total = [], torch.zeros_like(end)
     chunk = max(1, TOKEN_BUDGET // len(encoding))
     cost = progress.GRADIENT * len(encoding)
@@ -131,10 +131,10 @@ def path_gradient(
             values.append(value.detach())
             total += torch.autograd.grad(value @ weight, words)[0].sum(dim=0)
         progress.report(cost * sum(map(len, values)), cost * len(shares))
-    found, total = torch.cat(values).cpu(), total.cpu()
-    if not (found.isfinite().all() and total.isfinite().all()):
+    all_values, total = torch.cat(values).cpu(), total.cpu()
+    if not (all_values.isfinite().all() and total.isfinite().all()):
         raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another baseline or method.")
-    return found, total
+    return all_values, total
 
 
 def path_values(
@@ -147,12 +147,12 @@ def path_values(
 ) -> Float[Tensor, " n"]:
     """The values of *target* on the line of `path_gradient`, without gradients and at a third of the cost. Raises
     ExplorerError if a number is not finite."""
-    read = reader(checkpoint, encoding, target)
+    read = target_function(checkpoint, encoding, target)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
-        found = read(start + shares.to(checkpoint.device)[:, None, None] * (end - start)).cpu()
-    if not found.isfinite().all():
+        target_values = read(start + shares.to(checkpoint.device)[:, None, None] * (end - start)).cpu()
+    if not target_values.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try another baseline or method.")
-    return found
+    return target_values
 
 
 def replacement_scores(
@@ -162,42 +162,42 @@ def replacement_scores(
     each of the q *positions*: (e_new - e_old) · gradient (HotFlip; Ebrahimi et al., 2018). fp32 on the CPU. Raises
     ExplorerError if a number is not finite."""
     words = word_vectors(checkpoint, encoding.ids)
-    one = words.new_ones(1)
-    _, slope = path_gradient(checkpoint, encoding, target, words, words, one, one)
-    chosen = list(positions)
+    full = words.new_ones(1)
+    _, slope = path_gradient(checkpoint, encoding, target, words, words, full, full)
+    indices = list(positions)
     with torch.no_grad():
-        slope, table = slope[chosen].to(words.device), checkpoint.encoder.embeddings.words.weight.float()
-        return (slope @ table.T - (slope * words[chosen]).sum(dim=-1, keepdim=True)).cpu()
+        slope, table = slope[indices].to(words.device), checkpoint.encoder.embeddings.words.weight.float()
+        return (slope @ table.T - (slope * words[indices]).sum(dim=-1, keepdim=True)).cpu()
 
 
-def reader(
+def target_function(
     checkpoint: Checkpoint, encoding: Encoding, target: Target
 ) -> Callable[[Float[Tensor, "b t e"]], Float[Tensor, " b"]]:
     """A function that computes *target* in fp32 for word vectors that replace those of *encoding*."""
-    encoder = widened(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
-    spots = torch.tensor(target.positions, device=checkpoint.device)
+    encoder = to_fp32(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
+    positions = torch.tensor(target.positions, device=checkpoint.device)
     _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
 
-    def alone(words: Tensor, part: tuple[int, ...]) -> Tensor:
+    def encode(words: Tensor, part: tuple[int, ...]) -> Tensor:
         return encoder.from_embeddings(encoder.embeddings.finish(words[:, part])).last
 
     def read(words: Tensor) -> Tensor:
-        if target.apart:
-            return target.read(torch.cat([alone(words, part) for part in target.apart], dim=1))
+        if target.passes:
+            return target.read(torch.cat([encode(words, part) for part in target.passes], dim=1))
         sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
-        return target.read(encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=spots).last)
+        return target.read(encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=positions).last)
 
     return read
 
 
-def widened(module: M, config: EncoderConfig, without: str = "") -> M:
+def to_fp32(module: M, config: EncoderConfig, without: str = "") -> M:
     """*module* in plain fp32: itself if it is in fp32 already, else a copy, as the original may be in use elsewhere.
     The parameter called *without* stays empty."""
     if all(parameter.dtype == torch.float32 and not parameter.is_mkldnn for parameter in module.parameters()):
         return module
     with torch.device("meta"):
         copy = type(module)(config)
-    held = module.named_parameters()  # a layer that repeats comes once
-    weights = {name: weight.detach().to_dense().float() for name, weight in held if name != without}
+    named = module.named_parameters()  # a layer that repeats comes once
+    weights = {name: weight.detach().to_dense().float() for name, weight in named if name != without}
     copy.load_state_dict(weights, strict=not (without or config.shared_layers), assign=True)
     return copy.eval().requires_grad_(False)

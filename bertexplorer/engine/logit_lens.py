@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import finite, forward, vocabulary_logits
+from bertexplorer.engine.inference import check_finite, forward, vocabulary_logits
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
 
@@ -28,16 +28,16 @@ def layer_log_probs(
     trained on normalised vectors. *lens*: the tuned lens, whose maps come before that norm. Raises ExplorerError if
     there is no MLM head, or if the result is not finite."""
     _ = checkpoint.masked_lm  # raises before anything runs if there is none
-    asked, places = torch.tensor(list(positions), dtype=torch.long).unique(return_inverse=True)
-    hidden = forward(checkpoint, [encoding], positions=asked.to(checkpoint.device)).hidden
-    spots = asked[places].to(checkpoint.device)
+    unique_positions, inverse = torch.tensor(list(positions), dtype=torch.long).unique(return_inverse=True)
+    hidden = forward(checkpoint, [encoding], positions=unique_positions.to(checkpoint.device)).hidden
+    rows = unique_positions[inverse].to(checkpoint.device)
     with torch.inference_mode():
-        states = [state[0, spots] for state in hidden[:-1]]
+        states = [state[0, rows] for state in hidden[:-1]]
         if lens:
             states = [lens.translate(layer, state) for layer, state in enumerate(states)]
         early = torch.stack([checkpoint.encoder.norm(state) for state in states])
-        last = hidden[-1][0, places.to(checkpoint.device)]
+        last = hidden[-1][0, inverse.to(checkpoint.device)]
         # the last layer alone, as in fill-mask: a wider product may round differently
         logits = [vocabulary_logits(checkpoint, early.flatten(0, 1)), vocabulary_logits(checkpoint, last)]
         log_probs = torch.cat(logits).cpu().log_softmax(dim=-1)
-    return finite(checkpoint, log_probs).unflatten(0, (len(hidden), len(spots)))
+    return check_finite(checkpoint, log_probs).unflatten(0, (len(hidden), len(rows)))

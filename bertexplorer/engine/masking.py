@@ -1,4 +1,4 @@
-"""Masked language modelling (Devlin et al., 2019): which tokens the model must guess, and what replaces them."""
+"""Masked language modelling (Devlin et al., 2019): which tokens the model must predict, and what replaces them."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
 
 @dataclass(frozen=True)
 class Masking:
-    """What happens to the tokens of an example."""
+    """The proportions of masked language modelling."""
 
     chosen: Annotated[float, Option("Chosen", 0.01, 0.9, "share of the tokens to predict")] = 0.15
     masked: Annotated[float, Option("[MASK]", 0.0, 1.0, "share of the chosen that becomes [MASK]")] = 0.8
@@ -24,7 +24,7 @@ class Masking:
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
-    """What masking must know about a tokenizer."""
+    """The properties of a tokenizer that masking needs."""
 
     mask_id: int
     ordinary: NDArray[np.int64]  # ids from which a random piece is drawn: all but the special ones
@@ -33,7 +33,7 @@ class Vocabulary:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> "Vocabulary":
         size = tokenizer.vocab_size
-        spelt = [tokenizer.whole.id_to_token(i) or "" for i in range(size)]
+        spelt = [tokenizer.backend.id_to_token(i) or "" for i in range(size)]
         if tokenizer.kind == "WordPiece":
             continues = [piece.startswith(tokenizer.continuation) for piece in spelt]
         else:
@@ -44,20 +44,20 @@ class Vocabulary:
 
 
 def choose(
-    ids: NDArray[Any], fixed: NDArray[np.bool_], vocabulary: Vocabulary, masking: Masking, draw: np.random.Generator
+    ids: NDArray[Any], fixed: NDArray[np.bool_], vocabulary: Vocabulary, masking: Masking, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Which tokens of *ids* (b, t) the model must guess.
+    """Choose the tokens of *ids* (b, t) that the model must predict.
 
     Each token (or word) is chosen with probability *masking.chosen*. A row without any gets one. Tokens that are
     *fixed* (special tokens, padding) are never chosen."""
-    chance = draw.random(ids.shape)
+    chance = rng.random(ids.shape)
     if masking.whole_words:  # the pieces of a word share a number
         word = np.cumsum(~vocabulary.continues[ids], axis=1) - 1
         chance = np.take_along_axis(chance, np.maximum(word, 0), axis=1)
     chance[fixed] = np.inf
     lowest = chance.min(axis=1, keepdims=True, initial=np.inf)
-    found: NDArray[np.bool_] = (chance < np.maximum(masking.chosen, np.nextafter(lowest, 2))) & ~fixed
-    return found
+    chosen: NDArray[np.bool_] = (chance < np.maximum(masking.chosen, np.nextafter(lowest, 2))) & ~fixed
+    return chosen
 
 
 def alter(
@@ -65,11 +65,11 @@ def alter(
     chosen: NDArray[np.bool_],
     vocabulary: Vocabulary,
     masking: Masking,
-    draw: np.random.Generator,
+    rng: np.random.Generator,
 ) -> tuple[NDArray[Any], NDArray[np.int8]]:
     """(*ids* with the chosen ones masked, replaced or left as they are; for each the kind: MASKED, SAME or RANDOM)."""
-    chance = draw.random(ids.shape)
-    others = vocabulary.ordinary[draw.integers(len(vocabulary.ordinary), size=ids.shape)]
+    chance = rng.random(ids.shape)
+    random_ids = vocabulary.ordinary[rng.integers(len(vocabulary.ordinary), size=ids.shape)]
     kinds = np.where(chance < masking.masked, MASKED, np.where(chance < masking.masked + masking.random, RANDOM, SAME))
-    changed = np.where(kinds == MASKED, vocabulary.mask_id, np.where(kinds == RANDOM, others, ids))
+    changed = np.where(kinds == MASKED, vocabulary.mask_id, np.where(kinds == RANDOM, random_ids, ids))
     return np.where(chosen, changed, ids), kinds.astype(np.int8)

@@ -1,4 +1,4 @@
-"""Progress: how far an analysis has come, how much it may compute, and whether anyone still waits for it.
+"""Progress of an analysis, the limit of what it may compute, and whether anyone still waits for it.
 
 A context variable carries the work, so a loop over batches can report without extra arguments. Without such a variable,
 as on the command line, a report does nothing. All sizes are tokens that go through the encoder.

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 
 SLOW_WAITING = 8  # requests to slow views that may wait
 MEMORY = 0.9  # weight of the old mean time of an answer when a new one arrives
 
 
 class Busy(ExplorerError):
-    """Raised if too many wait already. *seconds*: when to try again."""
+    """Raised if the queue is full. *seconds*: when to try again."""
 
     def __init__(self, others: int, seconds: int) -> None:
         super().__init__(f"Busy: {others} others are already waiting. Your text is kept; try again in {seconds} s.")
@@ -25,21 +25,21 @@ class Busy(ExplorerError):
 
 @dataclass(eq=False)
 class Ticket:
-    """The place of one piece of work in a queue."""
+    """One piece of work in a queue."""
 
     work: Work
     turn: threading.Event = field(default_factory=threading.Event)
-    since: float = 0.0  # by time.monotonic, when its turn came; 0.0 while it waits
+    since: float = 0.0  # when its turn came, by time.monotonic; 0.0 while it waits
 
 
 class RequestQueue:
     """A bounded queue: first come, first served. Safe to call from many threads."""
 
-    def __init__(self, at_once: int, most_waiting: int) -> None:
-        self.at_once, self.most_waiting = at_once, most_waiting
+    def __init__(self, capacity: int, max_waiting: int) -> None:
+        self.capacity, self.max_waiting = capacity, max_waiting
         self.lock = threading.Lock()
         self.line: deque[Ticket] = deque()
-        self.inside: list[Ticket] = []
+        self.active: list[Ticket] = []
         self.answered = self.refused = 0
         self.mean_s = 0.0
 
@@ -48,58 +48,58 @@ class RequestQueue:
         return len(self.line)
 
     def enter(self, work: Work) -> Ticket:
-        """Wait for the turn of *work* and return its place. Raises Busy at once if the queue is full, and Stopped if
+        """Wait for the turn of *work* and return its ticket. Raises Busy at once if the queue is full, and Stopped if
         *work* is dropped from it."""
-        mine = Ticket(work)
+        ticket = Ticket(work)
         with self.lock:
             if work.stopped:
                 raise Stopped
-            if len(self.inside) < self.at_once:
-                self.admit(mine)
-            elif self.waiting >= self.most_waiting:
+            if len(self.active) < self.capacity:
+                self.admit(ticket)
+            elif self.waiting >= self.max_waiting:
                 self.refused += 1
                 raise Busy(self.waiting, self.seconds(self.waiting))
             else:
-                self.line.append(mine)
-        mine.turn.wait()
-        if not mine.since:
+                self.line.append(ticket)
+        ticket.turn.wait()
+        if not ticket.since:
             raise Stopped
-        return mine
+        return ticket
 
     def admit(self, ticket: Ticket) -> None:
         """Admit *ticket*. The caller holds the lock."""
         ticket.since = time.monotonic()
-        self.inside.append(ticket)
+        self.active.append(ticket)
         ticket.turn.set()
 
-    def leave(self, mine: Ticket) -> None:
-        """Give the place to the first in the queue."""
+    def leave(self, ticket: Ticket) -> None:
+        """Free the place of *ticket* for the first in the queue."""
         with self.lock:
-            took = time.monotonic() - mine.since
-            self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * took if self.answered else took
+            duration = time.monotonic() - ticket.since
+            self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * duration if self.answered else duration
             self.answered += 1
-            self.inside.remove(mine)
+            self.active.remove(ticket)
             if self.line:
                 self.admit(self.line.popleft())
 
     def drop(self, work: Work) -> None:
         """Take *work* out of the queue if it waits there."""
         with self.lock:
-            for ticket in [one for one in self.line if one.work is work]:
+            for ticket in [ticket for ticket in self.line if ticket.work is work]:
                 self.line.remove(ticket)
                 ticket.turn.set()
 
-    def seconds(self, place: int) -> int:
-        """About how many seconds it takes until the request at *place* (1: the first) is answered, by the mean of the
+    def seconds(self, position: int) -> int:
+        """The estimated seconds until the request at *position* (1: the first) is answered, by the mean of the
         answers so far. It is more if the current ones already take longer."""
         now = time.monotonic()
-        each = max([self.mean_s, *(now - one.since for one in self.inside)])
-        return max(1, round((place + 1) * each / self.at_once))
+        mean_s = max([self.mean_s, *(now - ticket.since for ticket in self.active)])
+        return max(1, round((position + 1) * mean_s / self.capacity))
 
-    def standing(self, work: Work) -> int:
-        """The place of *work* in the queue (1: the first); 0 if it does not wait."""
+    def position(self, work: Work) -> int:
+        """The position of *work* in the queue (1: the first); 0 if it does not wait."""
         with self.lock:
-            return next((place for place, ticket in enumerate(self.line, 1) if ticket.work is work), 0)
+            return next((position for position, ticket in enumerate(self.line, 1) if ticket.work is work), 0)
 
 
 class RequestQueues:
@@ -109,7 +109,7 @@ class RequestQueues:
         self, cores: int = 0, quick_waiting: int = 50, slow_waiting: int = SLOW_WAITING, limit: int = 0
     ) -> None:
         """*limit*: tokens that one question may compute, 0 for any number."""
-        cores = cores or available()
+        cores = cores or available_cores()
         self.limit = limit
         self.quick = RequestQueue(cores, quick_waiting)
         self.slow = RequestQueue(max(1, cores - 1), slow_waiting)
@@ -119,29 +119,29 @@ class RequestQueues:
         return Work(self.limit)
 
     @contextmanager
-    def place(self, work: Work, *, slow: bool = False) -> Iterator[None]:
-        """Hold a place for *work* while the block runs: in the slow queue if *slow* or once it proves long. Raises Busy
-        if the queue is full, and Stopped if *work* was stopped."""
+    def turn(self, work: Work, *, slow: bool = False) -> Iterator[None]:
+        """Wait for the turn of *work* and hold it while the block runs: in the slow queue if *slow*, or once *work*
+        proves long. Raises Busy if the queue is full, and Stopped if *work* was stopped."""
         queue = self.slow if slow else self.quick
-        held: list[tuple[RequestQueue, Ticket]] = []
+        tickets: list[tuple[RequestQueue, Ticket]] = []
 
         def move() -> None:
             """Move to the slow queue, after giving back the place in the quick one."""
-            if held and held[0][0] is self.slow:
+            if tickets and tickets[0][0] is self.slow:
                 return
-            for queue, ticket in held:
+            for queue, ticket in tickets:
                 queue.leave(ticket)
-            held.clear()
-            held.append((self.slow, self.slow.enter(work)))
+            tickets.clear()
+            tickets.append((self.slow, self.slow.enter(work)))
 
         work.on_long = move
-        held.append((queue, queue.enter(work)))
+        tickets.append((queue, queue.enter(work)))
         try:
             with working(work):
                 work.check()
                 yield
         finally:
-            for queue, ticket in held:
+            for queue, ticket in tickets:
                 queue.leave(ticket)
 
     def stop(self, work: Work) -> None:
@@ -151,16 +151,16 @@ class RequestQueues:
             queue.drop(work)
 
     @property
-    def most(self) -> int:
+    def max_requests(self) -> int:
         """How many requests both queues can hold at once, in progress or waiting."""
-        return sum(queue.at_once + queue.most_waiting for queue in (self.quick, self.slow))
+        return sum(queue.capacity + queue.max_waiting for queue in (self.quick, self.slow))
 
     def progress(self, work: Work) -> dict[str, int | float]:
         """The progress of *work*. If it waits: its `place` in the queue and the `seconds` until its answer. If it is
         long: the share that is `done` and the `seconds` left. Empty if the answer will be ready soon."""
         for queue in (self.slow, self.quick):
-            if place := queue.standing(work):
-                return {"place": place, "seconds": queue.seconds(place)}
+            if position := queue.position(work):
+                return {"place": position, "seconds": queue.seconds(position)}
         if not work.long or work.seconds_left is None:
             return {}
         return {"done": round(work.done / work.total, 3), "seconds": max(1, round(work.seconds_left))}

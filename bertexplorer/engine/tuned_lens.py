@@ -19,7 +19,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from bertexplorer.engine import progress
-from bertexplorer.engine.gradients import widened
+from bertexplorer.engine.gradients import to_fp32
 from bertexplorer.engine.vectors import word_vectors
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -53,10 +53,10 @@ class TunedLens:
 
     def translate(self, layer: int, states: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Hidden states of a layer in the terms of the last one, before the norm that the encoder may end in."""
-        return moved(states.float(), (self.weights[layer], self.biases[layer])).to(states.dtype)
+        return apply_affine(states.float(), (self.weights[layer], self.biases[layer])).to(states.dtype)
 
 
-def moved(states: Float[Tensor, "n d"], by: Affine) -> Float[Tensor, "n d"]:
+def apply_affine(states: Float[Tensor, "n d"], by: Affine) -> Float[Tensor, "n d"]:
     return states + F.linear(states, *by)
 
 
@@ -66,33 +66,35 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
     The seed is fixed, so two fits differ by rounding at most. Raises ExplorerError if there is no MLM head, or if a
     number is not finite."""
     started, device = time.monotonic(), checkpoint.device
-    seen = sum(len(one.masked) for one, out in zip(encodings, held_out, strict=True) if not out)
-    total = EPOCHS * seen * checkpoint.config.num_layers  # a position counts as a token
+    fit_positions = sum(len(e.masked) for e, is_held_out in zip(encodings, held_out, strict=True) if not is_held_out)
+    total = EPOCHS * fit_positions * checkpoint.config.num_layers  # a position counts as a token
     progress.expect(sum(map(len, encodings)) + total)
-    head, norm = widened(checkpoint.masked_lm, checkpoint.config), deepcopy(checkpoint.encoder.norm).float()
-    states = word_vectors(checkpoint, encodings, [[(spot,) for spot in one.masked] for one in encodings]).to(device)
-    held = torch.tensor([out for one, out in zip(encodings, held_out, strict=True) for _ in one.masked], device=device)
+    head, norm = to_fp32(checkpoint.masked_lm, checkpoint.config), deepcopy(checkpoint.encoder.norm).float()
+    states = word_vectors(checkpoint, encodings, [[(i,) for i in e.masked] for e in encodings]).to(device)
+    is_held_out_row = [out for e, out in zip(encodings, held_out, strict=True) for _ in e.masked]
+    held_out_rows = torch.tensor(is_held_out_row, device=device)
     final, layers = states[-1], states[:-1]
     progress.report(0, total)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
-        matrix, bias = part_of_vocabulary(head, final[~held])
-        wanted = F.linear(head.transform(final[~held]), matrix, bias).log_softmax(dim=-1)
+        matrix, bias = sample_vocabulary(head, final[~held_out_rows])
+        target_log_probs = F.linear(head.transform(final[~held_out_rows]), matrix, bias).log_softmax(dim=-1)
 
     def loss(vectors: Tensor, rows: Tensor) -> Tensor:
-        found = F.linear(head.transform(norm(vectors)), matrix, bias).log_softmax(dim=-1)
-        return F.kl_div(found, wanted[rows], log_target=True, reduction="batchmean")
+        log_probs = F.linear(head.transform(norm(vectors)), matrix, bias).log_softmax(dim=-1)
+        return F.kl_div(log_probs, target_log_probs[rows], log_target=True, reduction="batchmean")
 
     maps, raw, tuned = [], [], []
     for done, state in enumerate(layers):
-        maps.append(fit(checkpoint, state[~held], loss, done * EPOCHS * seen, total))
-        apart = state[held]
+        maps.append(fit(checkpoint, state[~held_out_rows], loss, done * EPOCHS * fit_positions, total))
+        held_out_states = state[held_out_rows]
         with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
-            raw.append(divergence(head, final[held], norm(apart)))
-            tuned.append(divergence(head, final[held], norm(moved(apart, maps[-1]))))
+            raw.append(divergence(head, final[held_out_rows], norm(held_out_states)))
+            tuned.append(divergence(head, final[held_out_rows], norm(apply_affine(held_out_states, maps[-1]))))
     if not all(map(math.isfinite, (*raw, *tuned))):
         raise ExplorerError(f"The tuned lens of {checkpoint.name} is not finite. Use the raw lens.")
     weights, biases = (torch.stack(parts) for parts in zip(*maps, strict=True))
-    return TunedLens(weights, biases, seen, int(held.sum()), tuple(raw), tuple(tuned), time.monotonic() - started)
+    seconds = time.monotonic() - started
+    return TunedLens(weights, biases, fit_positions, sum(is_held_out_row), tuple(raw), tuple(tuned), seconds)
 
 
 def fit(
@@ -115,11 +117,9 @@ def fit(
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - step / len(batches))
         with checkpoint.scheduler.slot(heavy=True), one_thread():
-            here = batch.to(states.device)
-            missed = loss(states[here] + scale * F.linear(states[here] / scale, weight, bias), here)
-            weight.grad, bias.grad = torch.autograd.grad(
-                missed, (weight, bias)
-            )  # none for the checkpoint's own weights
+            rows = batch.to(states.device)
+            value = loss(states[rows] + scale * F.linear(states[rows] / scale, weight, bias), rows)
+            weight.grad, bias.grad = torch.autograd.grad(value, (weight, bias))  # none for the checkpoint's own weights
             optimiser.step()
         progress.report(done := done + len(batch), total)
     return (scale[:, None] * weight / scale).detach(), (scale * bias).detach()
@@ -136,25 +136,27 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def part_of_vocabulary(head: MaskedLM, final: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "s e"], Float[Tensor, " s"]]:
+def sample_vocabulary(head: MaskedLM, final: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "s e"], Float[Tensor, " s"]]:
     """Rows of the head's output matrix and their biases: of the likely pieces, and of a sample of the others, whose
     biases are raised such that the sample has the weight of them all."""
     best = [head(part).topk(min(LIKELY, len(head.output.bias))).indices.flatten() for part in final.split(ROWS)]
     likely = torch.cat(best).unique()
-    other: Bool[Tensor, " v"] = torch.ones_like(head.output.bias, dtype=torch.bool)
-    other[likely] = False
-    rest = other.nonzero()[:, 0]
-    drawn = rest[torch.randperm(len(rest), generator=torch.Generator().manual_seed(0))[:SAMPLED].to(rest.device)]
-    raised = math.log(max(1, len(rest)) / max(1, len(drawn)))
-    kept = torch.cat([likely, drawn])
-    lift = torch.cat([torch.zeros_like(likely, dtype=final.dtype), torch.full_like(drawn, raised, dtype=final.dtype)])
-    return head.output.weight[kept], head.output.bias[kept] + lift
+    unlikely: Bool[Tensor, " v"] = torch.ones_like(head.output.bias, dtype=torch.bool)
+    unlikely[likely] = False
+    other_ids = unlikely.nonzero()[:, 0]
+    order = torch.randperm(len(other_ids), generator=torch.Generator().manual_seed(0))
+    sampled = other_ids[order[:SAMPLED].to(other_ids.device)]
+    log_weight = math.log(max(1, len(other_ids)) / max(1, len(sampled)))
+    ids = torch.cat([likely, sampled])
+    lift = torch.zeros_like(ids, dtype=final.dtype)
+    lift[len(likely) :] = log_weight
+    return head.output.weight[ids], head.output.bias[ids] + lift
 
 
 def divergence(head: MaskedLM, final: Float[Tensor, "n d"], vectors: Float[Tensor, "n d"]) -> float:
     """Mean over the rows of KL(answer from *final* || answer from *vectors*), in nats, over the whole vocabulary."""
     total = 0.0
-    for one, other in zip(final.split(ROWS), vectors.split(ROWS), strict=True):
-        wanted, found = (head(part).log_softmax(dim=-1) for part in (one, other))
-        total += float(F.kl_div(found, wanted, log_target=True, reduction="sum"))
+    for final_part, vector_part in zip(final.split(ROWS), vectors.split(ROWS), strict=True):
+        final_log_probs, log_probs = (head(part).log_softmax(dim=-1) for part in (final_part, vector_part))
+        total += float(F.kl_div(log_probs, final_log_probs, log_target=True, reduction="sum"))
     return total / len(final)

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import finite, shortest_first
+from bertexplorer.engine.inference import batches_by_length, check_finite
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Forward
 from bertexplorer.model.text import Encoding
@@ -23,13 +23,13 @@ def sentence_vectors(
     token's vector; "last four summed", the mean over all tokens of the sum of the last four layers (of all, if there
     are fewer), which ignores *layer*. Raises ExplorerError if a vector is not finite."""
     vectors: dict[int, Tensor] = {}
-    for indices, batch in shortest_first(checkpoint, encodings):
+    for indices, batch in batches_by_length(checkpoint, encodings):
         states = states_of(batch, layer, pooling)
         for row, i in enumerate(indices):
             tokens = states[row, : len(encodings[i])].float()  # without the padding
             pooled = tokens[0] if pooling == "CLS" else tokens.amax(dim=0) if pooling == "max" else tokens.mean(dim=0)
             vectors[i] = pooled.cpu()
-    return finite(checkpoint, torch.stack([vectors[i] for i in range(len(encodings))]))
+    return check_finite(checkpoint, torch.stack([vectors[i] for i in range(len(encodings))]))
 
 
 def word_vectors(
@@ -40,13 +40,13 @@ def word_vectors(
     *words*: the words of each encoding, each a list of positions whose vectors are averaged. The n words of all
     encodings come in the order of the encodings. fp32 on the CPU. Raises ExplorerError if a vector is not finite."""
     vectors: dict[int, list[Tensor]] = {}
-    for indices, batch in shortest_first(checkpoint, encodings):
+    for indices, batch in batches_by_length(checkpoint, encodings):
         states = torch.stack(batch.hidden)
         for row, i in enumerate(indices):
             tokens = states[:, row].float().cpu()
             vectors[i] = [tokens[:, list(positions)].mean(dim=1) for positions in words[i]]
     flat = [vector for i in range(len(encodings)) for vector in vectors[i]]
-    return finite(checkpoint, torch.stack(flat, dim=1))
+    return check_finite(checkpoint, torch.stack(flat, dim=1))
 
 
 def token_vectors(
@@ -55,11 +55,11 @@ def token_vectors(
     """The vector of every token of every encoding, one encoding after the other, at one layer; fp32 on the CPU. If
     *pooling* is "last four summed", it is that sum (Devlin et al., 2019, table 7). Other poolings change nothing."""
     vectors: dict[int, Tensor] = {}
-    for indices, batch in shortest_first(checkpoint, encodings):
+    for indices, batch in batches_by_length(checkpoint, encodings):
         states = states_of(batch, layer, pooling)
         for row, i in enumerate(indices):
             vectors[i] = states[row, : len(encodings[i])].float().cpu()
-    return finite(checkpoint, torch.cat([vectors[i] for i in range(len(encodings))]))
+    return check_finite(checkpoint, torch.cat([vectors[i] for i in range(len(encodings))]))
 
 
 def states_of(batch: Forward, layer: int, pooling: str) -> Float[Tensor, "b t d"]:

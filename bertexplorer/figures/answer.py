@@ -5,8 +5,8 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.answer import LIKELY, Answer, Tagged
-from bertexplorer.analysis.task_head import OUTSIDE, Kind
+from bertexplorer.analysis.answer import LIKELY, Answer, TaggedWord
+from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -60,7 +60,7 @@ def labels(result: Answer) -> go.Figure:
     return finish(fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40))))
 
 
-def axis(values: list[float], kind: Kind) -> list[float]:
+def axis(values: list[float], kind: AnswerKind) -> list[float]:
     """The ends of an axis of probabilities or cosines, with room for the numbers; of scores around 0."""
     if kind != "score":
         return [-1.25 * (min(values) < 0), 1.25]
@@ -95,7 +95,7 @@ def shades(result: Answer) -> dict[str, str]:
     return {OUTSIDE: PALE} | {one: COLOURS[i % len(COLOURS)] for i, one in enumerate(named)}
 
 
-def others(word: Tagged) -> str:
+def others(word: TaggedWord) -> str:
     lines = [f"{label(one.name, 20)} {percent(one.value)}" for one in word.labels[:4]]
     return f"{label(word.word, 30)}: {', '.join(lines)}"
 

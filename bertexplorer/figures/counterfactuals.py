@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.counterfactuals import Counterfactuals, Edit, written
+from bertexplorer.analysis.counterfactuals import Counterfactuals, Edit, format_changes
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -127,7 +127,7 @@ def shares(result: Counterfactuals, one: Edit) -> list[Share]:
 
 def named(one: Edit) -> str:
     """The changes of an edit inside a sentence."""
-    return written(one).replace("; ", " and ")
+    return format_changes(one).replace("; ", " and ")
 
 
 def removed(one: Edit) -> str:
@@ -239,7 +239,7 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
     """Which edits change both answers. "" if one of them found none, or for reductions."""
     if not (first.flipped and second.flipped):
         return ""
-    ours, theirs = ([written(one) for one in result.edits] for result in (first, second))
+    ours, theirs = ([format_changes(one) for one in result.edits] for result in (first, second))
     both = [one for one in ours if one in theirs]
     if not both:
         return "No listed edit changes both answers."
@@ -249,10 +249,10 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
 def cases(result: Counterfactuals, other: Counterfactuals | None = None) -> dict[str, Any]:
     """The table of edits or steps; a press shows the changed text in the view of its answer. With the answer that the
     *other* result lists for the same edit, if it does."""
-    theirs = {written(one): one for one in other.edits} if other else {}
+    theirs = {format_changes(one): one for one in other.edits} if other else {}
     steps = result.method == "reduction"
     columns = ["Text", "Removed" if steps else "Change", "Answer", f"P({clip(result.answer, 16)})"]
-    rows = [row(result, rank, one, theirs.get(written(one))) for rank, one in enumerate(result.edits, 1)]
+    rows = [row(result, rank, one, theirs.get(format_changes(one))) for rank, one in enumerate(result.edits, 1)]
     return {"rows": rows, "score": SCORE, "title": "Steps" if steps else "Edits", "columns": columns}
 
 
@@ -264,7 +264,7 @@ def row(result: Counterfactuals, rank: int, one: Edit, other: Edit | None) -> di
         "line": rank,
         "category": "",
         "texts": [text for text in one.texts if text],
-        "wanted": removed(one) if result.method == "reduction" else written(one),
+        "wanted": removed(one) if result.method == "reduction" else format_changes(one),
         "answer": f"{one.answer} ({percent(one.probability)})",
         "right": None,
         "score": round(one.kept, 3),

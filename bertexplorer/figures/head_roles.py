@@ -182,14 +182,14 @@ def pattern_said(result: HeadRoles, where: str) -> str:
 
 def map_said(result: HeadRoles, where: str) -> str:
     heads = result.measures["same"].shape[1]
-    if result.apart is None or len(result.apart) < 2:
+    if result.divergences is None or len(result.divergences) < 2:
         return f"There is a single head, measured {where}."
-    apart = result.apart + np.diag(np.full(len(result.apart), np.inf))
+    apart = result.divergences + np.diag(np.full(len(result.divergences), np.inf))
     one, two = (int(i) for i in np.unravel_index(int(apart.argmin()), apart.shape))
     pair = " and ".join(str(Head(*divmod(i, heads))) for i in sorted((one, two)))
-    usual = float(np.median(result.apart[np.triu_indices(len(apart), 1)]))
+    usual = float(np.median(result.divergences[np.triu_indices(len(apart), 1)]))
     return (
         f"The two heads most alike {where} are {pair}: their Jensen-Shannon divergence is {apart[one, two]:.2f} bits, "
         f"the median over all pairs {usual:.2f}. The map holds "
-        f"{percent(result.held)} of what sets the heads apart, from {result.compared:,} rows of attention."
+        f"{percent(result.preserved)} of what sets the heads apart, from {result.compared:,} rows of attention."
     )

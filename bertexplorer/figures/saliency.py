@@ -193,7 +193,7 @@ def completeness(result: Saliency, found: Attribution) -> str:
         return ""
     rise, error = found.completeness.rise, found.completeness.error
     filler = "the zero vector" if result.baseline == "zero" else result.baseline
-    alone, in_all = (" of one text at a time", " in all") if result.apart else ("", "")
+    alone, in_all = (" of one text at a time", " in all") if result.bi_encoder else ("", "")
     off = abs(error / rise) if rise else float(error != 0)
     part = f"{percent(off)} of it" if off < 1 else "as large as itself"
     change = f"the text changes the {measured(result)} by {signed(rise, 2)}{in_all}"

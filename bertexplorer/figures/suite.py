@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.bootstrap import Paired, paired
-from bertexplorer.analysis.suite import FEW, Share, Suite, confused
-from bertexplorer.analysis.suite_cases import Unusable
+from bertexplorer.analysis.bootstrap import PairedComparison, compare_paired
+from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
+from bertexplorer.analysis.suite_cases import RowProblem
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, clip, coloured, finish, listed, percent, quote, safe
@@ -43,7 +43,7 @@ UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "gaps", 
 def draw(result: Suite) -> go.Figure:
     shares = [result.total, *result.shares][: DRAWN + 1]
     values = [one.right for one in shares]
-    labels, counts = confused(result)
+    labels, counts = confusion_matrix(result)
     heights = [max(200, 10 + ROW * len(shares)), *([confusion.height(min(MATRIX, len(labels)))] if labels else [])]
     fig = kit.panels(heights, GAP)
     if result.kind == "cloze":
@@ -136,7 +136,7 @@ def say(result: Suite) -> str:
         ends = sorted(result.shares, key=lambda one: one.right)
         weak, strong = (f"{quote(clip(one.name, 40))} ({counted(one.right)})" for one in (ends[0], ends[-1]))
         parts.append(f"The lowest share has {weak}, the highest {strong}")
-    labels, counts = confused(result)
+    labels, counts = confusion_matrix(result)
     if labels and result.total.right < 1:
         parts.append(confusion.mistake(labels, counts))
     if len(labels) > MATRIX:
@@ -156,7 +156,7 @@ def remarks(result: Suite) -> list[str]:
     return found
 
 
-def left_aside(rows: Sequence[Unusable], done: str) -> str:
+def left_aside(rows: Sequence[RowProblem], done: str) -> str:
     """How many rows could not be *done*, and why the first of them could not."""
     lines = listed([f"line {one.line} {one.what}" for one in rows[:2]])
     return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
@@ -175,20 +175,20 @@ def compare(first: Suite, second: Suite) -> str:
     )
 
 
-def tested(first: Suite, second: Suite) -> tuple[Paired | None, int]:
+def tested(first: Suite, second: Suite) -> tuple[PairedComparison | None, int]:
     """(the paired test on the cases that both could score, their number); None if there are none."""
     ours = {one.case: one.right for one in first.outcomes}
     both = [(ours[one.case], one.right) for one in second.outcomes if one.case in ours]
     if not both:
         return None, 0
-    return paired(*(np.array([pair[side] for pair in both], dtype=float) for side in (0, 1))), len(both)
+    return compare_paired(*(np.array([pair[side] for pair in both], dtype=float) for side in (0, 1))), len(both)
 
 
 def points(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
 
 
-def chance(found: Paired) -> str:
+def chance(found: PairedComparison) -> str:
     return "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
 
 
@@ -244,7 +244,7 @@ def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
     return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": aside}
 
 
-def named_rows(rows: Sequence[Unusable]) -> list[str]:
+def named_rows(rows: Sequence[RowProblem]) -> list[str]:
     """The rows that could not be used, with the reason."""
     return [f"Line {one.line:,} {one.what}" for one in rows[:LISTED]]
 

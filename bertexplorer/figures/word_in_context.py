@@ -3,8 +3,8 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.occurrences import Occurrence
 from bertexplorer.analysis.word_in_context import WordInContext
+from bertexplorer.analysis.word_occurrences import Occurrence
 from bertexplorer.figures import kit
 from bertexplorer.figures.scatter import COLOURS, around, write_below
 from bertexplorer.figures.style import ACCENT, GREEN, INK, ORANGE, TEXT, clip, finish, quote, safe

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from bertexplorer.analysis.facts import offered
+from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, Value, filled
 from bertexplorer.learn.lesson import RANGE, Block, Item
@@ -59,7 +59,7 @@ def state_of(explore: Explore, link: str, opening: State, checkpoint: str = "") 
 
 def names_of(block: Block, state: State) -> dict[str, Any]:
     """What the expressions of *block* may call."""
-    names: dict[str, Any] = dict(offered(VIEWS[state.view].analysis.Facts))
+    names: dict[str, Any] = dict(fact_methods(VIEWS[state.view].analysis.Facts))
     if state.compared:
         names["versus"] = ...
     if block.kind == "click":
@@ -78,7 +78,7 @@ def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:
     """The facts of the view *state*, ready to be called; with something to compare with, `versus("total")` calls those
     of the other side. Raises ExplorerError as the view does."""
     kind = VIEWS[state.view].analysis.Facts
-    names = offered(kind)
+    names = fact_methods(kind)
     checkpoint = explore.library.get(state.checkpoint, state.precision)
     ours = kind(checkpoint, state.as_text, explore.analyse(checkpoint, state))
     found: dict[str, Callable[..., Value]] = {name: getattr(ours, name) for name in names}

@@ -13,7 +13,7 @@ from functools import lru_cache
 from statistics import fmean, stdev
 from typing import Any
 
-from bertexplorer.analysis.facts import offered
+from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures.learning import Curve
 from bertexplorer.settings import ASSETS
@@ -147,4 +147,4 @@ class RunFacts:
 def facts(link: str) -> dict[str, Callable[..., float]]:
     """The facts of a recording, ready to be called. Raises ExplorerError if there is none."""
     of = RunFacts(recording(link))
-    return {name: getattr(of, name) for name in offered(RunFacts)}
+    return {name: getattr(of, name) for name in fact_methods(RunFacts)}

@@ -20,18 +20,18 @@ def attention_mask(
     by itself and the tokens after it, as under *causal* (Dong et al., 2019, UniLM: source, then target). *window*
     counts the tokens visible on each side; 0 means all.
     """
-    seen: Tensor | None = None
+    visible: Tensor | None = None
     if causal or window or prefix is not None:
-        place = torch.arange(tokens, device=device)
-        apart = place[None, :] - place[:, None]  # j - i
-        seen = torch.ones(1, 1, tokens, tokens, dtype=torch.bool, device=device)
+        positions = torch.arange(tokens, device=device)
+        offsets = positions[None, :] - positions[:, None]  # j - i
+        visible = torch.ones(1, 1, tokens, tokens, dtype=torch.bool, device=device)
         if prefix is not None:
-            seen = (apart <= 0) | (place < prefix[:, None])[:, None, None, :]
+            visible = (offsets <= 0) | (positions < prefix[:, None])[:, None, None, :]
         elif causal:
-            seen &= apart <= 0
+            visible &= offsets <= 0
         if window:
-            seen &= apart.abs() <= window
+            visible &= offsets.abs() <= window
     if mask is not None:
-        seen = mask[:, None, None, :] if seen is None else seen & mask[:, None, None, :]
-        seen = seen.expand(-1, -1, tokens, -1)
-    return seen
+        visible = mask[:, None, None, :] if visible is None else visible & mask[:, None, None, :]
+        visible = visible.expand(-1, -1, tokens, -1)
+    return visible

@@ -14,49 +14,49 @@ class LRUCache:
 
     def __init__(self, limit: int = LIMIT_MB * 1_000_000) -> None:
         self.limit = limit
-        self.kept: OrderedDict[Hashable, tuple[Future[Any], int]] = OrderedDict()
+        self.entries: OrderedDict[Hashable, tuple[Future[Any], int]] = OrderedDict()
         self.lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
-        """The value of *key*, made by one caller while others wait. An error is not cached, but raised for all of
+        """The value of *key*, computed by one caller while others wait. An error is not cached, but raised for all of
         them."""
         with self.lock:
-            found, mine = self.kept.get(key), False
-            if found is None:
-                found, mine = (Future(), 0), True
-                self.kept[key] = found
-            self.kept.move_to_end(key)
-        if not mine:
-            return found[0].result()
+            entry, is_new = self.entries.get(key), False
+            if entry is None:
+                entry, is_new = (Future(), 0), True
+                self.entries[key] = entry
+            self.entries.move_to_end(key)
+        if not is_new:
+            return entry[0].result()
         try:
             value = make()
         except BaseException as error:
             with self.lock:
-                self.kept.pop(key, None)
-            found[0].set_exception(error)
+                self.entries.pop(key, None)
+            entry[0].set_exception(error)
             raise
-        found[0].set_result(value)
+        entry[0].set_result(value)
         with self.lock:
-            if key in self.kept:
-                self.kept[key] = (found[0], size(value))
+            if key in self.entries:
+                self.entries[key] = (entry[0], size(value))
             while self.num_bytes > self.limit:
-                self.kept.popitem(last=False)
+                self.entries.popitem(last=False)
         return value
 
     def peek(self, key: Hashable) -> Any:
-        """The value of *key* if it is there and made, else None. Nobody waits."""
+        """The value of *key* if it exists already, else None. Does not wait."""
         with self.lock:
-            found = self.kept.get(key)
-            if found is None or not found[0].done():
+            entry = self.entries.get(key)
+            if entry is None or not entry[0].done():
                 return None
-            self.kept.move_to_end(key)
-        return found[0].result()
+            self.entries.move_to_end(key)
+        return entry[0].result()
 
     def clear(self) -> None:
         """Forget everything."""
         with self.lock:
-            self.kept.clear()
+            self.entries.clear()
 
     @property
     def num_bytes(self) -> int:
-        return sum(size for _, size in self.kept.values())
+        return sum(size for _, size in self.entries.values())

@@ -43,24 +43,24 @@ class Checkpoint:
     tokenizer: Tokenizer
     precision: str  # fp32 or bf16, as it runs
     device: torch.device
-    stored_dtype: torch.dtype  # as it lies in the file
+    stored_dtype: torch.dtype  # of the file
     hf_config: dict[str, Any]
     folder: Path
     licence: str
     unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
-    # who computes when; one app's checkpoints share it
+    # shared by all checkpoints of an app
     scheduler: ComputeScheduler = field(default_factory=ComputeScheduler, repr=False)
-    # passes over recent texts; gone when the checkpoint is
+    # passes over recent texts
     cache: LRUCache = field(default_factory=LRUCache, repr=False)
 
     def head(self, name: str) -> nn.Module:
         """The head called *name*. Raises ExplorerError if the checkpoint has none."""
         if name not in self.heads:
-            held = ", ".join(HEAD_WORDS[h] for h in self.heads if h in HEAD_WORDS) or "no head"
-            which = "was fine-tuned for it" if name in TASK_WORDS else "has one, such as mini"
+            existing = ", ".join(HEAD_WORDS[h] for h in self.heads if h in HEAD_WORDS) or "no head"
+            hint = "was fine-tuned for it" if name in TASK_WORDS else "has one, such as mini"
             raise ExplorerError(
-                f"{self.name} has no {HEAD_WORDS.get(name, name)} head (it has {held}); its predictions would be "
-                f"random. Choose a checkpoint that {which}."
+                f"{self.name} has no {HEAD_WORDS.get(name, name)} head (it has {existing}); its predictions would be "
+                f"random. Choose a checkpoint that {hint}."
             )
         return self.heads[name]
 
@@ -95,8 +95,8 @@ class Checkpoint:
     @property
     def labels(self) -> tuple[str, ...]:
         """The labels of the classifier in the order of its logits; LABEL_i if config.json names none."""
-        named = self.hf_config.get("id2label") or {}
-        return tuple(str(named.get(str(i), f"LABEL_{i}")) for i in range(self.config.num_labels))
+        names = self.hf_config.get("id2label") or {}
+        return tuple(str(names.get(str(i), f"LABEL_{i}")) for i in range(self.config.num_labels))
 
     @cached_property
     def num_parameters(self) -> int:
@@ -131,8 +131,8 @@ class Checkpoint:
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """config.json as a dict. It is refused if it is too large, unreadable, of an unknown family, or asks for its own
-    code."""
+    """config.json as a dict. Raises ExplorerError if it is too large, unreadable, of an unknown family, or needs code
+    of its own."""
     path = folder / "config.json"
     if not path.is_file():
         raise ExplorerError(f"No config.json in {folder}; wanted a folder with config.json and model.safetensors.")
@@ -182,5 +182,5 @@ def read_licence(folder: Path) -> str:
     """The licence that the front matter of the model card names; '' if it names none."""
     card = folder / "README.md"
     text = card.read_text("utf-8", errors="replace")[:4000] if card.is_file() else ""
-    found = re.search(r"^license:\s*([\w.\-]+)\s*$", text, re.MULTILINE)
-    return found[1] if found else ""
+    match = re.search(r"^license:\s*([\w.\-]+)\s*$", text, re.MULTILINE)
+    return match[1] if match else ""

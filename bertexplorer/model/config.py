@@ -1,4 +1,4 @@
-"""EncoderConfig: the numbers that make an encoder, in one vocabulary for every family."""
+"""EncoderConfig: the hyperparameters of an encoder, with the same names for every family."""
 
 from dataclasses import dataclass
 from math import inf
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class EncoderConfig:
-    """What a checkpoint's config.json says, once a family has translated it. Sizes are counts, not bytes."""
+    """A checkpoint's config.json, translated by its family. Sizes are counts, not bytes."""
 
     vocab_size: int
     hidden_size: int
@@ -22,7 +22,7 @@ class EncoderConfig:
     attention_dropout: float = 0.1
     num_segments: int = 2  # 0: no segment embeddings
     tied: bool = True  # the MLM output shares the word embeddings
-    # what sets a family apart
+    # differences between the families
     embedding_size: int = 0  # ELECTRA, ALBERT: smaller than hidden_size and projected up; 0 means hidden_size
     shared_layers: bool = False  # ALBERT: one layer, num_layers times
     first_position: int = 0  # RoBERTa: positions start after the padding id
@@ -40,7 +40,7 @@ class EncoderConfig:
     global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
     # the fine-tuned heads
     num_labels: int = 2
-    pooling: Literal["cls", "mean"] = "cls"  # what the label of a sentence is predicted from
+    pooling: Literal["cls", "mean"] = "cls"  # the vector from which the label of a text is predicted
     pooled_activation: str = "tanh"  # after the dense layer of the sequence classifier
     pooled_twice: bool = False  # RoBERTa, ELECTRA: dropout before that dense layer too
     shared_transform: bool = False  # ModernBERT: each fine-tuned head begins with the MLM head's dense layer and norm
@@ -76,7 +76,7 @@ def label_count(hf: dict[str, Any]) -> int:
 PRETRAINING_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}
 TASK_WORDS = {"sequence_classifier": "sentence-label", "token_classifier": "token-label", "span": "answer-span"}
 HEAD_WORDS = PRETRAINING_WORDS | TASK_WORDS
-BOUNDS = {  # refused before anything is allocated
+BOUNDS = {  # checked before anything is allocated
     "vocab_size": (1, 1_000_000),
     "hidden_size": (1, 4096),
     "num_layers": (1, 48),

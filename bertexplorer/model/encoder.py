@@ -4,7 +4,7 @@ One alphabet for shapes, here and everywhere else:
     b  sequences in the batch        d  hidden size              k  size of one head, d / h
     t  tokens of a sequence          h  attention heads          v  vocabulary
     q  tokens that look at others    l  layers                   e  word embedding size (ELECTRA, ALBERT: < d)
-Layers and heads are counted from 0 in code and from 1 wherever a person reads them.
+Layers and heads are counted from 0 in code and from 1 on the page.
 """
 
 from collections.abc import Callable
@@ -282,7 +282,7 @@ class Encoder(nn.Module):
     def surroundings(
         self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
     ) -> list[Surroundings]:
-        """What each layer is given beside the vectors."""
+        """The inputs of each layer besides its vectors."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
         seen = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)

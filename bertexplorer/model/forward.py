@@ -1,4 +1,4 @@
-"""The result of a pass through the encoder, and the changes that can be made to a pass while it runs."""
+"""The result of a pass through the encoder, and interventions in a pass while it runs."""
 
 from dataclasses import dataclass
 
@@ -28,7 +28,7 @@ class Intervention:
     head_mask: Float[Tensor, "*b l h"] | None = None  # factor on each head's output; 0 turns the head off
     fill: Float[Tensor, "*f l h _ k"] | None = None  # replaces the output of masked heads: 1 or t rows
     causal: bool = False  # each token sees itself and the tokens to its left
-    prefix: Int[Tensor, " b"] | None = None  # causal, but the first so many tokens of each row are seen by all of it
+    prefix: Int[Tensor, " b"] | None = None  # causal, but every token sees the first *prefix* tokens of its row
 
     def apply(
         self, layer: int, context: Float[Tensor, "b h q k"], positions: Int[Tensor, " q"] | None = None

@@ -24,7 +24,7 @@ def initialise(module: nn.Module, seed: int, std: float = 0.02) -> None:
     """Draw every parameter of *module* anew, in place, as BERT does: matrices and embeddings from a normal
     distribution cut at two standard deviations, biases 0, norm weights 1. The same *seed* gives the same weights on
     every device. Raises ExplorerError for packed weights (load with precision="fp32")."""
-    draw = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
     done: set[int] = set()
     with torch.no_grad():
         for part in module.modules():
@@ -39,9 +39,9 @@ def initialise(module: nn.Module, seed: int, std: float = 0.02) -> None:
                 elif name == "bias":
                     parameter.zero_()
                 else:
-                    fresh = torch.empty(parameter.shape)
-                    nn.init.trunc_normal_(fresh, 0.0, std, -2 * std, 2 * std, generator=draw)
-                    parameter.copy_(fresh)
+                    values = torch.empty(parameter.shape)
+                    nn.init.trunc_normal_(values, 0.0, std, -2 * std, 2 * std, generator=generator)
+                    parameter.copy_(values)
 
 
 def fresh(
@@ -49,7 +49,7 @@ def fresh(
 ) -> Checkpoint:
     """A checkpoint of random weights on the CPU in fp32, as *hf_config* (a config.json) describes it.
 
-    Raises ExplorerError if the numbers make no encoder, or the vocabulary is larger than its table."""
+    Raises ExplorerError if the config is not a valid encoder, or the vocabulary is larger than its table."""
     family = BY_MODEL_TYPE[hf_config["model_type"]]
     config = translate(family, hf_config)
     if tokenizer.vocab_size > config.vocab_size:
@@ -75,12 +75,14 @@ def fresh(
     return with_heads(bare, heads, seed=seed + 1)
 
 
-def untrained(real: Checkpoint) -> Checkpoint:
-    """A checkpoint with the shape, tokenizer and heads of *real* but random weights, the same every time, in fp32."""
-    made = fresh(real.hf_config, real.tokenizer, list(real.heads), seed=0, name=f"{real.name}, random weights")
-    for module in (made.encoder, *made.heads.values()):
+def random_copy(original: Checkpoint) -> Checkpoint:
+    """A checkpoint with the shape, tokenizer and heads of *original* but random weights (always the same) in fp32."""
+    copy = fresh(
+        original.hf_config, original.tokenizer, list(original.heads), seed=0, name=f"{original.name}, random weights"
+    )
+    for module in (copy.encoder, *copy.heads.values()):
         module.requires_grad_(False).eval()
-    return made
+    return copy
 
 
 def with_heads(
@@ -107,7 +109,7 @@ def with_heads(
     if len(tasks) > 1:
         raise ExplorerError(f"A checkpoint holds one fine-tuned head, not {' and '.join(tasks)}. Choose one.")
     if tasks:
-        checkpoint = for_task(checkpoint, tasks[0], labels, problem)
+        checkpoint = with_task_config(checkpoint, tasks[0], labels, problem)
     if "sequence_classifier" in tasks and source_of(family, "pooler.dense.weight") == source_of(
         family, "sequence_classifier.transform.dense.weight"
     ):
@@ -125,30 +127,30 @@ def with_heads(
             if isinstance(head, MaskedLM) and checkpoint.config.tied:
                 head.output.weight = checkpoint.encoder.embeddings.words.weight
             added[name] = head.to(checkpoint.device).eval()
-    every = nn.ModuleDict({**checkpoint.heads, **added})
-    share_layers(family, every)
-    return replace(checkpoint, heads=dict(every.items()))
+    all_heads = nn.ModuleDict({**checkpoint.heads, **added})
+    share_layers(family, all_heads)
+    return replace(checkpoint, heads=dict(all_heads.items()))
 
 
-def for_task(checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: Problem | None) -> Checkpoint:
+def with_task_config(checkpoint: Checkpoint, head: str, labels: Sequence[str], problem: Problem | None) -> Checkpoint:
     """*checkpoint* with a config for *head* over *labels*, and without any other fine-tuned head."""
     if len(set(labels)) < len(labels) or not all(isinstance(label, str) for label in labels):
         raise ExplorerError(f"The labels are {', '.join(map(str, labels)):.200}; wanted names that all differ.")
     if head == "span":
-        named: tuple[str, ...] = ("LABEL_0", "LABEL_1")  # start and end, which transformers does not name
+        names: tuple[str, ...] = ("LABEL_0", "LABEL_1")  # start and end, which transformers does not name
     else:
-        named = tuple(labels) or checkpoint.labels
-    same = named == checkpoint.labels
-    kept = {name: h for name, h in checkpoint.heads.items() if name not in ARCHITECTURES or (name == head and same)}
-    described = {k: v for k, v in checkpoint.hf_config.items() if k not in ("num_labels", "problem_type")}
+        names = tuple(labels) or checkpoint.labels
+    same = names == checkpoint.labels
+    heads = {name: h for name, h in checkpoint.heads.items() if name not in ARCHITECTURES or (name == head and same)}
+    hf_config = {k: v for k, v in checkpoint.hf_config.items() if k not in ("num_labels", "problem_type")}
     class_name = family_class(checkpoint.family) + ARCHITECTURES[head]
-    described |= {"architectures": [class_name], "id2label": {str(i): label for i, label in enumerate(named)}}
-    described["label2id"] = {label: i for i, label in enumerate(named)}
+    hf_config |= {"architectures": [class_name], "id2label": {str(i): label for i, label in enumerate(names)}}
+    hf_config["label2id"] = {label: i for i, label in enumerate(names)}
     if head == "sequence_classifier":
-        usual = "regression" if len(named) == 1 else "single_label_classification"
-        described["problem_type"] = problem or (same and checkpoint.hf_config.get("problem_type")) or usual
+        default = "regression" if len(names) == 1 else "single_label_classification"
+        hf_config["problem_type"] = problem or (same and checkpoint.hf_config.get("problem_type")) or default
     return replace(
-        checkpoint, heads=kept, config=replace(checkpoint.config, num_labels=len(named)), hf_config=described
+        checkpoint, heads=heads, config=replace(checkpoint.config, num_labels=len(names)), hf_config=hf_config
     )
 
 

@@ -48,7 +48,7 @@ def load(
     stored = stored_tensors(folder)
     names = canonical_names(family, stored)
     modules = build(family, config, names, hf.get("architectures"))
-    sources = match(family, config, modules, names, stored)
+    sources = match_weights(family, config, modules, names, stored)
     device = torch.device(device) if device else precisions.best_device()
     dtype = precisions.resolve(precision, device)
     fill(modules, sources, dtype, device)
@@ -93,11 +93,11 @@ def build(
     with torch.device("meta"):
         modules = nn.ModuleDict({"encoder": Encoder(config)})
         possible = {head: kind(config) for head, kind in HEADS.items()}
-    wanted = {head: wanted_names(family, config, head, module) for head, module in possible.items()}
-    task = task_head(wanted, names, architectures)
+    expected = {head: wanted_names(family, config, head, module) for head, module in possible.items()}
+    task = task_head(expected, names, architectures)
     for head, module in possible.items():
-        held = any(name in names and not is_task_head(name) for name in wanted[head])
-        if head == task or (held and head not in ARCHITECTURES):
+        has_tensors = any(name in names and not is_task_head(name) for name in expected[head])
+        if head == task or (has_tensors and head not in ARCHITECTURES):
             modules[head] = module
     if "next_sentence" in modules and "pooler" not in modules:
         modules["pooler"] = possible["pooler"]  # so that match reports that it is missing
@@ -110,16 +110,17 @@ def wanted_names(family: ModuleType, config: EncoderConfig, head: str, module: n
     return {source.name for source in sources if source} - {tied_name(family, config)}
 
 
-def task_head(wanted: dict[str, set[str]], names: Collection[str], architectures: object) -> str:
+def task_head(expected: dict[str, set[str]], names: Collection[str], architectures: object) -> str:
     """The fine-tuned head in a file, one of ARCHITECTURES; '' if there is none of ours, or if it is unclear which.
 
     Several heads have the same name, classifier. *architectures* says which one it is. If it does not, the other names
     do: a classifier with a dense layer before it (BERT's pooler counts too) classifies sequences."""
     if isinstance(architectures, list) and architectures:
-        meant = [head for head, end in ARCHITECTURES.items() if any(str(a).endswith(end) for a in architectures)]
-        return next((head for head in meant if any(is_output(name) and name in names for name in wanted[head])), "")
-    whole = [head for head in ARCHITECTURES if wanted[head] <= set(names)]
-    return whole[0] if whole and all(wanted[head] != wanted[whole[0]] for head in whole[1:]) else ""
+        named = [head for head, end in ARCHITECTURES.items() if any(str(a).endswith(end) for a in architectures)]
+        return next((head for head in named if any(is_output(name) and name in names for name in expected[head])), "")
+    complete = [head for head in ARCHITECTURES if expected[head] <= set(names)]
+    ambiguous = any(expected[head] == expected[complete[0]] for head in complete[1:])
+    return complete[0] if complete and not ambiguous else ""
 
 
 def is_output(name: str) -> bool:
@@ -127,39 +128,39 @@ def is_output(name: str) -> bool:
     return is_task_head(name) and not name.startswith("head.")
 
 
-def match(
+def match_weights(
     family: ModuleType, config: EncoderConfig, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]
 ) -> dict[str, tuple[Stored, int, int]]:
     """Our name -> (tensor in the file, part, parts), after checking that nothing is missing, extra or misshapen."""
     tied = tied_name(family, config)
     sources: dict[str, tuple[Stored, int, int]] = {}
     missing, misshapen = [], []
-    for ours, tensor in modules.named_parameters():  # a layer that repeats comes once
-        source = source_of(family, ours)
-        if source is None or (source.name == tied and ours == "masked_lm.output.weight"):
+    for our_name, tensor in modules.named_parameters():  # a layer that repeats comes once
+        source = source_of(family, our_name)
+        if source is None or (source.name == tied and our_name == "masked_lm.output.weight"):
             continue
         if source.name not in names:
             missing.append(source.name)
             continue
         entry = stored[names[source.name]]
-        wanted = (tensor.shape[0] * source.parts, *tensor.shape[1:])
-        if entry.shape != wanted:
-            misshapen.append(f"{entry.name} is {shape(entry.shape)}, expected {shape(wanted)}")
+        expected_shape = (tensor.shape[0] * source.parts, *tensor.shape[1:])
+        if entry.shape != expected_shape:
+            misshapen.append(f"{entry.name} is {shape(entry.shape)}, expected {shape(expected_shape)}")
         elif entry.dtype not in DTYPES:
             raise ExplorerError(f"{entry.name} is stored as {entry.dtype}; wanted one of {', '.join(DTYPES)}.")
-        sources[ours] = (entry, source.part, source.parts)
+        sources[our_name] = (entry, source.part, source.parts)
     used = used_names(sources)
     extra = [n for c, n in names.items() if n not in used and c != tied and not is_task_head(c)]
     if misshapen:
         raise ExplorerError(
-            f"config.json and the weights disagree: {some(misshapen)}. Check which config belongs here."
+            f"config.json and the weights disagree: {first_few(misshapen)}. Check which config belongs here."
         )
     if missing:
-        raise ExplorerError(f"The weights lack {some(missing)}. Download the checkpoint again.")
+        raise ExplorerError(f"The weights lack {first_few(missing)}. Download the checkpoint again.")
     if extra:
         raise ExplorerError(
-            f"The weights hold {some(extra)}, which {family.MODEL_TYPES[0]} has no place for, so the numbers would not "
-            "be this checkpoint's. Check model_type in config.json."
+            f"The weights hold {first_few(extra)}, which {family.MODEL_TYPES[0]} has no place for, so the numbers "
+            "would not be this checkpoint's. Check model_type in config.json."
         )
     return sources
 
@@ -172,7 +173,7 @@ def shape(sizes: tuple[int, ...]) -> str:
     return "x".join(map(str, sizes))
 
 
-def some(items: list[str]) -> str:
+def first_few(items: list[str]) -> str:
     return ", ".join(items[:3]) + (f" and {len(items) - 3} more" if len(items) > 3 else "")
 
 
@@ -181,11 +182,11 @@ def fill(
 ) -> None:
     """Give each parameter its tensor, one at a time, so that peak memory stays near the size of the weights."""
     broken: list[str] = []
-    for ours, (entry, part, parts) in sources.items():
+    for our_name, (entry, part, parts) in sources.items():
         tensor = entry.read()
         if not tensor.sum(dtype=torch.float32).isfinite() and not tensor.isfinite().all():  # the sum is quicker
             broken.append(entry.name)
-        path, _, kind = ours.rpartition(".")
+        path, _, kind = our_name.rpartition(".")
         # clone: a tensor of the file is a view of it, and the file may be replaced
         piece = tensor.chunk(parts)[part].to(device=device, dtype=dtype, copy=True)
         setattr(modules.get_submodule(path), kind, nn.Parameter(piece, requires_grad=False))
@@ -197,7 +198,7 @@ def fill(
 
 
 def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
-    """Refuse a second copy that differs from the first: transformers would keep both, and results would differ."""
+    """Raise if a second copy differs from the first: transformers would keep both, and results would differ."""
     unread: tuple[str, ...] = getattr(family, "UNREAD", ())
     for copy, original in family.COPIES.items():
         if original in unread:

@@ -36,10 +36,10 @@ class Traced(nn.Module):
         attention_mask: Int[Tensor, "b t"],
         token_type_ids: Int[Tensor, "b t"] | None = None,
     ) -> tuple[Tensor, ...]:
-        seen = attention_mask > 0
-        last = self.encoder(input_ids, token_type_ids, seen).hidden[-1]
+        mask = attention_mask > 0
+        last = self.encoder(input_ids, token_type_ids, mask).hidden[-1]
         if self.head_name == "sequence_classifier":
-            return (self.head(last, seen),)
+            return (self.head(last, mask),)
         out = self.head(last)
         return tuple(out.unbind(-1)) if self.head_name == "span" else (out,)
 
@@ -55,7 +55,7 @@ def export_onnx(checkpoint: Checkpoint, file: Path) -> tuple[str, ...]:
     model = Traced(checkpoint).eval()
     names = ["input_ids", "attention_mask"] + ["token_type_ids"] * bool(checkpoint.config.num_segments)
     ids = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 8, 9]]) % checkpoint.config.vocab_size
-    given = (ids, torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]), torch.zeros_like(ids))[: len(names)]
+    inputs = (ids, torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]), torch.zeros_like(ids))[: len(names)]
     axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=checkpoint.tokenizer.max_tokens)}
     chatter = logging.getLogger("torch.onnx")
     before = chatter.level
@@ -65,7 +65,7 @@ def export_onnx(checkpoint: Checkpoint, file: Path) -> tuple[str, ...]:
             warnings.simplefilter("ignore")
             torch.onnx.export(
                 model,
-                cast(tuple[object, ...], given),
+                cast(tuple[object, ...], inputs),
                 str(file),
                 input_names=names,
                 output_names=list(OUTPUTS[model.head_name]),

@@ -1,4 +1,4 @@
-"""What a layer is given beside the vectors of its tokens: which token may look at which, and where they stand.
+"""The inputs of a layer besides its vectors: the attention mask and the positions of the tokens.
 
 Learned positions are part of the embeddings. Rotary angles (ModernBERT) turn queries and keys. Relative positions add
 to the attention scores: a learned number for a distance (MPNet), or products with the vector of a distance (DeBERTa).
@@ -22,14 +22,14 @@ def table(rows: int, size: int) -> nn.Embedding:
 
 
 class Distances(NamedTuple):
-    """What stands for the distance between two tokens. Similar long distances share a row of *table*."""
+    """The representation of the distance between two tokens. Similar long distances share a row of *table*."""
 
     rows: Int[Tensor, "q t"]  # the row of the table for token i (that looks) and token j
     table: Float[Tensor, "r s"]  # s: heads (MPNet), or the hidden size (DeBERTa)
 
 
 class Surroundings(NamedTuple):
-    """What a layer is given beside its vectors. Each part is None in families that do not have it."""
+    """The inputs of a layer besides its vectors. Each part is None in families that do not have it."""
 
     seen: Bool[Tensor, "#b 1 q t"] | None = None  # which token may look at which; None: all at all
     angles: Angles | None = None
@@ -78,27 +78,27 @@ class RelativePositions(nn.Module):
 
     def forward(self, tokens: int) -> Distances:
         weight: Tensor = self.table.weight
-        place = torch.arange(tokens, device=weight.device)
-        apart = place[:, None] - place  # i - j
+        positions = torch.arange(tokens, device=weight.device)
+        offsets = positions[:, None] - positions  # i - j
         bucket = log_buckets if self.disentangled else half_buckets
-        return Distances(bucket(apart, len(weight), self.farthest), self.dropout(self.norm(weight)))
+        return Distances(bucket(offsets, len(weight), self.farthest), self.dropout(self.norm(weight)))
 
 
-def log_buckets(apart: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
+def log_buckets(offsets: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
     """DeBERTa's rows: the first half of them for j after i, the second for j before i. Up to rows / 4 tokens apart,
     each distance has its own; beyond, rows stand for ranges that widen up to *farthest* tokens (He et al., 2023)."""
-    near = rows // 4
-    away = apart.abs().clamp(min=near)
-    widened = torch.log(away / near) / torch.log(torch.tensor((farthest - 1) / near)) * (near - 1)
-    far = (torch.ceil(widened) + near) * apart.sign()
-    return (torch.where(apart.abs() <= near, apart, far.long()) + rows // 2).clamp(0, rows - 1)
+    exact = rows // 4
+    clamped = offsets.abs().clamp(min=exact)
+    log_offset = torch.log(clamped / exact) / torch.log(torch.tensor((farthest - 1) / exact)) * (exact - 1)
+    beyond = (torch.ceil(log_offset) + exact) * offsets.sign()
+    return (torch.where(offsets.abs() <= exact, offsets, beyond.long()) + rows // 2).clamp(0, rows - 1)
 
 
-def half_buckets(apart: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
+def half_buckets(offsets: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
     """MPNet's rows, as in T5: the first half of them for j before i, the second for j after i. Up to rows / 4 tokens
     apart, each distance has its own; beyond, rows stand for ranges that widen up to *farthest* tokens."""
-    near = rows // 4
-    away = apart.abs()
-    widened = torch.log(away.clamp(min=near) / near) / math.log(farthest / near) * near
-    far = (near + widened.long()).clamp(max=rows // 2 - 1)
-    return torch.where(away < near, away, far) + (apart < 0) * (rows // 2)
+    exact = rows // 4
+    distance = offsets.abs()
+    log_offset = torch.log(distance.clamp(min=exact) / exact) / math.log(farthest / exact) * exact
+    beyond = (exact + log_offset.long()).clamp(max=rows // 2 - 1)
+    return torch.where(distance < exact, distance, beyond) + (offsets < 0) * (rows // 2)

@@ -1,4 +1,4 @@
-"""Precision and device: what `auto` means on this machine, and which precision was used."""
+"""Precision and device: what `auto` selects on this machine."""
 
 from typing import Literal
 
@@ -20,13 +20,13 @@ def has_bf16(device: torch.device) -> bool:
     if device.type == "cuda":
         return torch.cuda.is_bf16_supported(including_emulation=False)
     if device.type == "cpu":
-        capable = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # the public call names AVX512 alone
+        capable = getattr(torch.cpu, "_is_avx512_bf16_supported", None)  # the public function checks AVX512 only
         return bool(capable and capable())
     return False
 
 
 def resolve(precision: Precision, device: torch.device) -> torch.dtype:
-    """The dtype that *precision* asks for on *device*. Raises ValueError for an unknown name."""
+    """The dtype of *precision* on *device*. Raises ValueError for an unknown name."""
     if precision == "auto":
         return torch.bfloat16 if has_bf16(device) else torch.float32
     for dtype, name in NAMES.items():

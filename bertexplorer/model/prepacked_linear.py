@@ -18,7 +18,7 @@ from torch import Tensor, nn
 COPY = 256_000_000
 
 
-def packed(weight: Float[Tensor, "out in"]) -> Tensor:
+def pack_weight(weight: Float[Tensor, "out in"]) -> Tensor:
     return cast(Tensor, torch.ops.mkldnn._reorder_linear_weight.default(weight))
 
 
@@ -33,7 +33,7 @@ class PackedLinear(nn.Linear):
     def __init__(self, plain: nn.Linear) -> None:
         nn.Module.__init__(self)  # not nn.Linear's, which would allocate a weight
         self.in_features, self.out_features = plain.in_features, plain.out_features
-        self.weight = nn.Parameter(packed(plain.weight), requires_grad=False)
+        self.weight = nn.Parameter(pack_weight(plain.weight), requires_grad=False)
         self.bias = plain.bias
 
     def forward(self, x: Float[Tensor, "*n in"]) -> Float[Tensor, "*n out"]:
@@ -51,7 +51,7 @@ def can_pack(dtype: torch.dtype = torch.bfloat16) -> bool:
     """Whether this torch has the operators, and they return the same as F.linear on this machine."""
     x, weight = torch.eye(32, dtype=dtype), torch.arange(32 * 32).view(32, 32).to(dtype)
     try:
-        return torch.equal(multiply(x, packed(weight), None), F.linear(x, weight))
+        return torch.equal(multiply(x, pack_weight(weight), None), F.linear(x, weight))
     except (AttributeError, RuntimeError, TypeError):
         return False
 

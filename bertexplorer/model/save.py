@@ -30,14 +30,14 @@ def save(checkpoint: Checkpoint, folder: str | Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     family = BY_MODEL_TYPE[checkpoint.family]
     modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-    ours = {name: tensor.detach().to_dense() for name, tensor in modules.named_parameters()}  # what is shared, once
+    weights = {name: tensor.detach().to_dense() for name, tensor in modules.named_parameters()}  # a shared tensor once
     tied = tied_name(family, checkpoint.config)
     tensors: dict[str, Tensor] = {}
-    for name, parts in to_published(family, ours).items():
+    for name, parts in to_published(family, weights).items():
         if name != tied:
-            whole = torch.cat([ours[key] for _, key in parts]) if len(parts) > 1 else ours[parts[0][1]]
-            tensors[name] = whole.to("cpu", checkpoint.stored_dtype).contiguous()
-    if not checkpoint.config.tied:  # then transformers looks for the second copy too
+            merged = torch.cat([weights[key] for _, key in parts]) if len(parts) > 1 else weights[parts[0][1]]
+            tensors[name] = merged.to("cpu", checkpoint.stored_dtype).contiguous()
+    if not checkpoint.config.tied:  # then transformers reads the second copy too
         tensors |= {copy: tensors[name].clone() for copy, name in family.COPIES.items() if name in tensors}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
     (folder / "config.json").write_text(json.dumps(checkpoint.hf_config, indent=2), "utf-8")

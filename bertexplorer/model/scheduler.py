@@ -9,20 +9,20 @@ from dataclasses import dataclass
 from typing import Any
 
 
-def available() -> int:
+def available_cores() -> int:
     """Cores that this process may use, whatever OMP_NUM_THREADS says."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(eq=False)
-class Pending:
+class PendingCall:
     """A call that may be computed in a batch with others."""
 
-    given: Any
+    argument: Any
     size: int
-    taken: bool = False
+    in_batch: bool = False
     done: bool = False
-    made: Any = None
+    result: Any = None
     error: BaseException | None = None
 
 
@@ -35,11 +35,11 @@ class ComputeScheduler:
     def __init__(self, count: int = 0, *, threads: bool = False) -> None:
         """*count*: number of cores, 0 for those that this process may use. *threads*: whether to set the number of
         torch's threads; else it stays as it is."""
-        self.count = count or available()
+        self.count = count or available_cores()
         self.threads = threads
         self.ready = threading.Condition()
         self.busy = self.heavy = self.light_waiting = self.heavy_waiting = 0
-        self.lines: defaultdict[Hashable, deque[Pending]] = defaultdict(deque)
+        self.lines: defaultdict[Hashable, deque[PendingCall]] = defaultdict(deque)
         self.batches: dict[int, int] = {}  # batch size -> how often
 
     @contextmanager
@@ -55,44 +55,44 @@ class ComputeScheduler:
             self.leave(heavy)
 
     def run_batched(
-        self, key: Hashable, given: Any, size: int, budget: int, make: Callable[[Sequence[Any]], Sequence[Any]]
+        self, key: Hashable, argument: Any, size: int, budget: int, make: Callable[[Sequence[Any]], Sequence[Any]]
     ) -> Any:
-        """What *make* returns for *given*.
+        """The result of *make* for *argument*.
 
         Calls with the same *key* that wait for a core at the same time are computed together, as long as the largest
         *size* times their number stays within *budget*. If that fails, each is computed alone, so that only the caller
         with the faulty input gets the error."""
-        mine = Pending(given, size)
+        call = PendingCall(argument, size)
         with self.ready:
             line = self.lines[key]
-            line.append(mine)
-            self.wait(lambda: mine.done or (not mine.taken and self.free(False)), False)
-            if mine.done:
-                return result_of(mine)
-            batch = self.take(line, mine, budget)
+            line.append(call)
+            self.wait(lambda: call.done or (not call.in_batch and self.free(False)), False)
+            if call.done:
+                return result_of(call)
+            batch = self.take(line, call, budget)
             if not line:
                 del self.lines[key]
             alone = self.enter(False)
             self.batches[len(batch)] = self.batches.get(len(batch), 0) + 1
         try:
             self.set_threads(alone)
-            fulfil(batch, make)
+            run_calls(batch, make)
         finally:
-            for one in batch:
-                one.done = True
+            for batch_call in batch:
+                batch_call.done = True
             self.leave(False)
-        return result_of(mine)
+        return result_of(call)
 
-    def take(self, line: deque[Pending], mine: Pending, budget: int) -> list[Pending]:
-        """*mine* and the calls before and after it that fit into *budget*."""
-        line.remove(mine)
-        batch, longest = [mine], mine.size
-        for one in list(line):
-            if max(longest, one.size) * (len(batch) + 1) <= budget:
-                line.remove(one)
-                one.taken = True
-                batch.append(one)
-                longest = max(longest, one.size)
+    def take(self, line: deque[PendingCall], call: PendingCall, budget: int) -> list[PendingCall]:
+        """*call* and the calls before and after it that fit into *budget*."""
+        line.remove(call)
+        batch, longest = [call], call.size
+        for other in list(line):
+            if max(longest, other.size) * (len(batch) + 1) <= budget:
+                line.remove(other)
+                other.in_batch = True
+                batch.append(other)
+                longest = max(longest, other.size)
         return batch
 
     def free(self, heavy: bool) -> bool:
@@ -110,7 +110,7 @@ class ComputeScheduler:
             self.ready.wait_for(until)
         finally:
             setattr(self, kind, getattr(self, kind) - 1)
-            if not self.light_waiting:  # who leaves without a core, being done already, leaves no other word
+            if not self.light_waiting:  # a call that another batch computed never reaches leave()
                 self.ready.notify_all()
 
     def enter(self, heavy: bool) -> bool:
@@ -130,19 +130,19 @@ class ComputeScheduler:
             torch.set_num_threads(self.count if alone else 1)
 
 
-def fulfil(batch: Sequence[Pending], make: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
+def run_calls(batch: Sequence[PendingCall], make: Callable[[Sequence[Any]], Sequence[Any]]) -> None:
     try:
-        for one, made in zip(batch, make([one.given for one in batch]), strict=True):
-            one.made = made
+        for call, result in zip(batch, make([call.argument for call in batch]), strict=True):
+            call.result = result
     except BaseException as error:
         if len(batch) == 1:
             batch[0].error = error
         else:
-            for one in batch:
-                fulfil([one], make)
+            for call in batch:
+                run_calls([call], make)
 
 
-def result_of(one: Pending) -> Any:
-    if one.error is not None:
-        raise one.error
-    return one.made
+def result_of(call: PendingCall) -> Any:
+    if call.error is not None:
+        raise call.error
+    return call.result

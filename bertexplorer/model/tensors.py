@@ -30,19 +30,19 @@ class Stored:
 
 def stored_tensors(folder: Path) -> dict[str, Stored]:
     """Name -> header entry for all tensors in *folder*. Raises ExplorerError if there is no valid file."""
-    found: dict[str, Stored] = {}
+    tensors: dict[str, Stored] = {}
     for file in weight_files(folder):
         try:
             with safe_open(file, "pt") as opened:
                 for name in opened.keys():  # noqa: SIM118 - not a dict
                     entry = opened.get_slice(name)
-                    found[name] = Stored(file, name, tuple(entry.get_shape()), str(entry.get_dtype()))
+                    tensors[name] = Stored(file, name, tuple(entry.get_shape()), str(entry.get_dtype()))
         except (SafetensorError, OSError) as error:
             size = file.stat().st_size / 1e6 if file.is_file() else 0.0
             raise ExplorerError(
                 f"{file.name} is incomplete or damaged ({size:.1f} MB on disk: {error}). Download it again."
             ) from error
-    return found
+    return tensors
 
 
 def weight_files(folder: Path) -> list[Path]:
@@ -53,9 +53,9 @@ def weight_files(folder: Path) -> list[Path]:
         return [single]
     if not index.is_file():
         pickles = [name for name in PICKLES if (folder / name).is_file()]
-        held = f"it holds {', '.join(pickles)}, which may run code when opened" if pickles else "it holds no weights"
+        reason = f"it holds {', '.join(pickles)}, which may run code when opened" if pickles else "it holds no weights"
         raise ExplorerError(
-            f"No model.safetensors in {folder.name}: {held}. Only safetensors is read. Convert it once with "
+            f"No model.safetensors in {folder.name}: {reason}. Only safetensors is read. Convert it once with "
             "transformers: AutoModelForPreTraining.from_pretrained(…).save_pretrained(folder)."
         )
     try:

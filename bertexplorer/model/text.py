@@ -12,13 +12,13 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.vocabulary import as_transformers, convert
+from bertexplorer.model.vocabulary import convert, load_like_transformers
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
 TOKENS = 2  # the side of a span that counts tokens
 TYPED_MASK = re.compile(r"\[mask\]|<mask>|_{3,}", re.IGNORECASE)
-SPECIAL = {  # what each special token is called, BERT's spelling first
+SPECIAL = {  # the spellings of each special token, BERT's first
     "mask": ("[MASK]", "<mask>"),
     "cls": ("[CLS]", "<s>"),
     "sep": ("[SEP]", "</s>"),
@@ -39,7 +39,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Text:
-    """A person's input: one text or a pair, the spans that are hidden from the checkpoint, and the picked spans, which
+    """A user's input: one text or a pair, the spans that are hidden from the checkpoint, and the picked spans, which
     a view is about."""
 
     first: str
@@ -63,7 +63,7 @@ class Encoding:
     mask_id: int
     picked: tuple[int, ...] = ()  # positions that a view is about, ascending
     cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
-    notes: tuple[str, ...] = ()  # sentences that the person should read
+    notes: tuple[str, ...] = ()  # messages for the user
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -89,8 +89,8 @@ class Encoding:
 def clean(text: str) -> tuple[str, int]:
     """(*text* without invisible characters, how many were removed). These are lone surrogates, control characters, BOM
     and zero-width space."""
-    kept = [c for c in text if not invisible(c)]
-    return "".join(kept), len(text) - len(kept)
+    visible = [c for c in text if not invisible(c)]
+    return "".join(visible), len(text) - len(visible)
 
 
 def invisible(character: str) -> bool:
@@ -112,7 +112,7 @@ class Tokenizer:
 
     def __init__(
         self,
-        whole: tokenizers.Tokenizer,
+        backend: tokenizers.Tokenizer,
         *,
         max_tokens: int,
         pad_id: int = 0,
@@ -123,22 +123,22 @@ class Tokenizer:
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
-        whole.no_truncation()
-        whole.no_padding()
-        self.whole = whole
-        self.segments, self.pair_segments = segments, 1 + max(whole.encode("a", "b").type_ids, default=0)
-        self.cut = tokenizers.Tokenizer.from_str(whole.to_str())
-        self.cut.enable_truncation(max_tokens)
-        self.vocab_size = 1 + max(whole.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
-        found = {k: next((t for t in spelt if whole.token_to_id(t) is not None), None) for k, spelt in SPECIAL.items()}
-        lacking = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if found[kind] is None]
-        if lacking:
-            raise ExplorerError(f"The vocabulary has no {' and no '.join(lacking)}; wanted a masked-LM tokenizer.")
-        self.special = {kind: token for kind, token in found.items() if token is not None}
-        self.special_ids = {whole.token_to_id(token) for token in self.special.values()}
+        backend.no_truncation()
+        backend.no_padding()
+        self.backend = backend
+        self.segments, self.pair_segments = segments, 1 + max(backend.encode("a", "b").type_ids, default=0)
+        self.truncating_backend = tokenizers.Tokenizer.from_str(backend.to_str())
+        self.truncating_backend.enable_truncation(max_tokens)
+        self.vocab_size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
+        known = {kind: [t for t in spelt if backend.token_to_id(t) is not None] for kind, spelt in SPECIAL.items()}
+        missing = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if not known[kind]]
+        if missing:
+            raise ExplorerError(f"The vocabulary has no {' and no '.join(missing)}; wanted a masked-LM tokenizer.")
+        self.special = {kind: tokens[0] for kind, tokens in known.items() if tokens}
+        self.special_ids = {backend.token_to_id(token) for token in self.special.values()}
         self.mask_token = self.special["mask"]
-        self.mask_id: int = whole.get_vocab()[self.mask_token]
-        model = json.loads(whole.to_str())["model"]
+        self.mask_id: int = backend.get_vocab()[self.mask_token]
+        model = json.loads(backend.to_str())["model"]
         self.kind: str = model["type"]  # WordPiece, BPE or Unigram
         self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
 
@@ -149,24 +149,24 @@ class Tokenizer:
         Raises ExplorerError if the folder has no readable tokenizer."""
         path = folder / "tokenizer.json"
         try:
-            whole = as_transformers(folder) if path.is_file() else convert(folder)
+            backend = load_like_transformers(folder) if path.is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
-            held = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
+            files = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(
-                f"The tokenizer of {folder.name} cannot be read ({held}): {error}. Put the tokenizer.json of the same "
+                f"The tokenizer of {folder.name} cannot be read ({files}): {error}. Put the tokenizer.json of the same "
                 "checkpoint next to the weights."
             ) from error
-        return cls(whole, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
+        return cls(backend, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
 
     def save(self, folder: Path) -> None:
         """Write the original files, so that transformers loads the same tokenizer."""
-        self.whole.save(str(folder / "tokenizer.json"))
+        self.backend.save(str(folder / "tokenizer.json"))
         for name in FILES[1:]:
             if self.source and (self.source / name).is_file():
                 (folder / name).write_bytes((self.source / name).read_bytes())
 
     def prepare(self, text: str) -> tuple[str, list[str]]:
-        """(*text* cleaned, with any spelling of the mask changed to this checkpoint's; notes for the person).
+        """(*text* cleaned, with any spelling of the mask changed to this checkpoint's; notes for the user).
 
         Raises ExplorerError beyond MAX_CHARACTERS, before anything is tokenised."""
         if len(text) > MAX_CHARACTERS:
@@ -184,22 +184,22 @@ class Tokenizer:
         """Tokenise. Raises ExplorerError if nothing is left to read, or for a second text without a first."""
         text = Text(text) if isinstance(text, str) else text
         first, notes = self.prepare(text.first)
-        second, more = self.prepare(text.second)
+        second, more_notes = self.prepare(text.second)
         if not first.strip():
             raise ExplorerError("The text is empty. Type a sentence.")
         pair = (first, second) if second.strip() else (first,)
         if len(pair) == 2:
             self.check_pairs()
-        full = self.whole.encode(*pair)
-        kept = self.cut.encode(*pair) if len(full) > self.max_tokens else full
-        if 0 not in kept.sequence_ids:
+        full = self.backend.encode(*pair)
+        encoded = self.truncating_backend.encode(*pair) if len(full) > self.max_tokens else full
+        if 0 not in encoded.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
-        encoding = self.describe(kept, (first, second if len(pair) == 2 else ""), text)
-        notes += more
-        cut = [full.sequence_ids.count(side) - kept.sequence_ids.count(side) for side in (0, 1)]
+        encoding = self.describe(encoded, (first, second if len(pair) == 2 else ""), text)
+        notes += more_notes
+        cut = [full.sequence_ids.count(side) - encoded.sequence_ids.count(side) for side in (0, 1)]
         if any(cut):
-            notes.append(f"Shortened: {len(kept):,} of {len(full):,} tokens are read.")
-        unknown = [self.slice(encoding, i) for i, t in enumerate(kept.tokens) if t == self.special.get("unk")]
+            notes.append(f"Shortened: {len(encoded):,} of {len(full):,} tokens are read.")
+        unknown = [self.slice(encoding, i) for i, t in enumerate(encoded.tokens) if t == self.special.get("unk")]
         if unknown:
             notes.append(f"Not in the vocabulary, read as {self.special['unk']}: {', '.join(dict.fromkeys(unknown))}.")
         return replace(encoding, cut=(cut[0], cut[1]), notes=tuple(dict.fromkeys(notes)))
@@ -213,11 +213,11 @@ class Tokenizer:
                 f"a pair takes {self.pair_segments} segments. Remove the second text, or choose another checkpoint."
             )
 
-    def describe(self, kept: Any, texts: tuple[str, str], text: Text) -> Encoding:
+    def describe(self, encoded: Any, texts: tuple[str, str], text: Text) -> Encoding:
         spans: list[Span | None] = []
         words: list[int | None] = []
-        count = 1 + max((w for w, s in zip(kept.word_ids, kept.sequence_ids, strict=True) if s == 0), default=-1)
-        for (start, end), side, word in zip(kept.offsets, kept.sequence_ids, kept.word_ids, strict=True):
+        count = 1 + max((w for w, s in zip(encoded.word_ids, encoded.sequence_ids, strict=True) if s == 0), default=-1)
+        for (start, end), side, word in zip(encoded.offsets, encoded.sequence_ids, encoded.word_ids, strict=True):
             if side is None:
                 spans.append(None)
                 words.append(None)
@@ -226,18 +226,18 @@ class Tokenizer:
             start += len(piece) - len(piece.lstrip())  # some byte-level tokenizers count the space before a word
             spans.append(Span(side, start, max(start, end)))
             words.append(word + (count if side else 0))
-        special = tuple(i in self.special_ids and i != self.mask_id for i in kept.ids)
-        typed = [odd and token != self.special.get("unk") for odd, token in zip(special, kept.tokens, strict=True)]
+        special = tuple(i in self.special_ids and i != self.mask_id for i in encoded.ids)
+        typed = [odd and token != self.special.get("unk") for odd, token in zip(special, encoded.tokens, strict=True)]
         ids = [
             self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
-            for i, s, odd in zip(kept.ids, spans, typed, strict=True)
+            for i, s, odd in zip(encoded.ids, spans, typed, strict=True)
         ]
         return Encoding(
             texts=texts,
-            tokens=tuple(kept.tokens),
-            original_ids=tuple(kept.ids),
+            tokens=tuple(encoded.tokens),
+            original_ids=tuple(encoded.ids),
             ids=tuple(ids),
-            segments=tuple(kept.type_ids),
+            segments=tuple(encoded.type_ids),
             spans=tuple(spans),
             words=tuple(words),
             special=special,
@@ -261,26 +261,26 @@ class Tokenizer:
             raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
         text = f" {word}" if spaced and self.kind != "WordPiece" else word
-        ids = tuple(self.whole.encode(text, add_special_tokens=False).ids)
+        ids = tuple(self.backend.encode(text, add_special_tokens=False).ids)
         if not ids or self.mask_id in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
-        if self.special.get("unk") in (self.whole.id_to_token(i) for i in ids):
-            raise ExplorerError(f"{word!r} is not in the vocabulary, so it has no probability. Name another word.")
+        if self.special.get("unk") in (self.backend.id_to_token(i) for i in ids):
+            raise ExplorerError(f"{word!r} is not in the vocabulary, so it has no probability. Choose another word.")
         return ids
 
     def show(self, token: int) -> str:
-        """A piece as a person reads it: WordPiece as it is; other kinds without their space mark, "…" before a piece
+        """A piece for display: WordPiece unchanged; other kinds without their space mark, "…" before a piece
         that continues a word."""
-        piece: str = self.whole.id_to_token(token) or f"#{token}"
+        piece: str = self.backend.id_to_token(token) or f"#{token}"
         if self.kind == "WordPiece" or token in self.special_ids:
             return piece
-        text: str = self.whole.decode([token], skip_special_tokens=False)
+        text: str = self.backend.decode([token], skip_special_tokens=False)
         starts = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
         return text.strip() or repr(text) if starts else f"…{text}"
 
     def join(self, ids: Sequence[int]) -> str:
         """The text of the pieces of one or several words."""
-        return str(self.whole.decode(list(ids), skip_special_tokens=False)).strip()
+        return str(self.backend.decode(list(ids), skip_special_tokens=False)).strip()
 
 
 def overlap(a: Span, b: Span) -> bool:

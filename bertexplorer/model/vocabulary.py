@@ -11,7 +11,7 @@ from typing import Any
 
 import tokenizers
 
-VOCABULARIES = (  # what a tokenizer can be built from, if there is no tokenizer.json
+VOCABULARIES = (  # files from which a tokenizer can be built, if there is no tokenizer.json
     ("vocab.txt",),
     ("vocab.json", "merges.txt"),
     ("sentencepiece.bpe.model",),
@@ -34,52 +34,66 @@ NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and the defa
 }
 
 
-def as_transformers(folder: Path) -> tokenizers.Tokenizer:
-    """tokenizer.json as transformers reads it. Raises what the libraries raise for files that cannot be read."""
-    whole = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    said, config = described(folder / "tokenizer_config.json"), described(folder / "config.json")
-    named = said.get("tokenizer_class") or config.get("tokenizer_class") or CLASSES.get(str(config.get("model_type")))
-    kind = str(named).removesuffix("Fast")
+def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
+    """tokenizer.json as transformers reads it. Raises the libraries' own errors for files that cannot be read."""
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    settings, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
+    default = CLASSES.get(str(config.get("model_type")))
+    kind = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or default).removesuffix("Fast")
     if kind in AS_IT_IS or not config:
-        return whole
-    given = json.loads(whole.to_str())
-    found = bert(given, said) if kind in BERT else roberta(given, said) if kind == "RobertaTokenizer" else None
-    if found is None:
-        return by_transformers(folder)
-    return whole if found == given else tokenizers.Tokenizer.from_str(json.dumps(found))
+        return tokenizer
+    original = json.loads(tokenizer.to_str())
+    converted = None
+    if kind in BERT:
+        converted = with_bert_normalizer(original, settings)
+    elif kind == "RobertaTokenizer":
+        converted = with_roberta_space(original, settings)
+    if converted is None:
+        return load_with_transformers(folder)
+    return tokenizer if converted == original else tokenizers.Tokenizer.from_str(json.dumps(converted))
 
 
-def described(file: Path) -> dict[str, Any]:
+def read_json(file: Path) -> dict[str, Any]:
     """The JSON object in *file*; empty if there is no such file."""
-    found = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-    if not isinstance(found, dict):
+    content = json.loads(file.read_text("utf-8")) if file.is_file() else {}
+    if not isinstance(content, dict):
         raise ValueError(f"{file.name} is not a JSON object")
-    return found
+    return content
 
 
-def bert(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any] | None:
-    """*given*, a tokenizer.json, with the normalizer of BertTokenizer; None if more than that may differ."""
-    model, before = given["model"], given.get("pre_tokenizer") or {}
-    usual = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
-    if model["type"] != "WordPiece" or not usual.items() <= model.items() or before.get("type") != "BertPreTokenizer":
+def with_bert_normalizer(original: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any] | None:
+    """*original*, a tokenizer.json, with the normalizer of BertTokenizer; None if more than that may differ."""
+    model, pre_tokenizer = original["model"], original.get("pre_tokenizer") or {}
+    defaults = {"continuing_subword_prefix": "##", "max_input_chars_per_word": 100}
+    if model["type"] != "WordPiece" or not defaults.items() <= model.items():
         return None
-    chosen = {ours: said.get(theirs, default) for ours, (theirs, default) in NORMALIZER.items()}
-    if any(value not in (True, False) for name, value in chosen.items() if value is not None or name == "lowercase"):
+    if pre_tokenizer.get("type") != "BertPreTokenizer":
         return None
-    return {**given, "normalizer": {"type": "BertNormalizer", "clean_text": True, **chosen}}
+    flags = {ours: settings.get(theirs, default) for ours, (theirs, default) in NORMALIZER.items()}
+    if any(value not in (True, False) for name, value in flags.items() if value is not None or name == "lowercase"):
+        return None
+    return {**original, "normalizer": {"type": "BertNormalizer", "clean_text": True, **flags}}
 
 
-def roberta(given: dict[str, Any], said: dict[str, Any]) -> dict[str, Any] | None:
-    """*given*, a tokenizer.json, with the space of RobertaTokenizer; None if more than that may differ."""
-    before, after = given.get("pre_tokenizer") or {}, given.get("post_processor") or {}
-    plain = before.get("type") == "ByteLevel" and before.get("use_regex", True) and not given.get("normalizer")
-    space = said.get("add_prefix_space", False)
-    if not plain or after.get("type") != "RobertaProcessing" or space not in (True, False):
+def with_roberta_space(original: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any] | None:
+    """*original*, a tokenizer.json, with the space of RobertaTokenizer; None if more than that may differ."""
+    pre_tokenizer, post_processor = original.get("pre_tokenizer") or {}, original.get("post_processor") or {}
+    plain = (
+        pre_tokenizer.get("type") == "ByteLevel"
+        and pre_tokenizer.get("use_regex", True)
+        and not original.get("normalizer")
+    )
+    space = settings.get("add_prefix_space", False)
+    if not plain or post_processor.get("type") != "RobertaProcessing" or space not in (True, False):
         return None
     return {
-        **given,
-        "pre_tokenizer": {**before, "add_prefix_space": space},
-        "post_processor": {**after, "add_prefix_space": space, "trim_offsets": said.get("trim_offsets", True)},
+        **original,
+        "pre_tokenizer": {**pre_tokenizer, "add_prefix_space": space},
+        "post_processor": {
+            **post_processor,
+            "add_prefix_space": space,
+            "trim_offsets": settings.get("trim_offsets", True),
+        },
     }
 
 
@@ -87,12 +101,12 @@ def convert(folder: Path) -> tokenizers.Tokenizer:
     """A tokenizer from the older vocabulary files. Raises FileNotFoundError if there is none."""
     if not any(all((folder / name).is_file() for name in names) for names in VOCABULARIES):
         raise FileNotFoundError("no vocabulary")  # transformers would invent one from the special tokens alone
-    return by_transformers(folder)
+    return load_with_transformers(folder)
 
 
-def by_transformers(folder: Path) -> tokenizers.Tokenizer:
+def load_with_transformers(folder: Path) -> tokenizers.Tokenizer:
     """The tokenizer that AutoTokenizer builds from *folder*. Code in the folder is never run."""
     from transformers import AutoTokenizer
 
-    made = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
-    return tokenizers.Tokenizer.from_str(made.backend_tokenizer.to_str())
+    tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    return tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())

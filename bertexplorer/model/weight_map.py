@@ -50,23 +50,23 @@ def tied_name(family: ModuleType, config: EncoderConfig) -> str:
     return source.name if source else ""
 
 
-def canonical_names(family: ModuleType, found: Iterable[str]) -> dict[str, str]:
+def canonical_names(family: ModuleType, stored_names: Iterable[str]) -> dict[str, str]:
     """Canonical published name -> the name in the file. Old spellings are renamed, and a missing prefix is restored.
 
     Names without information of their own (buffers, second copies) are left out.
     """
-    found = list(found)
-    bare = not any(name.startswith(family.PREFIX) for name in found)
-    known = {theirs.split(".#.")[0] for theirs in family.NAMES.values()}
+    stored_names = list(stored_names)
+    bare = not any(name.startswith(family.PREFIX) for name in stored_names)
+    prefixes = {theirs.split(".#.")[0] for theirs in family.NAMES.values()}
     names: dict[str, str] = {}
-    for name in found:
+    for name in stored_names:
         if any(re.search(stray, name) for stray in STRAYS):
             continue
         clean = name
         for old, new in OLD_SPELLING.items():
             clean = clean.replace(old, new)
         prefixed = family.PREFIX + clean
-        if bare and any(prefixed.startswith(start) for start in known):
+        if bare and any(prefixed.startswith(start) for start in prefixes):
             clean = prefixed
         if clean in family.COPIES:  # if the two differ, transformers computes with the copy
             names[family.COPIES[clean]] = name
@@ -84,10 +84,10 @@ def is_task_head(name: str) -> bool:
 def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
     """Let heads share a layer if the file has only one name for it; the layer of the first head is used. BERT's pooler
     also serves its sequence classifier, and ModernBERT's transform serves every head."""
-    held: dict[str, nn.Module] = {}
+    first_by_name: dict[str, nn.Module] = {}
     for path, module in list(heads.named_modules()):
         source = source_of(family, f"{path}.weight") if isinstance(module, nn.Linear | nn.LayerNorm) else None
-        first = held.setdefault(source.name, module) if source else module
+        first = first_by_name.setdefault(source.name, module) if source else module
         if first is not module:
             heads.set_submodule(path, first)
 

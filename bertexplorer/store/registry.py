@@ -93,9 +93,9 @@ class CheckpointRegistry:
         Patterns that it shows too come from the architecture, not from training."""
         real = self.get(name, precision)
 
-        from bertexplorer.model.initialise import untrained
+        from bertexplorer.model.initialise import random_copy
 
-        return self.load_once((str(real.folder), "random"), lambda: untrained(replace(real, name=name)))
+        return self.load_once((str(real.folder), "random"), lambda: random_copy(replace(real, name=name)))
 
     def load_once(self, key: tuple[str, str], load: "Callable[[], Checkpoint]") -> "Checkpoint":
         """The checkpoint of *key*. If it is not loaded, one caller loads it while the others wait."""

@@ -20,7 +20,7 @@ from bertexplorer import locks
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.analysis.suite import Suite, summary
 from bertexplorer.analysis.suite import rows as export_rows
-from bertexplorer.analysis.suite_cases import Case, Row, Unusable, cases, legible
+from bertexplorer.analysis.suite_cases import Case, Row, RowProblem, cases, split_readable
 from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring
 from bertexplorer.errors import ExplorerError
 
@@ -42,7 +42,7 @@ class SuiteFolder:
 
     def __init__(self, folder: Path, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring) -> None:
         """Raises ExplorerError for too many rows."""
-        if (count := len(legible(rows)[0])) > MAX_ROWS:
+        if (count := len(split_readable(rows)[0])) > MAX_ROWS:
             raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
         self.folder, self.checkpoint, self.scoring = folder, checkpoint, scoring
         self.kind, self.cases, self.unusable = cases(rows)
@@ -125,15 +125,15 @@ class SuiteFolder:
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
 
 
-def to_json(outcome: Outcome | Unusable) -> dict[str, Any]:
+def to_json(outcome: Outcome | RowProblem) -> dict[str, Any]:
     """An outcome without its case."""
-    if isinstance(outcome, Unusable):
+    if isinstance(outcome, RowProblem):
         return {"problem": outcome.what}
     return {name: value for name, value in asdict(outcome).items() if name != "case"}
 
 
-def from_json(case: Case, fields: dict[str, Any]) -> Outcome | Unusable:
-    return Unusable(case.line, fields["problem"]) if "problem" in fields else Outcome(case, **fields)
+def from_json(case: Case, fields: dict[str, Any]) -> Outcome | RowProblem:
+    return RowProblem(case.line, fields["problem"]) if "problem" in fields else Outcome(case, **fields)
 
 
 def write_atomically(file: Path, content: str) -> None:

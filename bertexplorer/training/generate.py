@@ -79,7 +79,7 @@ class NextTokenPredictor:
     def __init__(self, checkpoint: Checkpoint) -> None:
         self.encoder, self.head, self.device = checkpoint.encoder, checkpoint.masked_lm, checkpoint.device
         tokenizer = checkpoint.tokenizer
-        self.end: int = tokenizer.whole.get_vocab()[tokenizer.special["sep"]]
+        self.end: int = tokenizer.backend.get_vocab()[tokenizer.special["sep"]]
         self.forbidden = torch.ones(checkpoint.config.vocab_size, dtype=torch.bool, device=self.device)
         self.forbidden[Vocabulary.of(tokenizer).ordinary] = False
         self.forbidden[self.end] = False

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from bertexplorer.model.precision import Precision, resolve
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.training import ownership
 from bertexplorer.training.checkpointing import commit, newest_first
 from bertexplorer.training.events import Event
@@ -36,7 +36,7 @@ class RunDriver(ABC):
     ) -> None:
         self.folder, self.stop, self.device = folder, stop, device
         self.state = State()
-        self.threads = threads or available()
+        self.threads = threads or available_cores()
         torch.set_num_threads(self.threads)
         self.bf16 = resolve(precision, device) == torch.bfloat16
 

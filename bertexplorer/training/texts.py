@@ -54,7 +54,7 @@ class LimitedTokenizer:
     def __init__(self, tokenizer: Tokenizer, max_tokens: int) -> None:
         self.pad_id = tokenizer.pad_id
         self.max_tokens = min(max_tokens, tokenizer.max_tokens)
-        self.truncating = tokenizers.Tokenizer.from_str(tokenizer.whole.to_str())
+        self.truncating = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
         self.truncating.enable_truncation(self.max_tokens)
         self.prepare, self.check_pairs = tokenizer.prepare, tokenizer.check_pairs
 

@@ -1,4 +1,4 @@
-"""Answer: labels, tags and spans are transformers', and a run of ours answers here as it does where it was trained."""
+"""Answer: labels, tags and spans are those of transformers, and a run gives the answers of its training code."""
 
 import json
 from collections.abc import Callable
@@ -108,7 +108,7 @@ def test_spans_equal_those_of_training() -> None:
         assert found == kept
 
 
-def test_a_run_answers_as_where_it_was_trained(tiny: Callable[[str], Path]) -> None:
+def test_a_run_gives_the_answers_of_its_training_code(tiny: Callable[[str], Path]) -> None:
     """The probabilities of the playground, in one window."""
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
     (said,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
@@ -150,11 +150,11 @@ def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path
     assert result.by_crf and result.chosen != alone.chosen
     assert [sum(x.value for x in w.labels) for w in result.words] == pytest.approx([1] * len(result.words), abs=1e-5)
     save_file({"crf.start": torch.zeros(2)}, tmp_path / "task.safetensors")
-    with pytest.raises(ExplorerError, match=r"task\.safetensors of tag holds no CRF for its \d tags"):
+    with pytest.raises(ExplorerError, match=r"task\.safetensors of tag has no CRF for its \d tags"):
         answer.run(run, FILM)
 
 
-def test_what_the_run_wrote_beside_its_weights_counts(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_what_the_run_wrote_next_to_its_weights_is_used(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     about = {
         "options": {"threshold": 99.0, "head": "crf"},
         "silent": True,
@@ -195,7 +195,7 @@ def test_hidden_words_and_odd_texts(tiny: Callable[[str], Path]) -> None:
     assert answer.run(one, "a " * 200).left_out == 138
 
 
-def test_what_is_missing_is_said(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
     with pytest.raises(
         ExplorerError, match=r"mini has no fine-tuned head \(its heads: fill-mask, next-sentence\).*Train"
     ):

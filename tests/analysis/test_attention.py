@@ -134,7 +134,7 @@ def test_what_the_view_is_about(mini: Checkpoint) -> None:
     assert not alone.picked and alone.about == (1 + int(middle.argmax()) // len(middle),)
 
 
-def test_a_pick_that_does_not_look_is_said(mini: Checkpoint) -> None:
+def test_a_picked_token_without_a_row_gives_a_note(mini: Checkpoint) -> None:
     text = Text("The cat sat.", "It slept.", picked=(Span(0, 4, 7),))
     result = ask(mini, text, direction="B to A")
     assert not result.picked and "picked" in result.notes[0]
@@ -147,13 +147,13 @@ def test_a_pick_that_does_not_look_is_said(mini: Checkpoint) -> None:
         ({"head": 13}, "Head 13.*12 heads"),
         ({"heads": "7·1"}, "Layer 7.*Choose 1 to 6"),
         ({"heads": "1·0"}, "Head 0"),
-        ({"heads": "</script>"}, "'</script>' names no head"),
-        ({"heads": "5"}, "'5' names no head"),
+        ({"heads": "</script>"}, "'</script>' is not a head"),
+        ({"heads": "5"}, "'5' is not a head"),
         ({"heads": "1.1," * 600}, "2,400 characters"),
         ({"direction": "A to B"}, "single one.*Add a second sentence"),
     ],
 )
-def test_what_is_not_there(options: dict[str, object], said: str, mini: Checkpoint) -> None:
+def test_unknown_layers_heads_and_pairs(options: dict[str, object], said: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=said):
         ask(mini, "The cat sat.", **options)
 
@@ -172,7 +172,7 @@ def test_too_long_for_all_heads(mini: Checkpoint, monkeypatch: pytest.MonkeyPatc
     assert math.isqrt(128_000_000 // 144) >= 512
 
 
-def test_cut_text_is_said(small: Checkpoint) -> None:
+def test_a_truncated_text_gives_a_note(small: Checkpoint) -> None:
     result = ask(small, "cat " * 100)
     assert result.notes == ("38 tokens beyond the limit are not read.",) and len(result.rows) == 64
 
@@ -205,7 +205,9 @@ def test_discounted_norms_are_shares_and_called_so(tiny: Callable[[str], Path]) 
     assert "% of what it takes in from" in drawn.say(result)
 
 
-def test_a_grid_too_large_for_a_file_says_what_it_holds(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_measure_of_a_large_grid_says_which_rows_are_listed(
+    mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(attention, "MAX_ROWS", 100)
     grid = attention.rows(ask(mini, Text("The cat sat.", picked=(Span(0, 4, 7),))))
     assert len(grid) == 72 * 6 and {row["from"] for row in grid} == {"cat"}

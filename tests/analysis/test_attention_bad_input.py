@@ -1,4 +1,4 @@
-"""The views of attention, whatever is typed: an answer, or an ExplorerError that says what is wrong."""
+"""The attention views for any input: a result, or an ExplorerError that explains the problem."""
 
 import json
 from collections.abc import Callable

@@ -111,7 +111,7 @@ def test_occlusion_by_hand(twin: Twin) -> None:
 
 def test_lime_by_hand(twin: Twin) -> None:
     """The same samples; the ridge as least squares with a row for each penalty."""
-    shown = attribution.draws(len(twin.words), 60)
+    shown = attribution.random_subsets(len(twin.words), 60)
     values = [twin.without(*(w for w, one in zip(twin.words, row, strict=True) if not one)) for row in shown]
     weights = [np.exp(-((100 * (1 - np.sqrt(row.mean())) / 25) ** 2)) ** 0.5 for row in shown]
     left = np.hstack([shown, np.ones((60, 1))]) * np.sqrt(weights)[:, None]
@@ -205,8 +205,8 @@ def linear(question: Question, weights: np.ndarray) -> Question:
 
 
 @pytest.mark.parametrize("method", ["occlusion", "LIME"])
-def test_a_linear_number_is_found_out(method: Method, mini: Checkpoint) -> None:
-    _, question = saliency.ask(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
+def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> None:
+    _, question = saliency.question_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0
     found = attribution.attribute(linear(question, weights), method, baseline="[MASK]", steps=4, samples=1000)
     spots = list(question.hideable)
@@ -215,14 +215,14 @@ def test_a_linear_number_is_found_out(method: Method, mini: Checkpoint) -> None:
 
 
 def test_samples_of_lime() -> None:
-    shown = attribution.draws(5, 3000)
-    assert shown[0].all() and not shown[1:].all(axis=1).any() and (shown == attribution.draws(5, 3000)).all()
+    shown = attribution.random_subsets(5, 3000)
+    assert shown[0].all() and not shown[1:].all(axis=1).any() and (shown == attribution.random_subsets(5, 3000)).all()
     kept = np.bincount(shown[1:].sum(axis=1), minlength=5) / 2999
     assert kept == pytest.approx([0.2] * 5, abs=0.03)  # four standard deviations of 3,000 draws
-    assert attribution.nearness(1.0) == 1 and attribution.nearness(0.0) < 1e-3  # exp(-8)
+    assert attribution.sample_weight(1.0) == 1 and attribution.sample_weight(0.0) < 1e-3  # exp(-8)
 
 
-def test_a_long_text_takes_as_few_steps_as_do(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_takes_fewer_steps(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few where the scores add up to what they must within MISSED, else more, and at last as many as asked for."""
     text = "The farmers cultivate the [MASK] to grow crops."
     monkeypatch.setattr(attribution, "LONG", 4)

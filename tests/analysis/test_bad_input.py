@@ -1,4 +1,4 @@
-"""Whatever is typed: an answer, or an ExplorerError that says what is wrong, soon."""
+"""Any input quickly gives a result, or an ExplorerError that explains the problem."""
 
 import json
 import time

@@ -48,11 +48,13 @@ def test_the_neuron_view_has_queries_and_keys(mini: Checkpoint) -> None:
         (200, {"kind": "head", "layers": "1"}, "1 layer of it. Shorten"),
         (9, {"layers": "0"}, "Layer 0.*Choose 1 to 6"),
         (9, {"layers": "2-9"}, "Layer 9"),
-        (9, {"layers": "all"}, "'all' names no layers"),
+        (9, {"layers": "all"}, "'all' is not a layer"),
         (9, {"layers": "1" * 3000}, "3,000 characters"),
     ],
 )
-def test_what_would_freeze_or_is_not_there(tokens: int, options: dict[str, str], said: str, mini: Checkpoint) -> None:
+def test_too_large_views_and_unknown_layers_are_rejected(
+    tokens: int, options: dict[str, str], said: str, mini: Checkpoint
+) -> None:
     with pytest.raises(ExplorerError, match=said):
         ask(mini, "cat " * (tokens - 2), **options)
 
@@ -62,12 +64,12 @@ def test_the_size_of_bert_base() -> None:
     view."""
     for kind, tokens in (("head", 64), ("model", 32), ("neuron", 24)):
         vectors = 2 * tokens * 64 if kind == "neuron" else 0
-        bertviz.refuse_heavy(kind, tokens, 12 * (tokens**2 + vectors), 12)
+        bertviz.check_size(kind, tokens, 12 * (tokens**2 + vectors), 12)
         with pytest.raises(ExplorerError, match="would freeze the page with 12 layers"):
-            bertviz.refuse_heavy(kind, 2 * tokens, 12 * (4 * tokens**2 + 2 * vectors), 12)
+            bertviz.check_size(kind, 2 * tokens, 12 * (4 * tokens**2 + 2 * vectors), 12)
 
 
-def test_fewer_layers_do(mini: Checkpoint) -> None:
+def test_fewer_layers_fit(mini: Checkpoint) -> None:
     assert ask(mini, "cat " * 98, layers="2-6").attention.shape == (5, 12, 100, 100)
     assert ask(mini, "cat " * 58, kind="model", layers="1-3").attention.shape == (3, 12, 60, 60)
 

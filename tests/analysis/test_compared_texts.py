@@ -1,4 +1,4 @@
-"""A run that compares two texts: its cosine is transformers', each text read alone, and every method explains it."""
+"""A run that compares two texts: its cosine is that of transformers, and every method explains it."""
 
 import json
 import shutil
@@ -51,7 +51,7 @@ def test_the_cosine_is_that_of_transformers(
     checkpoint = compared(tiny(family), tmp_path / "run", pooling)
     alone = [checkpoint.tokenizer.encode(side).ids for side in (PAIR.first, PAIR.second)]
     encoding = checkpoint.tokenizer.encode(PAIR)
-    assert [tuple(encoding.ids[i] for i in side) for side in engine.sides_of(encoding)] == alone
+    assert [tuple(encoding.ids[i] for i in side) for side in engine.text_positions(encoding)] == alone
     found = answer.run(checkpoint, PAIR)
     wanted = cosine(tiny(family), alone, pooling)
     close = of_encoder(checkpoint.config)
@@ -73,7 +73,9 @@ def test_every_method_explains_it(pooling: str, tiny: Callable[..., Path], tmp_p
     assert "of one text at a time" in saliency_figure.say(found)
     encoding = checkpoint.tokenizer.encode(PAIR)
     lost = []
-    masked = [encoding.with_ids(dict.fromkeys(side[1:-1], encoding.mask_id)) for side in engine.sides_of(encoding)]
+    masked = [
+        encoding.with_ids(dict.fromkeys(side[1:-1], encoding.mask_id)) for side in engine.text_positions(encoding)
+    ]
     rises = value - engine.pair_cosines(checkpoint, masked, pooling).double().numpy()
     assert path.completeness.rise == pytest.approx(rises.sum(), abs=1e-4)
     for i in range(len(encoding)):
@@ -134,7 +136,7 @@ def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..
     wanted = torch.cosine_similarity(*(one[0] if pooling == "cls" else one.mean(0) for one in last), dim=0)
     assert found.after.value == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config))
     assert found.change[1, 2] == pytest.approx(found.after.value - found.before.value, abs=1e-6)
-    with pytest.raises(ExplorerError, match="reads two texts apart"):
+    with pytest.raises(ExplorerError, match="encodes the two texts separately"):
         switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
 
 
@@ -161,7 +163,7 @@ def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> N
     assert "%" not in referee_figure.say(found)
 
 
-def test_before_beside_after_is_no_percentage(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_before_and_after_are_not_percentages(tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     for module in (answer, layers, switchboard):
         result = module.run(checkpoint, PAIR)

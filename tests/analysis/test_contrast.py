@@ -78,6 +78,6 @@ def test_rows_cover_the_vocabulary(mini: Checkpoint) -> None:
         ("no mask here", "In the second sentence: Nothing"),
     ],
 )
-def test_the_other_sentence_must_hold_a_mask(mini: Checkpoint, other: str, said: str) -> None:
+def test_the_other_sentence_must_have_a_mask(mini: Checkpoint, other: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
         contrast.run(mini, TEXAS, options=Options(other=other))

@@ -10,8 +10,8 @@ import transformers
 
 from bertexplorer.analysis import counterfactuals, edit_search
 from bertexplorer.analysis.counterfactuals import Counterfactuals, Options
-from bertexplorer.analysis.edits import FUNCTION_WORDS, Draft, Editor, by_masking
-from bertexplorer.analysis.predictions import Classes, Read, predictor
+from bertexplorer.analysis.edits import FUNCTION_WORDS, Draft, Editor, propose_by_masking
+from bertexplorer.analysis.predictions import Classes, Query, make_predictor
 from bertexplorer.engine import gradients
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -129,10 +129,10 @@ def test_edits_are_verified_word_for_word(method: str, wanted: str, mini: Checkp
 
 
 def test_fill_mask_tries_the_likeliest_words_of_transformers(mini: Checkpoint, reference: Reference) -> None:
-    editor = Editor.of(mini, predictor(mini, DOCTOR, "answer", ""), function_words=False)
-    base = Draft({}, Read(editor.encoding, 7), editor.words)
+    editor = Editor.of(mini, make_predictor(mini, DOCTOR, "answer", ""), function_words=False)
+    base = Draft({}, Query(editor.encoding, 7), editor.words)
     assert [editor.words[i].text for i in editor.replaceable] == ["doctor", "told", "nurse", "tired"]
-    found = by_masking(editor, base, editor.replaceable, 10)
+    found = propose_by_masking(editor, base, editor.replaceable, 10)
     ids = reference.ids(DOCTOR)
     for place in editor.replaceable:
         hidden = [*ids]
@@ -209,13 +209,13 @@ def test_labels_and_tags(what: str, method: str, tiny: Callable[[str], Path]) ->
 
 def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
     """In bf16 padding changes the rounding, and an answer would depend on the texts beside it."""
-    asked = predictor(small, TEXTS[0], "answer", "")
+    asked = make_predictor(small, TEXTS[0], "answer", "")
     editor = Editor.of(small, asked)
     made = [editor.draft(changes) for changes in ({1: "nurse"}, {4: ""}, {1: "", 4: ""}, {3: "he"})]
-    reads = [draft.read for draft in made if draft]
+    reads = [draft.query for draft in made if draft]
     batches: list[list[int]] = []
 
-    def watched(texts: Sequence[Read]) -> Classes:
+    def watched(texts: Sequence[Query]) -> Classes:
         batches.append([len(one.encoding) for one in texts])
         return asked.classes(texts)
 

@@ -89,7 +89,9 @@ def test_a_beam_of_one_is_greedy_and_a_wider_one_is_no_worse(small: Checkpoint) 
     assert method(wide, "beam").chained == pytest.approx(method(wide, "beam").claimed, abs=CLOSE * 2)
 
 
-def test_it_ends_where_the_best_answer_is_the_mask_itself(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_terminates_if_the_best_answer_is_the_mask_itself(
+    small: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     steps, real = itertools.count(), decoding.step_at
     monkeypatch.setattr(decoding, "step_at", lambda *a: real(*a) if next(steps) < 200 else pytest.fail("no end"))
     head = type(small.masked_lm)(small.config).requires_grad_(False)

@@ -1,4 +1,4 @@
-"""Counterfactuals of odd texts: what cannot be changed is said, what is long is bounded, and what stays, stays."""
+"""Counterfactuals of odd texts: errors, the limits of long texts, and words that must not change."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from bertexplorer.analysis import counterfactuals, edit_search
 from bertexplorer.analysis.counterfactuals import Counterfactuals, Options
 from bertexplorer.analysis.edits import Editor
-from bertexplorer.analysis.predictions import predictor
+from bertexplorer.analysis.predictions import make_predictor
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -87,14 +87,14 @@ def test_another_word_changes_only_where_fewer_are_not_enough(wanted: str, small
                for fewer, more, most in zip(counts, counts[1:], (2, 3), strict=False))  # fmt: skip
 
 
-def test_function_words_stay_unless_asked_for(mini: Checkpoint) -> None:
+def test_function_words_stay_by_default(mini: Checkpoint) -> None:
     plain, every = (run(mini, "A robin is a [MASK].", edits=1, function_words=f) for f in (False, True))
     assert {edit.changes[0].old for edit in plain.edits} == {"robin"}
     assert {edit.changes[0].old for edit in every.edits} > {"a"}
     assert all(edit.answer != edit.changes[0].new for edit in plain.edits if edit.flipped), "a copy is no other answer"
 
 
-def test_long_texts_are_bounded_and_say_so(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_long_texts_are_bounded_and_reported(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "[MASK] " + "cat dog " * 20
     assert run(small, text, edits=1, candidates=2).untried == 0
     monkeypatch.setattr(edit_search, "PASS_TOKENS", 1200)
@@ -122,7 +122,7 @@ def test_no_word_to_remove(text: str, small: Checkpoint) -> None:
         run(small, text, method="reduction")
 
 
-def test_what_is_missing_is_said(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_what_is_missing(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         run(small, "No mask here.")
     with pytest.raises(ExplorerError, match="pieces"):
@@ -145,7 +145,7 @@ def test_what_is_missing_is_said(small: Checkpoint, tiny: Callable[[str], Path])
 
 def test_spaces_and_signs_are_kept(small: Checkpoint) -> None:
     text = "the  cat,[MASK]\tdog's (paris)."
-    editor = Editor.of(small, predictor(small, text, "answer", ""))
+    editor = Editor.of(small, make_predictor(small, text, "answer", ""))
     replaced = editor.draft({1: "dog", 8: "london"})
     assert replaced and replaced.texts[0] == "the  dog,[MASK]\tdog's (london)."
     shorter = editor.draft({0: "", 5: ""})

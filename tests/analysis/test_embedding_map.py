@@ -58,7 +58,7 @@ def test_neighbours_by_brute_force(mini: Checkpoint, reference: Reference) -> No
     assert embedding_map.run(mini, TEXT).chosen is None
     assert embedding_map.run(mini, TEXT, options=Options(point=5)).chosen == 5
     gone = embedding_map.run(mini, TEXT, options=Options(point=500))
-    assert gone.chosen is None and gone.notes == "Point 500 is no longer there."
+    assert gone.chosen is None and gone.notes == "Point 500 no longer exists."
 
 
 def test_a_point_says_how_it_is_picked(mini: Checkpoint) -> None:
@@ -114,7 +114,7 @@ def test_at_most_ten_thousand_tokens(small: Checkpoint, monkeypatch: pytest.Monk
         embedding_map.run(small, "a cat", options=Options(unit="sentences", lines="key"), lines=LINES)
 
 
-def test_many_points_take_the_quick_way(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_points_take_fewer_steps(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_map, "MANY", 20)
     monkeypatch.setattr(embedding_map, "JUDGED", 20)
     result = embedding_map.run(small, "a", options=Options("sentences", method="t-SNE", lines="key"), lines=LINES)
@@ -142,10 +142,10 @@ def test_odd_text(text: str, small: Checkpoint) -> None:
     assert np.isfinite(result.places).all() and ("beyond" in result.notes) == (len(text) > 1000)
 
 
-def test_refused(small: Checkpoint) -> None:
+def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
     for options, said in (
         (Options(layer=9), "Layer 9"),
-        (Options(lines="abc"), "lines 'abc' are no longer here"),
+        (Options(lines="abc"), "lines 'abc' are no longer stored"),
         (Options(method="t-SNE"), "wants at least 4 points; there are 3"),
     ):
         with pytest.raises(ExplorerError, match=said):

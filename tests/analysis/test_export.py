@@ -1,4 +1,4 @@
-"""Receipts: the CSV and JSON read back as they were, and the Python runs as it is."""
+"""Exports: CSV and JSON read back unchanged, and the exported Python runs."""
 
 import csv
 import io
@@ -61,13 +61,13 @@ def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
 @pytest.mark.parametrize(
     "cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"]
 )
-def test_a_formula_is_disarmed(cell: str) -> None:
+def test_a_formula_is_escaped(cell: str) -> None:
     ((safe,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(export.as_csv([{"token": cell}]), newline="")))
     assert safe == "'" + cell
 
 
 @pytest.mark.parametrize("cell", ["a,b", 'say "x"', "two\nlines", "é 日", "a=b", "1-2", "", "<script>"])
-def test_other_cells_stay_as_they_are(cell: str) -> None:
+def test_other_cells_are_unchanged(cell: str) -> None:
     rows: Rows = [{"token": cell, "p": -0.5, "n": -3}]
     assert list(csv.DictReader(io.StringIO(export.as_csv(rows), newline=""))) == [
         {"token": cell, "p": "-0.5", "n": "-3"}
@@ -75,7 +75,7 @@ def test_other_cells_stay_as_they_are(cell: str) -> None:
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: Checkpoint) -> None:
+def test_json_parses_strictly_and_has_the_question(module: ModuleType, mini: Checkpoint) -> None:
     text, options, rows = answer(module, mini)
     safe = export.as_json(module, mini, text, options, rows)
     whole = json.loads(safe, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
@@ -84,7 +84,7 @@ def test_json_parses_strictly_and_holds_the_question(module: ModuleType, mini: C
     assert whole["rows"][0] == rows[0]
 
 
-def test_json_refuses_nan(mini: Checkpoint) -> None:
+def test_json_rejects_nan(mini: Checkpoint) -> None:
     with pytest.raises(ValueError, match="JSON"):
         export.as_json(fill_mask, mini, Text("a"), fill_mask.Options(), [{"p": math.nan}])
 
@@ -98,7 +98,7 @@ def test_provenance(mini: Checkpoint) -> None:
 
 
 @pytest.mark.slow
-def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None:
+def test_the_exported_python_runs_and_prints_the_same_rows(mini: Checkpoint) -> None:
     """All six programs in one process, to start Python once; each is whole in itself."""
     picked = [m for m in FILLING if m is not contrast]  # a row for every piece of the vocabulary: see the next test
     programs, wanted = [], []
@@ -117,7 +117,7 @@ def test_python_runs_as_it_is_and_prints_the_same_rows(mini: Checkpoint) -> None
         }
 
 
-def test_python_says_only_what_differs(mini: Checkpoint) -> None:
+def test_the_exported_python_names_only_changed_options(mini: Checkpoint) -> None:
     text, options, _ = answer(contrast, mini)
     program = export.as_python(contrast, mini, text, options)
     compile(program, "receipt", "exec")

@@ -1,4 +1,4 @@
-"""Fill-mask gives what transformers' pipeline gives, and ranks, entropy and named words that follow from it."""
+"""Fill-mask gives the numbers of transformers' pipeline; ranks, entropy and requested words follow from them."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Head roles are a plain loop over transformers' attention; distances are scipy's; the plane keeps what fits in it."""
+"""Head roles equal a loop over transformers' attention, distances those of scipy; the plane preserves flat data."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,8 +8,7 @@ import pytest
 from scipy.spatial.distance import cdist, jensenshannon
 
 from bertexplorer.analysis import head_roles
-from bertexplorer.analysis.head_roles import CLEAR, MEASURES, SAMPLE, HeadRoles, Options
-from bertexplorer.analysis.head_similarity import distances, plane
+from bertexplorer.analysis.head_roles import CLEAR, MEASURES, SAMPLE, HeadRoles, Options, distances, plane
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -86,7 +85,7 @@ def test_distances_are_those_of_scipy() -> None:
     np.testing.assert_allclose(ends, [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=of_sum(2))
 
 
-def test_the_plane_keeps_points_that_lie_in_one() -> None:
+def test_the_plane_preserves_points_of_a_plane() -> None:
     points = np.random.default_rng(1).normal(size=(9, 2)) * [3, 1]
     apart = cdist(points, points)
     found, held = plane(apart**2)
@@ -99,11 +98,11 @@ def test_the_plane_keeps_points_that_lie_in_one() -> None:
 
 def test_the_map(mini: Checkpoint) -> None:
     result = ask(mini, "The cat sat.", show="map", on="this text")
-    assert result.points is not None and result.points.shape == (6, 12, 2) and result.apart is not None
-    assert result.apart.shape == (72, 72) and result.compared == 6 and 0 < result.held <= 1
+    assert result.points is not None and result.points.shape == (6, 12, 2) and result.divergences is not None
+    assert result.divergences.shape == (72, 72) and result.compared == 6 and 0 < result.preserved <= 1
     attention = eager(mini.folder, mini.tokenizer.encode("The cat sat.")).attention.flatten(0, 1).double().numpy()
     wanted = np.mean([jensenshannon(attention[5, i], attention[40, i], base=2) ** 2 for i in range(6)])
-    assert result.apart[5, 40] == pytest.approx(wanted, abs=NEAR)
+    assert result.divergences[5, 40] == pytest.approx(wanted, abs=NEAR)
 
 
 def test_a_long_text_is_compared_at_evenly_spaced_tokens(mini: Checkpoint) -> None:

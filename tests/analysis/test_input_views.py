@@ -50,7 +50,7 @@ def test_a_hidden_token_counts_as_what_it_was_and_the_longest_is_the_default(tin
     assert nearest_pieces.run(ours, "the terrible cat").found[0].token == "terrible"
 
 
-def test_more_than_three_picks_and_too_many_neighbours_are_said(tiny) -> None:
+def test_more_than_three_picks_and_too_many_neighbours(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     result = nearest_pieces.run(ours, Text("the cat and a dog", picked=(Span(0, 0, 17),)))
     assert len(result.found) == 3 and result.left_out == 2 and "2 more" in nearest_figure.say(result)

@@ -156,7 +156,7 @@ def test_settled(mini: Checkpoint) -> None:
     assert len(set(first[result.settled :])) == 1 and first[result.settled - 1] != first[-1]
 
 
-def test_a_word_of_several_pieces_is_refused_with_its_pieces(mini: Checkpoint) -> None:
+def test_a_word_of_several_pieces_is_rejected_with_its_pieces(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"'unbelievably' is cut into \d pieces \(un \+ ##\w+.*one piece"):
         layers.run(mini, FRANCE, options=Options(words="capital, unbelievably"))
 

@@ -1,4 +1,4 @@
-"""The dice of pretraining over a text: the shares asked for come out, and rolls are repeatable."""
+"""Masking: the requested shares are drawn, and rolls are repeatable."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 TEXT = "The farmers cultivate the land to grow crops for the whole village, and they sell what is left in the town."
 
 
-def test_shares_come_out_as_asked_for(mini: Checkpoint) -> None:
+def test_shares_are_those_requested(mini: Checkpoint) -> None:
     """Within five standard deviations of a binomial draw."""
     found = masking.run(mini, TEXT)
     tokens = COUNTED * found.can_be_chosen
@@ -44,6 +44,6 @@ def test_the_pieces_of_a_word_go_together(mini: Checkpoint) -> None:
         assert all(len(set(kinds[a:b])) == 1 for a, b in zip(starts, starts[1:], strict=False))
 
 
-def test_shares_above_one_are_refused(mini: Checkpoint) -> None:
+def test_shares_above_one_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="together they are"):
         masking.run(mini, TEXT, options=Options(masked=0.8, random=0.3))

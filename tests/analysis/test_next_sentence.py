@@ -12,7 +12,7 @@ import transformers
 
 from bertexplorer.analysis import export, next_sentence
 from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
-from bertexplorer.engine import pairs, run
+from bertexplorer.engine import inference, task_heads
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -121,7 +121,7 @@ def test_tokens_and_segments(mini: Checkpoint) -> None:
     assert result.left_out == 0
 
 
-def test_a_long_pair_says_what_is_left_out(small: Checkpoint) -> None:
+def test_a_long_pair_counts_the_tokens_left_out(small: Checkpoint) -> None:
     result = next_sentence.run(small, Text("cat " * 100, "the dog sat."), options=Options("a cat sat."))
     assert len(result.tokens) == 64 and result.left_out == 3 + 100 + 4 - 64
 
@@ -156,7 +156,7 @@ def test_candidates_are_tidied(typed: str, count: int, small: Checkpoint) -> Non
         (Text("a", "x" * 1_000_000), "", "1,000,000 characters.*20,000"),
     ],
 )
-def test_refusals(text: Text | str, typed: str, said: str, small: Checkpoint) -> None:
+def test_invalid_input_is_rejected(text: Text | str, typed: str, said: str, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=said) as caught:
         next_sentence.run(small, text, options=Options(typed))
@@ -204,15 +204,15 @@ def test_extreme_logits_have_a_probability() -> None:
 def test_the_engine_keeps_the_order_whatever_the_budget(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [Text("The cat sat. " * n, "It is a dog.") for n in (4, 1, 3, 1, 2)]
     encodings = [twin.ours.tokenizer.encode(text) for text in texts]
-    whole = pairs.next_sentence_logits(twin.ours, encodings)
-    split = run.batches
-    monkeypatch.setattr(run, "batches", lambda given: split(given, 40))
-    apart = pairs.next_sentence_logits(twin.ours, encodings)
+    whole = task_heads.next_sentence_logits(twin.ours, encodings)
+    split = inference.batches
+    monkeypatch.setattr(inference, "batches", lambda given: split(given, 40))
+    apart = task_heads.next_sentence_logits(twin.ours, encodings)
     assert_same(twin.ours.config, whole, apart)
     for text, row in zip(texts, whole, strict=True):
         wanted = twin.refer(text.first, text.second)
         assert row.tolist() == pytest.approx(wanted, abs=of_encoder(twin.ours.config, wanted))
-    assert pairs.next_sentence_logits(twin.ours, []).shape == (0, 2)
+    assert task_heads.next_sentence_logits(twin.ours, []).shape == (0, 2)
 
 
 def test_numbers_that_are_not_finite(tiny: Callable[[str], Path]) -> None:

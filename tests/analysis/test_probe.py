@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bertexplorer.analysis import probe, probe_fit
 from bertexplorer.analysis.probe import Options
-from bertexplorer.analysis.probe_rows import FOLDER, Task, built_in, read
+from bertexplorer.analysis.probe_rows import FOLDER, Task, built_in, read_rows
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -118,7 +118,7 @@ def test_a_word_that_is_there_is_known_at_layer_0_and_shuffled_labels_nowhere(mi
 def test_a_document_is_on_one_side_and_all_labels_are_in_training(seed: int) -> None:
     documents = [str(i // 5) for i in range(60)]
     labels = np.array([int(i < 10) for i in range(60)])  # one label is in two documents only
-    held = probe_fit.held_out(labels, documents, seed)
+    held = probe_fit.held_out_rows(labels, documents, seed)
     both = {d for d, h in zip(documents, held, strict=True) if h} & {
         d for d, h in zip(documents, held, strict=True) if not h
     }
@@ -144,9 +144,9 @@ def test_control_labels_belong_to_types_and_are_distributed_as_the_labels() -> N
     given = {name: {int(k) for n, k in zip(types, drawn, strict=True) if n == name} for name in types}
     assert all(len(labels) == 1 for labels in given.values()) and drawn.sum() == 50
     assert (drawn != probe_fit.control_labels(labels, types, 1)).any()
-    held = probe_fit.control_held_out(types, 150, 0)
+    held = probe_fit.control_held_out_rows(types, 150, 0)
     assert held.sum() == 150 and {*np.array(types)[held]} <= {*np.array(types)[~held]}
-    alone = probe_fit.control_held_out([f"w{i}" for i in range(40)], 10, 0)
+    alone = probe_fit.control_held_out_rows([f"w{i}" for i in range(40)], 10, 0)
     assert alone.sum() == 10, "sentences that occur once are held out too"
 
 
@@ -162,7 +162,7 @@ def test_the_embedding_layer_remembers_words_but_not_their_part_of_speech(mini: 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_row_of_a_built_in_task_can_be_used(mini: Checkpoint, task: Task) -> None:
     rows = built_in(task)
-    found = read(mini, rows, 1000)
+    found = read_rows(mini, rows, 1000)
     assert 120 <= len(found.examples) == len(rows) <= 300 and not found.unusable
     labels = Counter(one.label for one in found.examples)
     assert len(set(labels.values())) == 1, "equally many of each label"
@@ -176,7 +176,7 @@ def test_every_row_of_a_built_in_task_can_be_used(mini: Checkpoint, task: Task) 
 def test_the_nth_occurrence_of_a_word_is_probed(mini: Checkpoint) -> None:
     rows = [{"text": f"can we open can {i}", "word": "can", "nth": 2, "label": "ab"[i % 2]} for i in range(24)]
     rows[0] |= {"nth": ""}
-    found = read(mini, numbered(rows), 300)
+    found = read_rows(mini, numbered(rows), 300)
     assert [one.start for one in found.examples] == [0] + [12] * 23
     assert found.positions[0] == (1,) and found.positions[1] == (4,)
 
@@ -266,10 +266,10 @@ def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
     assert [(one.line, one.what) for one in result.unusable] == [(4, what), (5, what)]
 
 
-def test_documents_that_cannot_be_split_are_refused() -> None:
+def test_documents_that_cannot_be_split_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="cannot be split so that training has every label"):
-        probe_fit.held_out(np.array([0, 0, 1, 1]), ["x", "x", "y", "y"], 0)
-    held = probe_fit.held_out(np.array([0, 1, 2, 0, 1, 1]), ["x", "x", "x", "y", "y", "y"], 0)
+        probe_fit.held_out_rows(np.array([0, 0, 1, 1]), ["x", "x", "y", "y"], 0)
+    held = probe_fit.held_out_rows(np.array([0, 1, 2, 0, 1, 1]), ["x", "x", "x", "y", "y", "y"], 0)
     assert held.tolist() == [False] * 3 + [True] * 3, "the only split whose training has all labels"
 
 
@@ -281,6 +281,6 @@ def test_an_uploaded_file_is_probed_as_the_built_in_one(mini: Checkpoint) -> Non
     assert (own.accuracies == ours.accuracies).all()
 
 
-def test_an_upload_that_is_gone_is_named(mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="are no longer here"):
+def test_a_deleted_upload_is_named(mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match="are no longer stored"):
         probe.run(mini, options=Options(rows="0" * 24))

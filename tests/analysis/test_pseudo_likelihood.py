@@ -69,7 +69,7 @@ def test_nothing_but_masks(mini: Checkpoint, text: str) -> None:
         pseudo_likelihood.run(mini, text)
 
 
-def test_nothing_but_unknown_characters_is_not_called_a_mask(mini: Checkpoint) -> None:
+def test_a_text_of_unknown_characters_is_not_called_a_mask(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="vocabulary"):
         pseudo_likelihood.run(mini, "🤖")
 

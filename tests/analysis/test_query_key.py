@@ -1,4 +1,4 @@
-"""Query and key: products add up to scores whose softmax is the attention; which token looks; refusals; long texts."""
+"""Query and key: products add up to scores whose softmax is the attention; the token that looks; errors; long texts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_the_token_that_looks(mini: Checkpoint) -> None:
 
 @pytest.mark.parametrize(("layer", "head", "said"), [(7, 1, "Layer 7.*6 layers"), (1, 13, "Head 13.*12 heads"),
                                                      (0, 1, "Layer 0"), (1, 0, "Head 0")])  # fmt: skip
-def test_a_layer_or_head_that_is_not_there(layer: int, head: int, said: str, mini: Checkpoint) -> None:
+def test_an_unknown_layer_or_head(layer: int, head: int, said: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=said):
         ask(mini, KEYS, layer, head)
 

@@ -88,7 +88,7 @@ def test_curves_of_a_pair(tiny: Callable[[str], Path]) -> None:
 def test_random_orders_are_orders(small: Checkpoint) -> None:
     """With every step drawn, hiding one token more changes one token: no order repeats or skips one."""
     seen: list[list[int]] = []
-    _, question = saliency.ask(small, SENTENCE, "mask", "")
+    _, question = saliency.question_within_limit(small, SENTENCE, "mask", "")
     orders = [np.array(question.hideable), np.array(question.hideable[::-1])]
     values = question.values
 
@@ -123,7 +123,7 @@ def test_odd_texts(text: str, small: Checkpoint) -> None:
     assert all(np.isfinite(trial.deletion).all() for trial in result.trials)
 
 
-def test_what_is_missing_is_said(small: Checkpoint) -> None:
+def test_errors_name_what_is_missing(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         referee.run(small, "No mask here.")
     with pytest.raises(ExplorerError, match="pieces"):

@@ -1,4 +1,4 @@
-"""Saliency: words of several pieces, answers that are asked for, long and odd texts, what is missing."""
+"""Saliency: words of several pieces, requested answers, long and odd texts, errors."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -30,7 +30,7 @@ def test_pieces_are_merged_to_words(mini: Checkpoint) -> None:
         assert merged.scores.sum() == pytest.approx(found.scores.sum())
 
 
-def test_a_word_that_is_asked_for(mini: Checkpoint, reference: Reference) -> None:
+def test_a_requested_word(mini: Checkpoint, reference: Reference) -> None:
     text = "The keys to the cabinet [MASK] on the table."
     result = saliency.run(mini, text, options=Options(method="occlusion", word=" Are "))
     row = reference.log_probs(reference.ids(text))[result.position]
@@ -52,7 +52,7 @@ def test_words_that_cannot_be_explained(word: str, said: str, mini: Checkpoint) 
         saliency.run(mini, "It is [MASK].", options=Options(word=word))
 
 
-def test_what_is_missing_is_said(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
     pair = Options(target="next sentence")
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         saliency.run(mini, "No mask here.")
@@ -95,7 +95,7 @@ def test_a_long_text_is_read_more_coarsely(small: Checkpoint, monkeypatch: pytes
         scores = found[method].scores
         at = 2 if method == "LIME" else 5
         assert np.ptp(scores[at : at + 4]) < 1e-12 and scores[at] != scores[at + 4]
-    _, question = saliency.ask(small, "[MASK] " + "cat dog " * 50, "mask", "")
+    _, question = saliency.question_within_limit(small, "[MASK] " + "cat dog " * 50, "mask", "")
     whole, less = question.values([question.encoding, question.hidden([5, 6, 7, 8])])
     assert found["occlusion"].scores[5:9].sum() == pytest.approx(whole - less, abs=of_encoder(small.config, LOGITS))
     assert found["integrated gradients"].completeness and found["integrated gradients"].completeness.steps == 32

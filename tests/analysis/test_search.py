@@ -87,7 +87,7 @@ def test_a_half_filled_index_is_filled_again(small: Checkpoint) -> None:
     assert result.indexed == "new" and len(result.hits) == 4
 
 
-def test_another_question_of_the_vectors_is_another_collection(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_other_vectors_are_another_collection(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
     half = load(tiny("bert-mlm"), precision="bf16", device="cpu")
     other = load(tiny("bert-untied"), precision="fp32", device="cpu")
     names = {
@@ -110,10 +110,10 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
     assert same.hits[0].line == 2 and same.hits[0].cosine == pytest.approx(1, abs=of_encoder(checkpoint.config))
 
 
-def test_refused(small: Checkpoint) -> None:
+def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"10,001 lines were given; the limit is 10,000"):
         search.run(small, "a", options=Options(lines="k"), lines=[Line("a")] * 10_001)
-    with pytest.raises(ExplorerError, match="'k' are no longer here"):
+    with pytest.raises(ExplorerError, match="'k' are no longer stored"):
         search.run(small, "a", options=Options(lines="k"))
     with pytest.raises(ExplorerError, match="text is empty"):
         search.run(small, "")

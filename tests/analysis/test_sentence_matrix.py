@@ -119,7 +119,7 @@ def test_cutting_is_quick(unit: str) -> None:
         ("One. Two. " + "x" * 1_000_000, "characters.*20,000"),
     ],
 )
-def test_refusals(text: str, said: str, small: Checkpoint) -> None:
+def test_invalid_input_is_rejected(text: str, said: str, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=said) as caught:
         sentence_matrix.run(small, text)

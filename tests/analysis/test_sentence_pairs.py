@@ -10,7 +10,7 @@ import torch
 import transformers
 
 from bertexplorer.analysis import sentence_pairs
-from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.sentence_pairs import NEXT, OTHER, SAME, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint

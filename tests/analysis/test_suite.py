@@ -10,7 +10,7 @@ import scipy.stats
 import torch
 
 from bertexplorer.analysis import suite
-from bertexplorer.analysis.bootstrap import interval, paired
+from bertexplorer.analysis.bootstrap import compare_paired, interval
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import BuiltIn, built_in, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer
@@ -175,11 +175,11 @@ def test_an_interval_of_equal_cases_is_exact(right: float) -> None:
 
 def test_two_checkpoints_are_compared_by_mcnemars_test() -> None:
     first, second = np.repeat([1.0, 0, 1, 0], [50, 20, 12, 3]), np.repeat([1.0, 0, 0, 1], [50, 20, 12, 3])
-    found = paired(first, second)
+    found = compare_paired(first, second)
     assert (found.only_first, found.only_second) == (12, 3) and found.difference == pytest.approx(-9 / 85)
     assert found.p == pytest.approx(2 * scipy.stats.binom.cdf(3, 15, 0.5))
     assert found.interval.low < found.difference < found.interval.high < 0
-    assert paired(first, first).p == 1
+    assert compare_paired(first, first).p == 1
 
 
 def test_as_many_of_each_category_as_possible_are_taken(mini: Checkpoint) -> None:
@@ -224,10 +224,10 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_others_are(mini: Checkpoin
         run(mini, [bad])
 
 
-def test_columns_that_are_no_suite_are_refused(mini: Checkpoint) -> None:
+def test_columns_that_are_not_a_suite_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"The columns name, x are not those of a suite\. Wanted: good and bad"):
         run(mini, [{"name": "a", "x": "b"}])
-    with pytest.raises(ExplorerError, match="are no longer here"):
+    with pytest.raises(ExplorerError, match="are no longer stored"):
         suite.run(mini, options=Options(rows="0" * 24))
 
 
@@ -246,7 +246,7 @@ PUBLISHED = [  # as their files have them
 
 
 @pytest.mark.parametrize(("cells", "kind", "category"), PUBLISHED)
-def test_published_formats_are_read_as_they_are(cells: dict, kind: str, category: str) -> None:
+def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: str) -> None:
     found, (case,), unusable = cases(rows([cells]))
     assert (found, case.category, unusable) == (kind, category, [])
 

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from bertexplorer.analysis import switchboard
 from bertexplorer.analysis.heads import Head
-from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.switchboard import Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
@@ -164,7 +164,7 @@ def test_without_a_choice_no_head_is_off(tiny) -> None:
     ("options", "words"),
     [
         (Options(off="9·1"), "layer"),
-        (Options(off="x"), "names no head"),
+        (Options(off="x"), "is not a head"),
         (Options(word="unbelievable"), "pieces"),
         (Options(how="patch"), "no sentence to patch from"),
         (Options(how="patch", source="a cat"), "tokens and yours"),
@@ -176,7 +176,7 @@ def test_bad_settings_are_named(tiny, options: Options, words: str) -> None:
         switchboard.run(ours, TEXT, options=options)
 
 
-def test_nothing_to_look_at_is_said(tiny) -> None:
+def test_a_text_without_a_target_is_rejected(tiny) -> None:
     for name, text in (("bert", Text("no blank here")), ("roberta", Text("no blank", "and no head"))):
         with pytest.raises(ExplorerError, match="Nothing is hidden"):
             switchboard.run(load(tiny(name), precision="fp32", device="cpu"), text)

@@ -1,4 +1,4 @@
-"""What a fine-tuned head decides is explained: the numbers are transformers', integrated gradients are captum's."""
+"""Explanations of a fine-tuned head: the numbers are those of transformers, integrated gradients those of captum."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ from captum.attr import LayerIntegratedGradients
 from torch import Tensor
 
 from bertexplorer.analysis import counterfactuals, referee, saliency, targets
-from bertexplorer.analysis.decision import GIVES, decide
+from bertexplorer.analysis.decision import DECISIONS, decide
 from bertexplorer.analysis.saliency import Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -75,7 +75,7 @@ def test_occlusion_by_hand(head: str, what: str, tiny: Callable[[str], Path]) ->
     assert_within(found.attributions[0].scores, whole - np.array(lost), of_gradient(one.ours.config, LOGITS))
 
 
-def test_several_labels_are_explained_one_by_one_and_a_score_as_it_is(tiny: Callable[[str], Path]) -> None:
+def test_several_labels_are_explained_one_by_one_and_a_score_itself(tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, "label")
     logits = one.logits(torch.tensor([one.encoding.ids])).detach()[0]
     several = of_problem(one.ours, "multi_label_classification")
@@ -94,17 +94,17 @@ def test_the_automatic_choice(tiny: Callable[[str], Path], mini: Checkpoint) -> 
     """A mask if there is one and a head for it, else the fine-tuned head, else the next sentence."""
     heads = {head: tuned(tiny, head).ours for head in ("label", "tag", "span")}
     pair, masked = Text("a cat .", "a dog ."), Text("a [MASK] .", "a dog .")
-    assert [targets.offered(one, pair, "answer") for one in heads.values()] == ["label", "tag", "span start"]
-    assert targets.offered(heads["label"], masked, "answer") == "label"  # it has no head for the mask
-    assert [targets.offered(mini, text, "answer") for text in (masked, pair, "a cat")] == [
+    assert [targets.resolve_target(one, pair, "answer") for one in heads.values()] == ["label", "tag", "span start"]
+    assert targets.resolve_target(heads["label"], masked, "answer") == "label"  # it has no head for the mask
+    assert [targets.resolve_target(mini, text, "answer") for text in (masked, pair, "a cat")] == [
         "mask",
         "next sentence",
         "mask",
     ]
-    assert targets.offered(mini, masked, "next sentence") == "next sentence"
+    assert targets.resolve_target(mini, masked, "next sentence") == "next sentence"
     both = load(tiny("bert"), precision="fp32", device="cpu")
     both.heads["sequence_classifier"] = heads["label"].heads["sequence_classifier"]
-    assert [targets.offered(both, text, "answer") for text in (masked, pair)] == ["mask", "label"]
+    assert [targets.resolve_target(both, text, "answer") for text in (masked, pair)] == ["mask", "label"]
 
 
 def test_the_old_names_and_the_automatic_choice_agree(mini: Checkpoint) -> None:
@@ -140,7 +140,7 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
 @pytest.mark.parametrize(
     ("head", "what", "answer", "word", "said"),
     [
-        ("label", "tag", "", "", "A tag was asked for, but the head of label gives a label. Choose label"),
+        ("label", "tag", "", "", "A tag was requested, but the head of label gives a label. Choose label"),
         ("tag", "span start", "", "", "gives a tag"),
         ("span", "label", "", "", "gives a span start and span end"),
         ("label", "label", "great", "", "no label 'great'; there are bad, so-so, good"),
@@ -149,7 +149,7 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
         ("span", "span end", "where", "", "no word of the passage 'where'"),
     ],
 )
-def test_what_is_not_there_is_named(
+def test_errors_name_the_unknown_word_or_label(
     head: str, what: str, answer: str, word: str, said: str, tiny: Callable[[str], Path]
 ) -> None:
     one = tuned(tiny, head)
@@ -163,7 +163,13 @@ def test_a_question_needs_its_passage_and_a_decision_its_head(tiny: Callable[[st
     assert caught.value.missing == "pair"
     with pytest.raises(ExplorerError, match="mini has no fine-tuned head.*Train"):
         saliency.run(mini, "A cat.", options=Options(target="label"))
-    assert {what for every in GIVES.values() for what in every} == {"label", "tag", "span start", "span end", "score"}
+    assert {what for every in DECISIONS.values() for what in every} == {
+        "label",
+        "tag",
+        "span start",
+        "span end",
+        "score",
+    }
 
 
 def test_the_referee_judges_a_label(tiny: Callable[[str], Path]) -> None:

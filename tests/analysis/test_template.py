@@ -35,7 +35,7 @@ def test_probabilities_are_those_of_fill_mask(mini: Checkpoint, words: str) -> N
         assert answer == blank.candidates[0].token
 
 
-def test_all_that_its_words_take_is_counted_before_anything_runs(mini: Checkpoint) -> None:
+def test_the_cost_of_its_words_is_announced_before_anything_runs(mini: Checkpoint) -> None:
     whole = Work()
     options = Options(words="he, unbelievably, electroencephalogram")
     with working(whole):
@@ -80,7 +80,7 @@ def test_choices_may_be_empty(mini: Checkpoint) -> None:
         ("{a|b} [MASK]" + "x" * 1_000_000, "20,000"),
     ],
 )
-def test_refusals(mini: Checkpoint, text: str, said: str) -> None:
+def test_invalid_input_is_rejected(mini: Checkpoint, text: str, said: str) -> None:
     with pytest.raises(ExplorerError, match=said):
         template.run(mini, text)
 

@@ -85,8 +85,8 @@ def test_vectors_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
 
 
 def test_the_last_part_is_what_enters_the_first_layer(tiny: Callable[[str], Path]) -> None:
+    from bertexplorer.engine.inference import forward
     from bertexplorer.engine.inputs import input_parts
-    from bertexplorer.engine.run import forward
 
     for family in ("bert", "electra-generator", "modernbert"):
         for precision in ("fp32", "bf16"):
@@ -119,8 +119,8 @@ def test_unknown_with_the_reason(small: Checkpoint, mini: Checkpoint) -> None:
 def test_the_steps_agree_with_the_tokenizer(text: str, mini: Checkpoint, small: Checkpoint) -> None:
     for checkpoint in (mini, small):
         encoding = checkpoint.tokenizer.encode(text)
-        model = json.loads(checkpoint.tokenizer.whole.to_str())["model"]
-        vocabulary = checkpoint.tokenizer.whole.get_vocab()
+        model = json.loads(checkpoint.tokenizer.backend.to_str())["model"]
+        vocabulary = checkpoint.tokenizer.backend.get_vocab()
         groups: dict[int, list[int]] = {}
         for place, number in enumerate(encoding.words):
             odd = encoding.special[place] and checkpoint.tokenizer.slice(encoding, place) == encoding.tokens[place]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bertexplorer import engine
-from bertexplorer.analysis import layers, lens
+from bertexplorer.analysis import layers, tuned_lens
 from bertexplorer.analysis.layers import Layers, Options, Tuned
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
@@ -55,12 +55,14 @@ def test_worse_layers_are_named() -> None:
 
 
 def test_it_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = lens.tuned_lens(small)
-    monkeypatch.setattr(lens, "fitted", lambda _: pytest.fail("fitted again"))
-    assert lens.tuned_lens(small) is first
+    first = tuned_lens.cached_lens(small)
+    monkeypatch.setattr(tuned_lens, "fit_on_samples", lambda _: pytest.fail("fitted again"))
+    assert tuned_lens.cached_lens(small) is first
 
 
-def test_one_who_stops_does_not_stop_who_waits(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_caller_that_stops_does_not_stop_those_that_wait(
+    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     checkpoint, begun, go, work = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event(), Work()
     real, calls, found = engine.fit_tuned_lens, [], []
 
@@ -75,7 +77,7 @@ def test_one_who_stops_does_not_stop_who_waits(tiny: Callable[[str], Path], monk
     def ask(mine: Work | None) -> None:
         with working(mine):
             try:
-                found.append(lens.tuned_lens(checkpoint))
+                found.append(tuned_lens.cached_lens(checkpoint))
             except Stopped as error:
                 found.append(error)
 
@@ -91,30 +93,30 @@ def test_one_who_stops_does_not_stop_who_waits(tiny: Callable[[str], Path], monk
 
 
 def test_held_out_sentences_are_others(small: Checkpoint) -> None:
-    encodings, held = lens.masked_sentences(small, lens.POSITIONS)
+    encodings, held = tuned_lens.masked_sentences(small, tuned_lens.POSITIONS)
     sides = [{one.texts[0] for one, out in zip(encodings, held, strict=True) if out is side} for side in (True, False)]
     assert sides[0] and sides[1] and not sides[0] & sides[1]
-    assert sum(len(one.masked) for one in lens.masked_sentences(small, 50)[0]) in range(50, 60)
-    assert lens.masked_sentences(small, 50)[0] == encodings[: len(lens.masked_sentences(small, 50)[0])]
+    assert sum(len(one.masked) for one in tuned_lens.masked_sentences(small, 50)[0]) in range(50, 60)
+    assert tuned_lens.masked_sentences(small, 50)[0] == encodings[: len(tuned_lens.masked_sentences(small, 50)[0])]
 
 
 def test_words_of_one_group_stay_together() -> None:
-    groups = lens.groups()
+    groups = tuned_lens.sentence_groups()
     assert len({line for group in groups for line in group}) == sum(map(len, groups)) > 500
     (walk,) = [group for group in groups if "That walk took an hour." in group]
-    assert "They walk to the lake on Sundays." in walk and groups == lens.groups()
+    assert "They walk to the lake on Sundays." in walk and groups == tuned_lens.sentence_groups()
 
 
 def test_progress_counts_to_the_end(tiny: Callable[[str], Path]) -> None:
     checkpoint, work = load(tiny("bert-mlm"), precision="fp32", device="cpu"), Work()
     with working(work):
-        lens.tuned_lens(checkpoint)
+        tuned_lens.cached_lens(checkpoint)
     assert work.long and work.done == work.total > 0
     with working(Work(limit=100)), pytest.raises(ExplorerError, match="limit is 100"):
-        lens.fitted(checkpoint)
+        tuned_lens.fit_on_samples(checkpoint)
 
 
-def test_what_is_refused(tiny: Callable[[str], Path]) -> None:
+def test_unsupported_checkpoints_are_rejected(tiny: Callable[[str], Path]) -> None:
     for name, said in (
         ("electra-discriminator", "no fill-mask head"),
         ("bert-SequenceClassification", "Use the raw lens"),

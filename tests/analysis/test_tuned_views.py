@@ -1,4 +1,4 @@
-"""Layers and Switchboard of what a fine-tuned head decides: transformers' numbers, layer by layer and head by head."""
+"""Layers and Switchboard of a fine-tuned head: the numbers of transformers, layer by layer and head by head."""
 
 import math
 from collections.abc import Callable
@@ -162,7 +162,7 @@ def test_a_named_tag_is_measured(tiny: Callable[[str], Path]) -> None:
     assert result.before.value == pytest.approx(next(x.value for x in word.labels if x.name == "I-PER"))
 
 
-def test_the_next_sentence_can_be_measured_beside_a_mask(tiny: Callable[[str], Path]) -> None:
+def test_the_next_sentence_can_be_measured_with_a_mask_in_the_text(tiny: Callable[[str], Path]) -> None:
     from bertexplorer.model.load import load
 
     ours = load(tiny("bert"), precision="fp32", device="cpu")

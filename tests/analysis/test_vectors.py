@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 from sklearn import decomposition, manifold
 
-from bertexplorer.analysis.samples import TOPICS
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
     Line,
     baseline,
     cosines,
+    encode_lines,
     layer_of,
     mean_cosine,
     principal,
-    read,
     trustworthiness,
 )
 from bertexplorer.errors import ExplorerError
@@ -105,17 +105,17 @@ def test_every_family_has_a_baseline(family: str, tiny: Callable[[str], Path]) -
 def test_layers(small: Checkpoint) -> None:
     assert [layer_of(small, layer) for layer in (-1, 0, 3)] == [3, 0, 3]
     for layer in (4, -2, 10**9):
-        with pytest.raises(ExplorerError, match=rf"Layer {layer} was asked for; small has layers 1 to 3"):
+        with pytest.raises(ExplorerError, match=rf"Layer {layer} was requested; small has layers 1 to 3"):
             layer_of(small, layer)
 
 
-def test_lines_that_cannot_be_read_are_told(small: Checkpoint) -> None:
+def test_lines_that_cannot_be_read_are_reported(small: Checkpoint) -> None:
     lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
-    encodings, places, note = read(small, lines)
+    encodings, places, note = encode_lines(small, lines)
     assert places == [0, 2, 4] and len(encodings) == 3
     assert note == ("2 of 5 lines cannot be read and are left out. 1 line is longer than the checkpoint reads and cut.")
     with pytest.raises(ExplorerError, match="None of the 1 lines"):
-        read(small, [Line(" ")])
+        encode_lines(small, [Line(" ")])
 
 
 def test_the_built_in_lines() -> None:

@@ -59,7 +59,7 @@ def test_means_by_hand(mini: Checkpoint) -> None:
     assert plain.shown[0, 1] == pytest.approx(layer[0, 1])
 
 
-def test_senses_part_in_mini(mini: Checkpoint) -> None:
+def test_senses_separate_in_mini(mini: Checkpoint) -> None:
     """Trained weights tell the river's bank from the money's; the vector that goes in does not."""
     result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS))
     gap = result.within - result.between

@@ -86,7 +86,7 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
     np.testing.assert_allclose(result.to_input[:, 0], 1)
 
 
-def test_refused(small: Checkpoint) -> None:
+def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="'zebra' does not occur in the text"):
         word_path.run(small, "a cat", options=Options(word="zebra"))
     with pytest.raises(ExplorerError, match="Layer 4"):

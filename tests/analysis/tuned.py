@@ -1,4 +1,4 @@
-"""Tiny checkpoints with a fine-tuned head, here and in transformers: what the tests of fine-tuned answers share."""
+"""Tiny checkpoints with a fine-tuned head, here and in transformers, shared by the tests of fine-tuned answers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

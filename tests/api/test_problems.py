@@ -84,9 +84,9 @@ def test_a_layer_that_fails(models: Path, tmp_path: Path) -> None:
 def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
     served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served.queues.quick, "at_once", 1)
-    monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
-    with served.queues.place(Work()):
+    monkeypatch.setattr(served.queues.quick, "capacity", 1)
+    monkeypatch.setattr(served.queues.quick, "max_waiting", 0)
+    with served.queues.turn(Work()):
         answer = browser.post("/fill-mask", json=TEXT)
     body = problem(answer, 503, "Busy: 0 others are already waiting.")
     assert int(answer.headers["retry-after"]) == body["retry_after"] >= 1
@@ -96,8 +96,8 @@ def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
 
 def test_a_client_that_disconnects_releases_its_place(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work()
-    with served.queues.place(work):
-        monkeypatch.setattr(served.queues.quick, "at_once", 1)
+    with served.queues.turn(work):
+        monkeypatch.setattr(served.queues.quick, "capacity", 1)
         with served.browser() as browser, pytest.raises(httpx.ReadTimeout):
             browser.post("/fill-mask", json=TEXT, timeout=0.5)
         end = time.monotonic() + 5

@@ -82,9 +82,9 @@ def test_what_cannot_be_is_reported(given: dict[str, Any], said: str, served: Se
 
 
 def test_beyond_the_bounds_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(served.queues.quick, "at_once", 1)
-    monkeypatch.setattr(served.queues.quick, "most_waiting", 0)
-    with served.queues.place(served.queues.new_work()):
+    monkeypatch.setattr(served.queues.quick, "capacity", 1)
+    monkeypatch.setattr(served.queues.quick, "max_waiting", 0)
+    with served.queues.turn(served.queues.new_work()):
         answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
     assert answer.is_error and "Busy" in answer.content[0].text
 

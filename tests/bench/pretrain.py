@@ -32,7 +32,7 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.model import precision
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.load import load
-from bertexplorer.model.scheduler import available
+from bertexplorer.model.scheduler import available_cores
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining.batches import Collator
@@ -166,7 +166,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--checkpoint", type=Path, default=Path("assets/checkpoints/mini"))
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--threads", type=int, default=available())
+    parser.add_argument("--threads", type=int, default=available_cores())
     given = parser.parse_args()
     pipeline(given.checkpoint, given.rounds)
     checkpoint = load(given.checkpoint, device="cpu")

@@ -62,7 +62,7 @@ def test_the_budget_holds_for_a_whole_sentence() -> None:
     assert max(map(sum, split([512] * 20, TOKEN_BUDGET))) <= TOKEN_BUDGET
 
 
-def test_padding_stands_on_the_right(twin: Twin) -> None:
+def test_padding_is_on_the_right(twin: Twin) -> None:
     long, short = twin.encodings[0], twin.encodings[1]
     pad = twin.ours.config.pad_id
     ids, segments, mask = collate([long, short], pad, torch.device("cpu"))

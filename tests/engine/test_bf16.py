@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertexplorer.engine.run import EXACT, masked_log_probs, vocabulary_logits
+from bertexplorer.engine.inference import EXACT, masked_log_probs, vocabulary_logits
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from tests.tolerance import of_sum

@@ -1,4 +1,4 @@
-"""15 % chosen, 80/10/10, never a special token; whole words whole; one of every row at least."""
+"""Masking: 15 % chosen, 80/10/10, never a special token, whole words, at least one token in every row."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Work in progress: counted before it starts, reported batch by batch, ended between two batches."""
+"""Progress of work: announced before it starts, reported after each batch, stopped between two batches."""
 
 import threading
 from collections.abc import Callable
@@ -67,13 +67,13 @@ LOOPS = (masked, pairs, pooled, switched, sloped)
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two texts of these a batch, in every loop."""
-    monkeypatch.setattr("bertexplorer.engine.run.batches", partial(collate.batches, budget=10))
+    monkeypatch.setattr("bertexplorer.engine.inference.batches", partial(collate.batches, budget=10))
     monkeypatch.setattr("bertexplorer.engine.ablation.TOKEN_BUDGET", 10)
     monkeypatch.setattr("bertexplorer.engine.gradients.TOKEN_BUDGET", 10)
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_every_loop_over_batches_reports_and_can_be_ended_between_two(
+def test_every_loop_reports_and_can_be_stopped_between_batches(
     loop: Callable[[Checkpoint, int], None], checkpoint: Checkpoint, small_batches: None
 ) -> None:
     whole = Work()
@@ -88,7 +88,7 @@ def test_every_loop_over_batches_reports_and_can_be_ended_between_two(
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_too_much_is_refused_before_anything_runs(
+def test_work_beyond_the_limit_is_rejected_before_anything_runs(
     loop: Callable[[Checkpoint, int], None], checkpoint: Checkpoint
 ) -> None:
     work, message = Work(limit=20), r"takes \d+ tokens through the checkpoint; the limit is 20\."
@@ -97,7 +97,7 @@ def test_too_much_is_refused_before_anything_runs(
     assert work.done == 0
 
 
-def test_loops_add_up_and_what_was_announced_is_not_counted_twice() -> None:
+def test_loops_add_up_and_announced_work_is_counted_once() -> None:
     work = Work(limit=100)
     with working(work):
         progress.expect(90)
@@ -147,7 +147,7 @@ def test_another_thread_can_stop_it_and_see_the_time_that_is_left() -> None:
     assert left is not None and left >= 0 and ended == [60]
 
 
-def test_what_many_share_is_part_of_nobodys_work() -> None:
+def test_shared_results_belong_to_no_work() -> None:
     work = Work(limit=1)
     work.stopped = True
     with working(work), working(None):

@@ -9,7 +9,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 
-from bertexplorer.engine import queries_and_keys, scored
+from bertexplorer.engine import queries_and_keys, token_scores
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
 from tests.eager import FAMILIES, eager
@@ -54,7 +54,7 @@ def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str],
     size = checkpoint.config.head_size
     for layer, (queries, keys) in enumerate(projected(tiny(family), encoding)):
         for head in range(checkpoint.config.num_heads):
-            found, part = scored(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
+            found, part = token_scores(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
             assert_same(checkpoint.config, found.query, queries[3, part])
             assert_same(checkpoint.config, found.keys, keys[:, part])
             assert bool(found.seen.all())
@@ -78,7 +78,7 @@ def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
         eager(tiny("modernbert"), encoding)
     assert len(rotated) == checkpoint.config.num_layers
     for layer, (queries, keys) in enumerate(rotated):
-        found = scored(checkpoint, encoding, layer, 1, 3)
+        found = token_scores(checkpoint, encoding, layer, 1, 3)
         assert_same(checkpoint.config, found.query, queries[0, 1, 3].detach())
         assert_same(checkpoint.config, found.keys, keys[0, 1].detach())
 
@@ -90,7 +90,7 @@ def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str]
     wanted = eager(tiny(family), encoding).attention
     every_query, every_key = queries_and_keys(checkpoint, encoding)
     for layer, head, position in ((0, 0, 0), (1, 1, 5), (checkpoint.config.num_layers - 1, 0, len(encoding) - 1)):
-        found, row = scored(checkpoint, encoding, layer, head, position), wanted[layer, head, position]
+        found, row = token_scores(checkpoint, encoding, layer, head, position), wanted[layer, head, position]
         assert torch.equal(found.seen, row > 0)
         scores = (found.query * found.keys).sum(dim=-1) * found.scale
         assert (found.distance is None) == (family not in ("mpnet", "deberta"))
@@ -106,7 +106,7 @@ def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str]
 def test_bf16(bundled: Path) -> None:
     exact, near = (load(bundled, name="mini", precision=p, device="cpu") for p in ("fp32", "bf16"))
     encoding = exact.tokenizer.encode("The cat sat.")
-    found, other = (scored(one, encoding, 3, 1, 2) for one in (exact, near))
+    found, other = (token_scores(one, encoding, 3, 1, 2) for one in (exact, near))
     for name in ("query", "keys", "weights"):
         mine, its = getattr(found, name), getattr(other, name)
         assert its.dtype == mine.dtype and float((mine - its).norm() / mine.norm()) < 0.03

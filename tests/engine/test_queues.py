@@ -24,7 +24,7 @@ def place(queue: RequestQueue, work: Work | None = None) -> Iterator[None]:
         queue.leave(mine)
 
 
-def test_no_more_inside_than_may_be_and_all_get_in() -> None:
+def test_the_capacity_is_respected_and_all_are_served() -> None:
     queue, inside, most, done = RequestQueue(2, 50), 0, 0, []
     lock = threading.Lock()
 
@@ -41,10 +41,10 @@ def test_no_more_inside_than_may_be_and_all_get_in() -> None:
 
     for thread in started(*[visit] * 30):
         thread.join()
-    assert most == 2 and len(done) == queue.answered == 30 and not queue.inside and queue.waiting == 0
+    assert most == 2 and len(done) == queue.answered == 30 and not queue.active and queue.waiting == 0
 
 
-def test_beyond_the_bound_one_is_told_so_at_once() -> None:
+def test_a_full_queue_raises_busy_at_once() -> None:
     queue, hold = RequestQueue(1, 2), threading.Event()
 
     def visit() -> None:
@@ -52,7 +52,7 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
             hold.wait(10)
 
     threads = started(visit)
-    until(lambda: queue.inside)
+    until(lambda: queue.active)
     threads += started(visit, visit)
     until(lambda: queue.waiting == 2)
     queue.mean_s, before = 4.0, time.monotonic()
@@ -64,36 +64,36 @@ def test_beyond_the_bound_one_is_told_so_at_once() -> None:
     for thread in threads:
         thread.join()
     with place(queue):
-        assert len(queue.inside) == 1
+        assert len(queue.active) == 1
 
 
-def test_an_error_inside_gives_the_place_back() -> None:
+def test_an_error_frees_the_place() -> None:
     queues = RequestQueues(cores=1)
-    with pytest.raises(ZeroDivisionError), queues.place(queues.new_work()):
+    with pytest.raises(ZeroDivisionError), queues.turn(queues.new_work()):
         raise ZeroDivisionError
-    assert not queues.quick.inside and queues.quick.answered == 1
+    assert not queues.quick.active and queues.quick.answered == 1
 
 
-def test_the_slow_leave_a_core_to_the_quick() -> None:
+def test_slow_work_leaves_a_core_to_quick_work() -> None:
     queues = RequestQueues(cores=2, quick_waiting=7, slow_waiting=3)
-    assert (queues.slow.at_once, queues.quick.at_once, queues.most) == (1, 2, 1 + 3 + 2 + 7)
-    with queues.place(queues.new_work(), slow=True):
-        assert len(queues.slow.inside) == 1 and not queues.quick.inside
+    assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 2, 1 + 3 + 2 + 7)
+    with queues.turn(queues.new_work(), slow=True):
+        assert len(queues.slow.active) == 1 and not queues.quick.active
 
 
-def test_who_waits_is_told_where_and_served_in_order() -> None:
+def test_waiting_work_knows_its_position_and_is_served_in_order() -> None:
     queues, hold, served = RequestQueues(cores=1), threading.Event(), []
     works = [queues.new_work() for _ in range(4)]
 
     def visit(number: int) -> None:
-        with queues.place(works[number]):
+        with queues.turn(works[number]):
             hold.wait(10)
             served.append(number)
 
     threads = []
     for number in range(4):
         threads += started(lambda number=number: visit(number))
-        until(lambda number=number: len(queues.quick.inside) + queues.quick.waiting == number + 1)
+        until(lambda number=number: len(queues.quick.active) + queues.quick.waiting == number + 1)
     queues.quick.mean_s = 2.0
     assert queues.progress(works[0]) == queues.progress(Work()) == {}, "one computes, the other asked nothing"
     assert queues.progress(works[1]) == {"place": 1, "seconds": 4}
@@ -104,13 +104,13 @@ def test_who_waits_is_told_where_and_served_in_order() -> None:
     assert served == [0, 1, 2, 3] and queues.progress(works[3]) == {}
 
 
-def test_what_is_stopped_leaves_the_line_and_the_others_move_up() -> None:
+def test_stopped_work_leaves_the_queue_and_the_others_move_up() -> None:
     queues, hold, served, ended = RequestQueues(cores=1), threading.Event(), [], []
     works = [queues.new_work() for _ in range(4)]
 
     def visit(number: int) -> None:
         try:
-            with queues.place(works[number]):
+            with queues.turn(works[number]):
                 hold.wait(10)
                 served.append(number)
         except Stopped:
@@ -119,51 +119,51 @@ def test_what_is_stopped_leaves_the_line_and_the_others_move_up() -> None:
     threads = []
     for number in range(4):
         threads += started(lambda number=number: visit(number))
-        until(lambda number=number: len(queues.quick.inside) + queues.quick.waiting == number + 1)
+        until(lambda number=number: len(queues.quick.active) + queues.quick.waiting == number + 1)
     queues.stop(works[1])
     until(lambda: ended == [1])
     assert queues.progress(works[1]) == {} and queues.progress(works[2])["place"] == 1
-    with pytest.raises(Stopped), queues.place(works[1]):
+    with pytest.raises(Stopped), queues.turn(works[1]):
         raise AssertionError("what was stopped before it came has no place")
     hold.set()
     for thread in threads:
         thread.join()
-    assert served == [0, 2, 3] and not queues.quick.inside and not queues.quick.line
+    assert served == [0, 2, 3] and not queues.quick.active and not queues.quick.line
 
 
-def test_what_proves_long_moves_to_the_slow_and_tells_how_far_it_is() -> None:
+def test_long_work_moves_to_the_slow_queue_and_reports_its_progress() -> None:
     queues, work = RequestQueues(cores=2), Work()
-    with queues.place(work):
+    with queues.turn(work):
         report(0, 4 * QUICK)
-        assert not queues.quick.inside and len(queues.slow.inside) == 1 and queues.quick.answered == 1
+        assert not queues.quick.active and len(queues.slow.active) == 1 and queues.quick.answered == 1
         assert queues.progress(work) == {}, "nothing is known before the first batch"
         report(QUICK, 4 * QUICK)
         message = queues.progress(work)
         assert message["done"] == 0.25 and message["seconds"] >= 1
-    assert not queues.slow.inside and queues.slow.answered == 1
+    assert not queues.slow.active and queues.slow.answered == 1
 
 
-def test_long_work_that_finds_the_slow_line_full_is_refused_and_holds_no_place() -> None:
+def test_long_work_is_rejected_if_the_slow_queue_is_full() -> None:
     queues = RequestQueues(cores=2, slow_waiting=0)
-    with queues.place(queues.new_work(), slow=True):
-        with pytest.raises(Busy), queues.place(queues.new_work()):
+    with queues.turn(queues.new_work(), slow=True):
+        with pytest.raises(Busy), queues.turn(queues.new_work()):
             report(0, QUICK + 1)
-        assert not queues.quick.inside and len(queues.slow.inside) == 1 and queues.slow.refused == 1
+        assert not queues.quick.active and len(queues.slow.active) == 1 and queues.slow.refused == 1
 
 
-def test_long_work_that_is_stopped_while_it_waits_again_ends() -> None:
+def test_long_work_can_be_stopped_while_it_waits_again() -> None:
     queues, work, ended = RequestQueues(cores=2), Work(), []
 
     def visit() -> None:
         try:
-            with queues.place(work):
+            with queues.turn(work):
                 report(0, QUICK + 1)
         except Stopped:
             ended.append(1)
 
-    with queues.place(queues.new_work(), slow=True):
+    with queues.turn(queues.new_work(), slow=True):
         (thread,) = started(visit)
         until(lambda: queues.slow.waiting == 1)
         queues.stop(work)
         thread.join(10)
-    assert ended == [1] and not queues.quick.inside and not queues.slow.inside
+    assert ended == [1] and not queues.quick.active and not queues.slow.active

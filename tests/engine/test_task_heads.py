@@ -167,7 +167,7 @@ def test_gradients_are_those_of_transformers_and_of_differences(tuned: Tuned) ->
         assert abs(rise) > 20 * 2**-24
 
 
-def test_without_the_head_is_said_before_anything_runs(tiny: Callable[[str], Path]) -> None:
+def test_a_missing_head_is_reported_before_anything_runs(tiny: Callable[[str], Path]) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
     for way in (sequence_logits, token_logits, span_logits):
         with pytest.raises(ExplorerError, match="bert has no .* head .*fine-tuned for it"):

@@ -1,4 +1,4 @@
-"""Many people at once: what is asked at the same time runs as one batch and answers as alone; equal texts run once."""
+"""Many users at once: simultaneous requests run as one batch with unchanged results; equal texts run once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from bertexplorer.engine import passes
-from bertexplorer.engine.run import forward, masked_log_probs
+from bertexplorer.engine import activations
+from bertexplorer.engine.inference import forward, masked_log_probs
 from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -53,14 +53,14 @@ def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
 @pytest.mark.parametrize(
     "family", ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
 )
-def test_a_batch_of_many_people_answers_as_each_alone(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_batch_of_many_users_gives_each_the_same_answer(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
-    alone = [passes.hidden_states(anew(checkpoint), encoding) for encoding in encodings]
+    alone = [activations.hidden_states(anew(checkpoint), encoding) for encoding in encodings]
     crowded, found = anew(checkpoint), {}
 
     def ask(place: int) -> None:
-        found[place] = passes.hidden_states(crowded, encodings[place])
+        found[place] = activations.hidden_states(crowded, encodings[place])
 
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     assert crowded.scheduler.batches == {len(TEXTS): 1}
@@ -83,7 +83,7 @@ def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) 
         assert torch.equal(found[place], expected)
 
 
-def test_positions_of_different_people_are_kept_apart(tiny: Callable[[str], Path]) -> None:
+def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
     crowded, found = anew(checkpoint), {}
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
@@ -102,7 +102,7 @@ def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:
     checkpoint, found = anew(load(tiny("bert"), precision="fp32")), []
     encoding = checkpoint.tokenizer.encode(TEXTS[0])
     with only_core_taken(checkpoint):
-        threads = started(*(lambda: found.append(passes.hidden_states(checkpoint, encoding)) for _ in range(20)))
+        threads = started(*(lambda: found.append(activations.hidden_states(checkpoint, encoding)) for _ in range(20)))
         until(lambda: checkpoint.scheduler.light_waiting == 1)
     for thread in threads:
         thread.join()

@@ -8,9 +8,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from bertexplorer.analysis.lens import masked_sentences
+from bertexplorer.analysis.tuned_lens import masked_sentences
 from bertexplorer.engine import TunedLens, fit_tuned_lens, layer_log_probs
-from bertexplorer.engine.tuned_lens import BATCH, DECAY, EPOCHS, RATE, part_of_vocabulary
+from bertexplorer.engine.tuned_lens import BATCH, DECAY, EPOCHS, RATE, sample_vocabulary
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -151,7 +151,7 @@ def test_the_sample_stands_for_the_vocabulary(bundled: Path) -> None:
     encoding = checkpoint.tokenizer.encode("The [MASK] sat on the [MASK] of the [MASK].")
     vectors = states_of(refer(bundled).model, [encoding])[-1]
     with torch.no_grad():
-        matrix, bias = part_of_vocabulary(checkpoint.masked_lm, vectors)
+        matrix, bias = sample_vocabulary(checkpoint.masked_lm, vectors)
         whole = checkpoint.masked_lm(vectors).logsumexp(dim=-1)
         part = (checkpoint.masked_lm.transform(vectors) @ matrix.T + bias).logsumexp(dim=-1)
     assert len(matrix) < 1200 and torch.allclose(part, whole, atol=0.1)

@@ -14,7 +14,7 @@ from bertexplorer.analysis.fill_mask import Blank, Candidate, FillMask
 from bertexplorer.analysis.left_context import LeftContext
 from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
 from bertexplorer.analysis.template import Template
-from bertexplorer.analysis.words import WordScore
+from bertexplorer.analysis.word_scores import WordScore
 from bertexplorer.model.load import load
 from tests.filling import FILLING
 

@@ -28,7 +28,7 @@ def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[
     assert "".join(both[0].texts[side][start:end] for side, start, end in lines) == "".join(both[0].texts)
     assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
     for row, (result, family) in enumerate(zip(both, ("bert", "roberta"), strict=True)):
-        whole = load(tiny(family)).tokenizer.whole
+        whole = load(tiny(family)).tokenizer.backend
         wanted = [
             (side, *span)
             for side, text in enumerate(result.texts)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertexplorer.analysis.answer import Answer, Extract, Label, Tagged
+from bertexplorer.analysis.answer import Answer, AnswerSpan, Label, TaggedWord
 from bertexplorer.analysis.task_head import Training
 from bertexplorer.figures import answer as figure
 from tests.figures.conftest import EVIL
@@ -22,7 +22,7 @@ def labels(kind: str = "label", count: int = 3) -> Answer:
 def tags(count: int = 5) -> Answer:
     names = ("B-PER", "I-PER", "O", "B-LOC", "O")
     words = tuple(
-        Tagged(
+        TaggedWord(
             EVIL if i == 0 else f"w{i}",
             (i + 1,),
             (Label(names[i % 5], i % 5, 1.0, 0.9 - i % 5 / 10), Label("X", 9, 0.0, 0.05)),
@@ -35,12 +35,12 @@ def tags(count: int = 5) -> Answer:
 def spans(tokens: int = 8, silent: bool = False) -> Answer:
     starts, ends = np.full(tokens, 0.3 / (tokens - 1)), np.full(tokens, 0.2 / (tokens - 1))
     starts[4], ends[5] = 0.7, 0.8
-    best = (Extract(EVIL, 4, 5, 3.5, 0.56), Extract("b", 4, 4, 1.0, 0.02))
+    best = (AnswerSpan(EVIL, 4, 5, 3.5, 0.56), AnswerSpan("b", 4, 4, 1.0, 0.02))
     return Answer(
         "span",
         tuple(f"t{i}" for i in range(tokens)),
         spans=best,
-        nothing=Extract("no answer", 0, 0, -1.0, 0.01),
+        nothing=AnswerSpan("no answer", 0, 0, -1.0, 0.01),
         starts=starts,
         ends=ends,
         inside=tuple(range(3, tokens - 1)),

@@ -11,10 +11,10 @@ import pytest
 from bertexplorer.analysis import embedding_map as maps
 from bertexplorer.analysis import word_in_context as analysed
 from bertexplorer.analysis.embedding_map import EmbeddingMap, Neighbour, Point
-from bertexplorer.analysis.occurrences import Occurrence
 from bertexplorer.analysis.search import Hit, Search
 from bertexplorer.analysis.vectors import cosines
 from bertexplorer.analysis.word_in_context import WordInContext
+from bertexplorer.analysis.word_occurrences import Occurrence
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import embedding_map, search, word_in_context, word_path
 from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch

@@ -17,12 +17,12 @@ def result(show: str = "roles", pattern: str = "main role", layers: int = 2, hea
     measures = {name: np.full((layers, heads), 0.1) for name in MEASURES}
     measures["previous"][0, 0], measures["[SEP]"][-1, -1] = 0.8, 0.9
     measures["distance"][-1, -1] = 7.25
-    apart = np.full((layers * heads,) * 2, 0.5)
-    np.fill_diagonal(apart, 0)
-    apart[1:3, 1:3] -= 0.4 * (1 - np.eye(2))[: len(apart) - 1, : len(apart) - 1]
+    divergences = np.full((layers * heads,) * 2, 0.5)
+    np.fill_diagonal(divergences, 0)
+    divergences[1:3, 1:3] -= 0.4 * (1 - np.eye(2))[: len(divergences) - 1, : len(divergences) - 1]
     points = np.random.default_rng(0).normal(size=(layers, heads, 2))
-    drawn = {"points": points, "held": 0.36, "apart": apart, "compared": 99} if show == "map" else {}
-    rest = {"points": None, "held": 0.0, "apart": None, "compared": 0, "left_out": 0, **drawn, **more}
+    drawn = {"points": points, "preserved": 0.36, "divergences": divergences, "compared": 99} if show == "map" else {}
+    rest = {"points": None, "preserved": 0.0, "divergences": None, "compared": 0, "left_out": 0, **drawn, **more}
     return HeadRoles(show, pattern, rest.pop("on", "sample"), 20, 249, measures, main_roles(measures), **rest)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from bertexplorer.analysis.probe import Probe
 from bertexplorer.analysis.probe_rows import Example
-from bertexplorer.analysis.suite_cases import Unusable
+from bertexplorer.analysis.suite_cases import RowProblem
 from bertexplorer.figures import probe
 from tests.figures.conftest import EVIL
 
@@ -72,7 +72,7 @@ def test_the_sentence_names_layer_accuracy_input_majority_control_and_selectivit
         ({"recurring": 0.0, "unit": "sentence"}, "No sentence of the control recurs in training"),
         ({"recurring": 0.2}, "Only 20 % of the control’s words recur in training"),
         ({"types": 1}, "With 1 different word the control says little"),
-        ({"unusable": (Unusable(9, "has no word"),)}, "1 row could not be used: line 9 has no word"),
+        ({"unusable": (RowProblem(9, "has no word"),)}, "1 row could not be used: line 9 has no word"),
         ({"left_out": 1200}, "1,200 rows beyond the limit were left out"),
         ({"unconverged": 3}, "3 of 16 fits did not converge"),
         ({"labels": tuple("abcdef")}, "“a”, “b”, “c”, “d” and 2 more labels"),

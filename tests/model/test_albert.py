@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.families import albert
-from bertexplorer.model.initialise import untrained, with_heads
+from bertexplorer.model.initialise import random_copy, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
@@ -47,7 +47,7 @@ def test_a_file_without_the_prefix(tmp_path: Path) -> None:
     assert_same(case.ours.config, case.ours.pooler(case.run().last), case.refer().pooler_output)
 
 
-def test_the_order_of_sentences_is_left_aside(tiny: Tiny, tmp_path: Path) -> None:
+def test_the_sentence_order_head_is_ignored(tiny: Tiny, tmp_path: Path) -> None:
     """Its logits say which sentence came first, so they must not be read as those of the next sentence."""
     folder = write(tmp_path, "albert")
     torch.manual_seed(0)
@@ -76,7 +76,7 @@ def test_the_bias_of_the_decoder_counts(tiny_copy: Tiny, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("key", ["num_hidden_groups", "inner_group_num"])
-def test_layers_in_groups_are_refused(tiny_copy: Tiny, key: str) -> None:
+def test_layers_in_groups_are_rejected(tiny_copy: Tiny, key: str) -> None:
     folder = tiny_copy("albert")
     reconfigure(folder, **{key: 2})
     with pytest.raises(ExplorerError, match=f"{key} = 2; only one layer"):
@@ -85,10 +85,10 @@ def test_layers_in_groups_are_refused(tiny_copy: Tiny, key: str) -> None:
 
 def test_random_weights_repeat_too(tiny: Tiny) -> None:
     real = load(tiny("albert"), precision="fp32", device="cpu")
-    made = untrained(real)
+    made = random_copy(real)
     assert len(set(made.encoder.layers)) == 1 and made.num_parameters == real.num_parameters
     assert not torch.allclose(made.encoder(IDS).last, real.encoder(IDS).last)
-    assert torch.equal(made.encoder(IDS).last, untrained(real).encoder(IDS).last)
+    assert torch.equal(made.encoder(IDS).last, random_copy(real).encoder(IDS).last)
 
 
 def test_sentencepiece_alone_is_enough(tiny: Tiny, tmp_path: Path) -> None:
@@ -104,6 +104,6 @@ def test_sentencepiece_alone_is_enough(tiny: Tiny, tmp_path: Path) -> None:
     theirs = transformers.AutoTokenizer.from_pretrained(tmp_path)
     assert ours.kind == "Unigram" and type(theirs).__name__.startswith("AlbertTokenizer")
     for line in ("The capital of Fränce is ``paris''.", "a  GREAT [MASK] ﬁlm", "日本"):
-        assert ours.whole.encode(line).ids == theirs(line)["input_ids"]
-    pair = ours.whole.encode("the capital", "a movie")
+        assert ours.backend.encode(line).ids == theirs(line)["input_ids"]
+    pair = ours.backend.encode("the capital", "a movie")
     assert pair.type_ids == theirs("the capital", "a movie", return_token_type_ids=True)["token_type_ids"]

@@ -1,4 +1,4 @@
-"""A config.json of any content is either translated into an encoder that can be built, or refused by a sentence."""
+"""Any config.json is either translated into an encoder that can be built, or rejected with a message."""
 
 import json
 import math
@@ -64,7 +64,7 @@ def escapes(folder: str, *aside: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_any_value_in_any_field_is_translated_or_refused(tiny) -> None:
+def test_any_value_in_any_field_is_translated_or_rejected(tiny) -> None:
     """In a process of its own, for here the type checks of the tests would refuse what nothing else does."""
     calls = [(tiny(name),) for name in ("roberta", "electra-generator", "distilbert", "modernbert")]
     calls.append((tiny("modernbert"), *NEW_SPELLING))  # without it: the spelling of the hub's own files
@@ -89,7 +89,7 @@ def test_both_spellings_of_modernbert_say_the_same(tiny) -> None:
 
 
 @pytest.mark.parametrize(("field", "most"), [("num_hidden_layers", 48), ("hidden_size", 4096), ("vocab_size", 10**6)])
-def test_bounds_are_what_they_say(tiny, field: str, most: int) -> None:
+def test_bounds_are_inclusive(tiny, field: str, most: int) -> None:
     hf = json.loads((tiny("bert") / "config.json").read_text())
     translate(BY_MODEL_TYPE["bert"], hf | {field: most})
     with pytest.raises(ExplorerError, match=f"= {most + 4}; wanted a whole number from 1 to {most:,}"):

@@ -77,7 +77,7 @@ def test_gradients_are_finite_and_padding_has_none() -> None:
     assert not emissions.grad[~real].any() and emissions.grad[real].any()
 
 
-def test_what_is_kept_are_its_scores_alone() -> None:
+def test_only_the_scores_are_saved() -> None:
     crf = made(False)
     assert set(crf.state_dict()) == {"start", "end", "transitions"}
     again = CRF(LABELS, False)

@@ -1,4 +1,4 @@
-"""Fresh weights are BERT's: a cut normal, zeros and ones; what they make is saved and loaded as any other."""
+"""Fresh weights follow BERT: a truncated normal, zeros and ones; such a checkpoint can be saved and loaded."""
 
 from pathlib import Path
 
@@ -56,7 +56,7 @@ def test_a_random_control_of_a_checkpoint(tiny) -> None:
     assert isinstance(checkpoint.encoder, Encoder) and (checkpoint.encoder.layers[0].attention_norm.weight == 1).all()
 
 
-def test_packed_weights_are_refused(tiny) -> None:
+def test_packed_weights_are_rejected(tiny) -> None:
     checkpoint = load(tiny("bert"), precision="bf16", device="cpu")
     if checkpoint.encoder.layers[0].attention.query.weight.layout == torch.strided:
         pytest.skip("nothing is packed on this machine")
@@ -74,14 +74,14 @@ def test_it_is_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
         assert torch.equal(made.encoder.eval()(ids).last, again.encoder(ids).last)
 
 
-def test_heads_are_added_where_they_lack_and_only_there(tiny) -> None:
+def test_only_missing_heads_are_added(tiny) -> None:
     base = load(tiny("bert-base"), precision="fp32", device="cpu")
     more = with_heads(base, ("masked_lm", "pooler", "next_sentence"), seed=0)
     assert more.pooler is base.pooler and more.encoder is base.encoder and "masked_lm" not in base.heads
     assert more.masked_lm.output.weight is base.encoder.embeddings.words.weight
 
 
-def test_what_cannot_be_made_is_told(tokenizer: Tokenizer, tiny) -> None:
+def test_errors_explain_what_cannot_be_made(tokenizer: Tokenizer, tiny) -> None:
     with pytest.raises(ExplorerError, match="multiple"):
         fresh(described(tokenizer, hidden_size=63), tokenizer, (), seed=0)
     with pytest.raises(ExplorerError, match="pieces"):
@@ -90,7 +90,7 @@ def test_what_cannot_be_made_is_told(tokenizer: Tokenizer, tiny) -> None:
         with_heads(load(tiny("roberta"), precision="fp32"), ("next_sentence",), seed=0)
 
 
-def test_what_lies_in_no_file_has_a_revision_of_its_weights(tiny) -> None:
+def test_a_checkpoint_in_memory_has_a_revision_of_its_weights(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     made = [fresh(ours.hf_config, ours.tokenizer, ["masked_lm"], seed=seed).revision for seed in (1, 1, 2)]
     assert made[0] == made[1] != made[2] and made[0].startswith("sha256:")

@@ -1,4 +1,4 @@
-"""Changing a pass while it runs does what an independent computation does."""
+"""Interventions in a pass give the numbers of an independent computation."""
 
 import pytest
 import torch

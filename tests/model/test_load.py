@@ -1,4 +1,4 @@
-"""Every way in which a sound checkpoint may be written loads, and gives the same numbers."""
+"""A valid checkpoint loads in every published layout, with the same numbers."""
 
 import json
 from pathlib import Path
@@ -79,7 +79,7 @@ def test_sound_variants_give_the_same_numbers(tiny, tiny_copy, change) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_heads_are_those_that_the_file_holds(tiny, name: str) -> None:
+def test_heads_are_those_in_the_file(tiny, name: str) -> None:
     pretraining = {"masked_lm", "pooler", "next_sentence"}
     held = {
         "bert": pretraining,
@@ -92,7 +92,7 @@ def test_heads_are_those_that_the_file_holds(tiny, name: str) -> None:
     assert load(tiny(name), precision="fp32").heads.keys() == held.get(name, {"masked_lm"})
 
 
-def test_an_absent_head_is_announced_and_not_made_up(tiny) -> None:
+def test_an_absent_head_is_reported_and_not_invented(tiny) -> None:
     checkpoint = load(tiny("bert-mlm"), name="mine", precision="fp32")
     with pytest.raises(ExplorerError, match="mine has no next-sentence head .*fill-mask.*random"):
         _ = checkpoint.next_sentence
@@ -100,7 +100,7 @@ def test_an_absent_head_is_announced_and_not_made_up(tiny) -> None:
         _ = load(tiny("electra-wide"), precision="fp32").masked_lm
 
 
-def test_a_fine_tuned_head_of_another_kind_is_left_aside_and_listed(tiny, tiny_copy) -> None:
+def test_a_fine_tuned_head_of_another_kind_is_ignored_and_listed(tiny, tiny_copy) -> None:
     folder = tiny_copy("bert-classifier")
     reconfigure(folder, architectures=["BertForMultipleChoice"])
     assert load(folder, precision="fp32").unused == ("classifier.bias", "classifier.weight")
@@ -115,7 +115,7 @@ def test_an_untied_decoder_is_its_own_matrix(tiny) -> None:
     assert not torch.equal(checkpoint.masked_lm.output.weight, checkpoint.encoder.embeddings.words.weight)
 
 
-def test_a_tied_decoder_is_counted_and_held_once(tiny) -> None:
+def test_a_tied_decoder_is_counted_and_stored_once(tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
     assert checkpoint.masked_lm.output.weight is checkpoint.encoder.embeddings.words.weight
     stored = load_file(checkpoint.folder / "model.safetensors").values()
@@ -131,7 +131,7 @@ def test_loaded_weights_outlive_their_file(tiny_copy) -> None:
     assert torch.equal(before, logits(checkpoint))
 
 
-def test_what_is_said_about_a_checkpoint(tiny_copy, tmp_path) -> None:
+def test_facts_about_a_checkpoint(tiny_copy, tmp_path) -> None:
     folder = tiny_copy("roberta")
     (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n# A model\n")
     checkpoint = load(folder, precision="fp32")

@@ -1,4 +1,4 @@
-"""A broken checkpoint is refused at once, by a sentence that names what is wrong with it."""
+"""A broken checkpoint is rejected at once, with a message that names the problem."""
 
 import json
 import pickle
@@ -152,7 +152,7 @@ BAD = {  # what was done to a good one -> what the answer must say
 
 
 @pytest.mark.parametrize(("damage", "words"), BAD.values(), ids=BAD.keys())
-def test_bad_checkpoint_is_refused_by_name(tiny_copy, damage, words: str) -> None:
+def test_a_broken_checkpoint_is_rejected_with_the_reason(tiny_copy, damage, words: str) -> None:
     folder = tiny_copy("bert")
     damage(folder)
     start = time.perf_counter()
@@ -176,6 +176,6 @@ def test_a_pickle_is_never_opened(tiny_copy, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "nowhere", "a\0b"])
-def test_a_folder_that_is_none(tmp_path, name: str) -> None:
+def test_a_folder_that_does_not_exist(tmp_path, name: str) -> None:
     with pytest.raises(ExplorerError, match="No config.json"):
         load(tmp_path / name)

@@ -1,4 +1,4 @@
-"""What onnxruntime computes from the file is what the encoder computes."""
+"""onnxruntime computes the same numbers from the file as the encoder."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

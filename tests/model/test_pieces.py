@@ -1,4 +1,4 @@
-"""Looking a word up, showing a piece to a person, and changing single ids of an encoding."""
+"""Looking up a word, displaying a piece, and changing single ids of an encoding."""
 
 import pytest
 
@@ -27,13 +27,13 @@ def test_a_word_has_the_pieces_that_it_has_in_a_sentence(bert: Tokenizer, robert
 
 
 @pytest.mark.parametrize("word", ["", "  ", "[MASK]", "\u200b", "\x00"])
-def test_what_is_no_word_is_refused(bert: Tokenizer, word: str) -> None:
+def test_a_text_that_is_not_a_word_is_rejected(bert: Tokenizer, word: str) -> None:
     with pytest.raises(ExplorerError, match="not a word to look up"):
         bert.pieces(word)
 
 
-def test_pieces_are_shown_as_a_person_reads_them(bert: Tokenizer, roberta: Tokenizer) -> None:
-    vocabulary = bert.whole.get_vocab()
+def test_pieces_are_displayed_readably(bert: Tokenizer, roberta: Tokenizer) -> None:
+    vocabulary = bert.backend.get_vocab()
     assert bert.show(vocabulary["##s"]) == "##s"
     assert bert.show(vocabulary["paris"]) == "paris"
     assert bert.show(10**6) == "#1000000"
@@ -43,7 +43,7 @@ def test_pieces_are_shown_as_a_person_reads_them(bert: Tokenizer, roberta: Token
     assert roberta.show(roberta.mask_id) == "<mask>"
 
 
-def test_pieces_put_together_are_the_word(bert: Tokenizer, roberta: Tokenizer) -> None:
+def test_joined_pieces_are_the_word(bert: Tokenizer, roberta: Tokenizer) -> None:
     for tokenizer in (bert, roberta):
         assert tokenizer.join(tokenizer.pieces("unbelievable")) == "unbelievable"
 

@@ -1,4 +1,4 @@
-"""Precision: `auto` is bf16 only where the machine has it, and every choice is said."""
+"""Precision: `auto` is bf16 only if the machine has it, and the checkpoint reports the choice."""
 
 import pytest
 import torch
@@ -23,7 +23,7 @@ def test_auto_is_fp32_where_torch_cannot_tell(monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(("name", "dtype"), [("fp32", torch.float32), ("bf16", torch.bfloat16)])
-def test_the_encoder_runs_in_what_was_asked_for(tiny, name, dtype: torch.dtype) -> None:
+def test_the_encoder_runs_in_the_requested_precision(tiny, name, dtype: torch.dtype) -> None:
     checkpoint = load(tiny("bert"), precision=name, device="cpu")
     assert checkpoint.precision == name
     for module in (checkpoint.encoder, *checkpoint.heads.values()):

@@ -16,7 +16,7 @@ PREFIX = torch.tensor([0, 3, 4])
 
 
 @pytest.mark.parametrize(("window", "padded"), list(itertools.product([0, 1, 3], [False, True])))
-def test_visible_is_what_the_words_say(window: int, padded: bool) -> None:
+def test_the_mask_is_that_of_a_loop(window: int, padded: bool) -> None:
     seen = attention_mask(6, MASK if padded else None, prefix=PREFIX, window=window)
     assert seen is not None and seen.shape == (3, 1, 6, 6)
     for row, i, j in itertools.product(range(3), range(6), range(6)):

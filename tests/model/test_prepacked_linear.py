@@ -43,7 +43,7 @@ def test_packed_layers_give_the_same(tiny, name: str, shared: bool) -> None:
 
 @needs_packing
 @pytest.mark.parametrize("shared", [False, True])
-def test_the_tied_output_is_packed_only_where_asked(tiny, shared: bool) -> None:
+def test_the_tied_output_is_packed_only_on_request(tiny, shared: bool) -> None:
     modules = in_bf16(tiny("bert"))
     pack(modules, shared=shared)
     assert type(modules["encoder"].embeddings.words) is nn.Embedding
@@ -84,7 +84,7 @@ def test_parameters_are_counted_alike_in_both_precisions(tiny) -> None:
     assert fp32.num_parameters == bf16.num_parameters
 
 
-def test_fp32_is_left_alone(tiny) -> None:
+def test_fp32_is_not_packed(tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     pack(checkpoint.encoder)
     assert not any(isinstance(module, PackedLinear) for module in checkpoint.encoder.modules())

@@ -1,4 +1,4 @@
-"""MPNet's and DeBERTa's distances: each has the row that transformers gives it, and other layouts are refused."""
+"""MPNet's and DeBERTa's distances: each has the row of transformers, and other layouts are rejected."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -47,7 +47,7 @@ def test_mpnet_rows() -> None:
         ("deberta", {"max_relative_positions": 2}, "8 rows for relative positions up to 2 tokens apart"),
     ],
 )
-def test_other_layouts_are_refused(tiny_copy: Tiny, name: str, changes: dict[str, Any], wanted: str) -> None:
+def test_other_layouts_are_rejected(tiny_copy: Tiny, name: str, changes: dict[str, Any], wanted: str) -> None:
     folder = tiny_copy(name)
     reconfigure(folder, **changes)
     with pytest.raises(ExplorerError, match=wanted):
@@ -62,7 +62,7 @@ def test_attention_types_may_be_one_word(tiny: Tiny, tiny_copy: Tiny) -> None:
     assert torch.equal(one, other)
 
 
-def test_a_head_that_was_not_trained_is_left_aside(tiny_copy: Tiny) -> None:
+def test_an_untrained_head_is_ignored(tiny_copy: Tiny) -> None:
     """DeBERTa-v3's files hold parts of a fill-mask head that its discriminator never used."""
     folder = tiny_copy("deberta")
     stray = {"lm_predictions.lm_head.bias": torch.zeros(92), "mask_predictions.dense.bias": torch.zeros(32)}

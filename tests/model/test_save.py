@@ -1,4 +1,4 @@
-"""What is loaded and saved again is the file that came, bit for bit, and transformers reads it the same."""
+"""Loading and saving preserves a file bit for bit, and transformers reads it alike."""
 
 import json
 
@@ -78,7 +78,7 @@ def test_mixed_dtypes_lose_no_digits(tiny_copy, tmp_path, dtype) -> None:
     assert all(torch.equal(before[name].double(), after[name].double()) for name in before)
 
 
-def test_saving_from_a_lower_precision_is_refused(tiny, tiny_copy, tmp_path) -> None:
+def test_saving_from_a_lower_precision_is_rejected(tiny, tiny_copy, tmp_path) -> None:
     with pytest.raises(ExplorerError, match="bf16.*float32.*los.* digits"):
         save(load(tiny("bert"), precision="bf16"), tmp_path / "saved")
     folder = tiny_copy("distilbert")

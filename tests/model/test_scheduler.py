@@ -1,4 +1,4 @@
-"""Slots on the cores: never more at a time than there are, light before heavy, what waits is done together."""
+"""Compute slots: never more than cores, light work before heavy work, waiting calls share a batch."""
 
 import threading
 import time
@@ -64,7 +64,7 @@ def test_light_goes_before_heavy() -> None:
     assert order == ["light", "heavy"]
 
 
-def test_heavy_work_has_its_turn_when_the_last_light_ones_were_done_by_others() -> None:
+def test_heavy_work_runs_once_the_last_light_calls_were_computed_by_others() -> None:
     """Who was done together with another leaves without having had a core; heavy work must hear of that too."""
     for _ in range(30):
         scheduler, hold = ComputeScheduler(1), threading.Event()
@@ -116,7 +116,7 @@ def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget:
     return found
 
 
-def test_those_who_wait_are_done_together_within_the_budget() -> None:
+def test_waiting_calls_share_a_batch_within_the_budget() -> None:
     scheduler, calls = ComputeScheduler(1), []
 
     def make(batch: list[int]) -> list[int]:

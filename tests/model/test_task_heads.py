@@ -1,4 +1,4 @@
-"""Fine-tuned heads give the logits of transformers' classes, and those classes load what is made here."""
+"""Fine-tuned heads give the logits of transformers' classes, and those classes load checkpoints made here."""
 
 from collections.abc import Callable
 from copy import deepcopy
@@ -144,7 +144,7 @@ def test_a_head_that_is_added_is_loaded_by_transformers(tiny, tmp_path: Path, fa
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_pretraining_heads_say_the_same_beside_a_new_one(tiny, tmp_path: Path, family: str) -> None:
+def test_the_pretraining_heads_are_unchanged_by_a_new_one(tiny, tmp_path: Path, family: str) -> None:
     base = load(tiny(family), precision="fp32", device="cpu")
     save(with_heads(base, ["sequence_classifier"], seed=1), tmp_path)
     again, ids = load(tmp_path, precision="fp32", device="cpu"), torch.arange(5, 25)[None]
@@ -243,21 +243,21 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD.keys())
-def test_a_bad_file_is_refused(tiny_copy, change, words: str) -> None:
+def test_a_bad_file_is_rejected(tiny_copy, change, words: str) -> None:
     folder = tiny_copy("bert-SequenceClassification")
     change(folder)
     with pytest.raises(ExplorerError, match=words):
         load(folder, precision="fp32")
 
 
-def test_a_pooling_that_is_unknown_is_refused(tiny_copy) -> None:
+def test_an_unknown_pooling_is_rejected(tiny_copy) -> None:
     folder = tiny_copy("modernbert-SequenceClassification")
     reconfigure(folder, classifier_pooling="max")
     with pytest.raises(ExplorerError, match="'max'"):
         load(folder, precision="fp32")
 
 
-def test_what_cannot_be_made_is_told(tiny, tmp_path: Path) -> None:
+def test_errors_explain_what_cannot_be_made(tiny, tmp_path: Path) -> None:
     base = load(tiny("bert-base"), name="mine", precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="one fine-tuned head"):
         with_heads(base, ["sequence_classifier", "span"], seed=0)

@@ -1,4 +1,4 @@
-"""Text becomes pieces that point back to the characters they came from, and what was done to it is said."""
+"""Text becomes pieces that point back to their characters, with notes about every change."""
 
 import json
 
@@ -127,11 +127,11 @@ def test_any_spelling_of_the_mask(tokenizer: Tokenizer, typed: str) -> None:
     assert not tokenizer.encode("snake_case and __ too").masked
 
 
-def test_too_long_a_text_is_cut_at_the_limit_and_said(tokenizer: Tokenizer) -> None:
+def test_a_long_text_is_cut_at_the_limit_with_a_note(tokenizer: Tokenizer) -> None:
     encoding = tokenizer.encode("the cat sat on the mat . " * 40)
     check(encoding)
     assert len(encoding) == tokenizer.max_tokens
-    whole = len(tokenizer.whole.encode("the cat sat on the mat . " * 40))
+    whole = len(tokenizer.backend.encode("the cat sat on the mat . " * 40))
     assert encoding.left_out == whole - tokenizer.max_tokens > 0
     assert f"Shortened: {tokenizer.max_tokens} of {whole} tokens are read." in encoding.notes
     assert encoding.special[0]
@@ -190,7 +190,7 @@ def test_ids_are_those_of_transformers(tiny, bundled, name: str) -> None:
 
 def test_the_limits_of_a_tokenizer_file_do_not_cut(tiny_copy) -> None:
     folder = tiny_copy("bert")
-    whole = load(folder, precision="fp32").tokenizer.whole
+    whole = load(folder, precision="fp32").tokenizer.backend
     whole.enable_truncation(8)
     whole.enable_padding(length=128)
     whole.save(str(folder / "tokenizer.json"))

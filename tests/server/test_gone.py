@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.engine import collate, run
+from bertexplorer.engine import collate, inference
 from tests.model.test_scheduler import until
 from tests.server.conftest import Running
 from tests.server.talk import VIEW, asking, state
@@ -27,7 +27,7 @@ class Held:
     """Passes of the long text that wait until they are let go; others run."""
 
     def __init__(self) -> None:
-        self.passes, self.go, self.forward = 0, threading.Event(), run.forward
+        self.passes, self.go, self.forward = 0, threading.Event(), inference.forward
 
     def __call__(self, checkpoint: Any, encodings: Any, **more: Any) -> Any:
         if len(encodings) > 1 and len(encodings[0]) > 40:
@@ -40,8 +40,8 @@ class Held:
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """Batches of two of these texts, and long what takes more than two of them."""
     made = Held()
-    monkeypatch.setattr(run, "forward", made)
-    monkeypatch.setattr(run, "batches", partial(collate.batches, budget=200))
+    monkeypatch.setattr(inference, "forward", made)
+    monkeypatch.setattr(inference, "batches", partial(collate.batches, budget=200))
     monkeypatch.setattr("bertexplorer.engine.progress.QUICK", 200)
     yield made
     made.go.set()
@@ -66,7 +66,7 @@ def leaves(client: httpx.Client, body: Any, path: str = VIEW, after_s: float = 1
 
 
 def empty(running: Running) -> bool:
-    return not any(queue.inside or queue.line for queue in (running.queues.quick, running.queues.slow))
+    return not any(queue.active or queue.line for queue in (running.queues.quick, running.queues.slow))
 
 
 def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(
@@ -74,10 +74,10 @@ def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(
 ) -> None:
     answers = [threads.submit(client.post, VIEW, json=long()) for _ in range(2)]
     slow = running.queues.slow
-    until(lambda: held.passes == slow.at_once and len(slow.inside) + slow.waiting == 2)
-    assert not running.queues.quick.inside
+    until(lambda: held.passes == slow.capacity and len(slow.active) + slow.waiting == 2)
+    assert not running.queues.quick.active
     quick = client.post(VIEW, json=state())
-    assert quick.status_code == 200 and held.passes == slow.at_once, "answered while the long ones are under way"
+    assert quick.status_code == 200 and held.passes == slow.capacity, "answered while the long ones are under way"
     held.go.set()
     assert [answer.result().status_code for answer in answers] == [200, 200]
 
@@ -89,7 +89,7 @@ def test_the_work_of_a_client_that_closes_its_connection_ends_after_its_batch(
     leaves(client, long())
     passes = held.passes
     assert passes > 0
-    until(lambda: any(ticket.work.stopped for ticket in running.queues.slow.inside))
+    until(lambda: any(ticket.work.stopped for ticket in running.queues.slow.active))
     held.go.set()
     until(lambda: empty(running))
     assert held.passes == passes, "of more than forty"
@@ -99,8 +99,8 @@ def test_a_client_that_disconnects_leaves_the_queue(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
     slow = running.queues.slow
-    inside = [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.at_once)]
-    until(lambda: len(slow.inside) == slow.at_once)
+    inside = [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.capacity)]
+    until(lambda: len(slow.active) == slow.capacity)
     with asking(client, long()) as lines:
         assert next(lines)["place"] == 1
         with asking(client, long()) as behind:
@@ -113,7 +113,7 @@ def test_a_client_that_disconnects_leaves_the_queue(
     held.go.set()
     assert all(answer.result().status_code == 200 for answer in inside)
     until(lambda: empty(running))
-    assert before == slow.at_once, "what left the line never began"
+    assert before == slow.capacity, "what left the line never began"
 
 
 def test_requests_beyond_the_limit_get_retry_after(
@@ -121,10 +121,10 @@ def test_requests_beyond_the_limit_get_retry_after(
 ) -> None:
     """A slow view is refused as it comes, a quick one once it or what stands beside it proves long."""
     slow = running.queues.slow
-    monkeypatch.setattr(slow, "most_waiting", 0)
+    monkeypatch.setattr(slow, "max_waiting", 0)
     answers: list[Future[httpx.Response]] = []
-    answers += [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.at_once)]
-    until(lambda: len(slow.inside) == slow.at_once)
+    answers += [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.capacity)]
+    until(lambda: len(slow.active) == slow.capacity)
     beside = {"view": "pseudo-likelihood", "against": "another text", "other": long()["state"]["text"]}
     for body in (long(), state(view="referee"), state(**beside)):
         refused = client.post(VIEW, json=body)
@@ -150,13 +150,13 @@ def test_a_file_of_a_figure_waits_in_the_same_lanes(
 ) -> None:
     body = long()
     answer = threads.submit(client.post, f"{VIEW}/csv", json=body)
-    until(lambda: len(running.queues.slow.inside) == 1 and not running.queues.quick.inside)
+    until(lambda: len(running.queues.slow.active) == 1 and not running.queues.quick.active)
     held.go.set()
     assert answer.result().status_code == 200 and "log_probability" in answer.result().text
     held.go.clear()
     passes = held.passes
     leaves(client, long(), f"{VIEW}/csv")
-    until(lambda: any(ticket.work.stopped for ticket in running.queues.slow.inside))
+    until(lambda: any(ticket.work.stopped for ticket in running.queues.slow.active))
     held.go.set()
     until(lambda: empty(running))
     assert held.passes == passes + 1

@@ -77,7 +77,7 @@ def test_the_queue_position_then_the_answer(service: Service) -> None:
             tasks = []
             for number in range(3):
                 tasks.append(asyncio.create_task(browser.post("/", headers=LINES)))
-                await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
+                await until(lambda number=number: len(queue.active) + queue.waiting == number + 1)
             refused = await browser.post("/", headers=PLAIN)
             (in_line,) = read_lines(await browser.post("/", headers=LINES))
             await asyncio.sleep(0.1)
@@ -227,13 +227,13 @@ def test_a_client_that_disconnects_stops_its_work_and_releases_its_place(service
         tasks = []
         for number in range(2):
             tasks.append(asyncio.create_task(service.app(dict(scope), receive, send)))
-            await until(lambda number=number: len(queue.inside) + queue.waiting == number + 1)
+            await until(lambda number=number: len(queue.active) + queue.waiting == number + 1)
         await until(lambda: len(works) == 1)
         leave.set()
         await asyncio.wait_for(asyncio.gather(*tasks), 5)
         assert queue.waiting == 0 and works[0].stopped and not sent
         service.go.release()
-        await until(lambda: not queue.inside)
+        await until(lambda: not queue.active)
 
     settle(go())
     assert ended == ["after its batch"] and len(works) == 1, "the one in line never began"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sklearn.metrics import confusion_matrix
+from sklearn import metrics
 
-from bertexplorer.analysis.suite import Suite, confused, summary
+from bertexplorer.analysis.suite import Suite, confusion_matrix, summary
 from bertexplorer.analysis.suite_cases import Case
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import suite as figure
@@ -34,9 +34,9 @@ def labelled(count: int, names: int, seed: int = 0) -> Suite:
 @pytest.mark.parametrize("names", [2, 5, 30])
 def test_the_confusion_is_that_of_scikit_learn(names: int) -> None:
     result = labelled(200, names)
-    labels, counts = confused(result)
+    labels, counts = confusion_matrix(result)
     gold, said = [one.case.answers[0] for one in result.outcomes], [one.said for one in result.outcomes]
-    assert np.array_equal(counts, confusion_matrix(gold, said, labels=labels))
+    assert np.array_equal(counts, metrics.confusion_matrix(gold, said, labels=labels))
     assert [gold.count(one) for one in labels] == sorted((gold.count(one) for one in labels), reverse=True)
     drawn = figure.draw(result).data[-1]
     assert drawn.type == "heatmap" and all(isinstance(cell, str) for row in drawn.text for cell in row)
@@ -52,7 +52,7 @@ def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
     right = summary("rows", "labels", "whole sentence", 0.3, every, [], 0)  # type: ignore[arg-type]
     assert "mistake" not in figure.say(right) and figure.draw(right).data[-1].type == "heatmap"
     cloze = replace(right, kind="cloze", total=replace(right.total, top5=1.0, mrr=1.0))
-    assert confused(cloze) == ((), ()) and figure.draw(cloze).data[-1].type != "heatmap"
+    assert confusion_matrix(cloze) == ((), ()) and figure.draw(cloze).data[-1].type != "heatmap"
 
 
 @pytest.mark.parametrize(

@@ -53,4 +53,4 @@ NAMES = {
     "span.output": "qa_outputs",
 }
 COPIES = {"predictions.decoder.bias": "predictions.bias"}
-UNREAD = ("predictions.bias",)  # early conversions hold another one beside the decoder's, which alone is computed with
+UNREAD = ("predictions.bias",)  # early conversions have another one; only the decoder's is used

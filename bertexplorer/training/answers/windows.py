@@ -49,7 +49,7 @@ class Frame(NamedTuple):
 def frame(tokenizer: Tokenizer) -> Frame:
     """The Frame of a tokenizer, read from a pair of letters."""
     tokenizer.check_pairs()
-    encoding = tokenizer.whole.encode("a", "b")
+    encoding = tokenizer.backend.encode("a", "b")
     sides: list[int | None] = encoding.sequence_ids
     first_start, second_start = sides.index(0), sides.index(1)
     first_end, second_end = (len(sides) - sides[::-1].index(side) for side in (0, 1))
@@ -104,7 +104,7 @@ class WindowCutter:
     def encode(self, texts: Any) -> dict[str, Any]:
         """Each distinct text as tokens, without special tokens."""
         distinct = list(dict.fromkeys(texts))
-        return dict(zip(distinct, self.tokenizer.whole.encode_batch(distinct, add_special_tokens=False), strict=True))
+        return dict(zip(distinct, self.tokenizer.backend.encode_batch(distinct, add_special_tokens=False), strict=True))
 
     def cuts(self, tokens: int, room: int) -> list[tuple[int, int]]:
         """(first, after) of each window over a passage of *tokens*; each window holds *room* of them."""

@@ -109,7 +109,7 @@ class CausalLanguageLearner(Learner):
 
     def continue_prompt(self, prompt: str) -> dict[str, Any]:
         options, tokenizer = self.options, self.checkpoint.tokenizer
-        start, *ids = tokenizer.whole.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # without [SEP]
+        start, *ids = tokenizer.backend.encode(tokenizer.prepare(prompt)[0]).ids[:-1]  # without [SEP]
         limit = tokenizer.max_tokens - 1
         max_tokens = min(options.length, limit // 2)
         context = ids[-(limit - max_tokens) :]

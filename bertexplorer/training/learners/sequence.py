@@ -105,7 +105,7 @@ class SequenceLearner(Learner):
         """*text* encoded and decoded, so that characters outside the vocabulary do not count as errors of the
         checkpoint."""
         tokenizer = self.checkpoint.tokenizer
-        return tokenizer.join(tokenizer.whole.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
+        return tokenizer.join(tokenizer.backend.encode(tokenizer.prepare(text)[0], add_special_tokens=False).ids)
 
     def evaluate(self, examples: Sequence[Example]) -> Evaluation:
         """Targets are compared as the tokenizer writes them (an uncased one in lower case), in full even if they were

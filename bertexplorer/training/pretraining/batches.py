@@ -60,7 +60,7 @@ class Collator:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer, masking: Masking) -> "Collator":
-        ids = tokenizer.whole.get_vocab(with_added_tokens=True)
+        ids = tokenizer.backend.get_vocab(with_added_tokens=True)
         special = tokenizer.special
         return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
 

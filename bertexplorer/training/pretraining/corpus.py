@@ -56,7 +56,7 @@ def document_hash(paragraphs: Sequence[str]) -> int:
 
 def cache_folder(file: Path, tokenizer: Tokenizer, cache: Path) -> Path:
     """The cache folder of *file*: named by a hash of its contents and of the tokenizer, so that it never goes stale."""
-    digest = sha256(f"{FORMAT} {HASHED_CHARACTERS} {tokenizer.whole.to_str()}".encode())
+    digest = sha256(f"{FORMAT} {HASHED_CHARACTERS} {tokenizer.backend.to_str()}".encode())
     with file.open("rb") as content:
         while block := content.read(1 << 20):
             digest.update(block)
@@ -140,7 +140,7 @@ def group_documents(all_documents: Iterator[list[str]]) -> Iterator[list[list[st
 
 def encode_texts(tokenizer: Tokenizer, texts: list[str]) -> list[list[int]]:
     """Ids of each text without [CLS] and [SEP]. A special token in a text is read as plain characters."""
-    backend = tokenizer.whole
+    backend = tokenizer.backend
     previous = backend.encode_special_tokens
     backend.encode_special_tokens = True
     try:

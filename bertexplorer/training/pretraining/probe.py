@@ -65,7 +65,7 @@ def draw_probe(
             pool = DocumentPool(shards, [1.0] * len(shards), masks)
             gaps[-1] = gap_questions(pool, collator, frequent, rng, min(ROOM, longest - 2))
             pairs[-1] = pair_questions(pool, collator, rng, min(PAIR_ROOM, longest) - 3)
-    words = tuple(tokenizer.whole.id_to_token(i) or "" for i in frequent)
+    words = tuple(tokenizer.backend.id_to_token(i) or "" for i in frequent)
     return Probe((gaps[0], gaps[1]), (pairs[0], pairs[1]), words)
 
 
@@ -84,7 +84,7 @@ def frequent_words(shards: Sequence[Shard], held_out: Sequence[NDArray[np.bool_]
             begin, end = shard.sentences[shard.documents[document : document + 2]]
             counts += np.bincount(shard.ids[begin:end], minlength=len(counts))
     order = (int(i) for i in np.argsort(-counts, kind="stable") if counts[i])
-    words = [i for i in order if (tokenizer.whole.id_to_token(i) or "").strip("Ġ▁").isalpha()]
+    words = [i for i in order if (tokenizer.backend.id_to_token(i) or "").strip("Ġ▁").isalpha()]
     return words[:WORDS]
 
 

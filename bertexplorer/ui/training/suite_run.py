@@ -16,7 +16,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from bertexplorer.analysis.suite_cases import Row, legible
+from bertexplorer.analysis.suite_cases import Row, split_readable
 from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder, write_atomically
@@ -43,7 +43,7 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
     """Queue a run. Raises ExplorerError for too many rows."""
-    if (count := len(legible(rows)[0])) > MAX_ROWS:
+    if (count := len(split_readable(rows)[0])) > MAX_ROWS:
         raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
     spec = {
         "format": 1,

@@ -20,7 +20,7 @@ def test_a_pair_that_fits_equals_the_tokenizers_encoding(family: str, tiny: Call
     tokenizer = load(tiny(family), precision="fp32").tokenizer
     short = "the cat sat"
     ((item,),) = WindowCutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [Answer("cat", 4)])
-    whole = tokenizer.whole.encode(ASKED, short)
+    whole = tokenizer.backend.encode(ASKED, short)
     assert list(item.ids) == whole.ids and list(item.segments) == whole.type_ids and item.left_out == 0
     first, last = item.target.answer
     passage, shift = item.target.passage, item.target.first - item.target.at
@@ -34,7 +34,7 @@ def test_windows_cover_the_passage_and_every_short_answer(most: int, stride: int
     cutter = WindowCutter(tokenizer, most, 8, stride, longest)
     (found,) = cutter.items([(ASKED, PASSAGE)])
     spans = [(item.target.first, item.target.after) for item in found]
-    count = len(tokenizer.whole.encode(PASSAGE, add_special_tokens=False).ids)
+    count = len(tokenizer.backend.encode(PASSAGE, add_special_tokens=False).ids)
     assert spans[0][0] == 0 and spans[-1][1] == count and all(len(item.ids) <= most for item in found)
     assert {token for a, b in spans for token in range(a, b)} == set(range(count))
     assert all(b < count for _, b in spans[:-1])  # none is there for nothing

@@ -65,7 +65,7 @@ def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: di
     ours = learner.predict([{"text": text} for text in texts])
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best_folder(folder)).eval()
     for text, answer in zip(texts, ours, strict=True):
-        found = learner.checkpoint.tokenizer.whole.encode(text)
+        found = learner.checkpoint.tokenizer.backend.encode(text)
         ids = torch.tensor([found.ids])
         logits = theirs(ids, attention_mask=torch.ones_like(ids)).logits
         shares = logits.softmax(-1)[0]

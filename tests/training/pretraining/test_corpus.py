@@ -55,7 +55,7 @@ def test_the_cache_equals_direct_tokenisation(texts: Path, shards: list[Shard], 
             assert end - start == len(wanted)
             for at, text in zip(range(start, end), wanted, strict=True):
                 ids = shard.ids[shard.sentences[at] : shard.sentences[at + 1]].tolist()
-                assert ids == tokenizer.whole.encode(text, add_special_tokens=False).ids
+                assert ids == tokenizer.backend.encode(text, add_special_tokens=False).ids
             assert shard.hashes[number] == document_hash(paragraphs)
             assert shard.tokens[number] == shard.sentences[end] - shard.sentences[start]
 
@@ -73,8 +73,8 @@ def test_xz_is_read_directly_and_then_from_the_cache(texts: Path, tokenizer: Tok
 def test_another_vocabulary_or_text_is_another_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     file = Path(shutil.copy(texts / "first.txt", tmp_path))
     before = cache_folder(file, tokenizer, tmp_path)
-    cased = Tokenizer(tokenizer.whole.__class__.from_str(tokenizer.whole.to_str()), max_tokens=64)
-    cased.whole.normalizer = None
+    cased = Tokenizer(tokenizer.backend.__class__.from_str(tokenizer.backend.to_str()), max_tokens=64)
+    cased.backend.normalizer = None
     assert cache_folder(file, cased, tmp_path) != before
     file.write_text(file.read_text() + ".")
     assert cache_folder(file, tokenizer, tmp_path) != before
@@ -84,9 +84,9 @@ def test_special_tokens_in_the_text_are_plain_characters(tokenizer: Tokenizer, t
     (tmp_path / "a.txt").write_text("The [MASK] and [SEP] of </s>\n")
     shard = list(tokenize_files([tmp_path / "a.txt"], tokenizer, tmp_path / "cache"))[-1]
     assert not set(shard.ids.tolist()) & {tokenizer.mask_id, *tokenizer.special_ids} - {
-        tokenizer.whole.token_to_id("[UNK]")
+        tokenizer.backend.token_to_id("[UNK]")
     }
-    assert tokenizer.whole.token_to_id("[MASK]") in tokenizer.whole.encode("the [MASK]").ids, (
+    assert tokenizer.backend.token_to_id("[MASK]") in tokenizer.backend.encode("the [MASK]").ids, (
         "and the tokenizer is as before"
     )
 

@@ -33,7 +33,7 @@ def documents(shards: list[Shard]) -> list[str]:
 
 def test_a_gap_is_at_the_place_of_a_frequent_word(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
     whole = documents(shards)
-    words = [tokenizer.whole.token_to_id(word) for word in made.words]
+    words = [tokenizer.backend.token_to_id(word) for word in made.words]
     assert len(set(words)) == probe.WORDS and all(made.gaps)
     for question in [*made.gaps[0][:50], *made.gaps[1][:50]]:
         left, right = question.at

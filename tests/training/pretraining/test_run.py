@@ -210,7 +210,7 @@ def test_a_vocabulary_is_trained_by_default(begin: Begin) -> None:
     list(pretrain(folder))
     made = load(sorted((folder / "commits").iterdir())[-1] / "model")
     assert 60 < made.tokenizer.vocab_size <= 120 and made.tokenizer.kind == "WordPiece"
-    assert made.tokenizer.whole.id_to_token(0) == "[PAD]" and "##" in "".join(made.tokenizer.whole.get_vocab())
+    assert made.tokenizer.backend.id_to_token(0) == "[PAD]" and "##" in "".join(made.tokenizer.backend.get_vocab())
 
 
 def test_the_held_out_documents_are_fixed_and_never_trained_on(begin: Begin, tmp_path: Path) -> None:

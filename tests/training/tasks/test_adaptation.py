@@ -66,7 +66,7 @@ def test_masks_depend_on_torchs_random_state(adapter: MaskedLanguageLearner) -> 
 def test_long_texts_are_split_without_losing_tokens(adapter: MaskedLanguageLearner) -> None:
     adapter.set_max_tokens(16)
     items = adapter.parts([TEXTS[2]])[0]
-    whole = adapter.checkpoint.tokenizer.whole.encode(TEXTS[2], add_special_tokens=False).ids
+    whole = adapter.checkpoint.tokenizer.backend.encode(TEXTS[2], add_special_tokens=False).ids
     assert [i for item in items for i in item.ids[1:-1]] == whole and len(whole) > 64
     assert all(len(item.ids) <= 16 and item.ids[0] == 2 and item.ids[-1] == 3 for item in items)
 

@@ -182,7 +182,7 @@ def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypat
     said = [answer["labels"][0]["label"] for answer in learner.predict([{"text": text} for text in texts])]
     assert said == [lines[text.strip()]["predicted"] for text in texts]
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best).eval()
-    found = learner.checkpoint.tokenizer.whole.encode(texts[0])
+    found = learner.checkpoint.tokenizer.backend.encode(texts[0])
     with torch.no_grad():
         shares = theirs(torch.tensor([found.ids])).logits.softmax(-1)[0]
     ours = learner.predict([{"text": texts[0]}])[0]["labels"][0]

@@ -77,7 +77,7 @@ def test_evaluation_equals_that_of_transformers_row_by_row(continuer: CausalLang
 def test_only_the_end_of_a_text_has_a_separator(continuer: CausalLanguageLearner) -> None:
     continuer.set_max_tokens(16)
     items = continuer.parts([next_word.examples(ROWS[2:], Options())[0][0]])[0]
-    whole = continuer.checkpoint.tokenizer.whole.encode(TEXTS[2]).ids
+    whole = continuer.checkpoint.tokenizer.backend.encode(TEXTS[2]).ids
     assert [i for item in items for i in item.ids[1:]] == whole[1:]
     assert [item.ids[-1] == 3 for item in items] == [False] * (len(items) - 1) + [True]
     assert all(len(item.ids) == len(item.segments) for item in items)

@@ -42,8 +42,8 @@ def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpo
     with evaluation_mode(learner):
         found = learner.losses(learner.collate(items))["target"]
         for item, (source, target) in zip(items, PAIRS, strict=True):
-            first = tokenizer.whole.encode(source).ids
-            then = tokenizer.whole.encode(target).ids[1:]
+            first = tokenizer.backend.encode(source).ids
+            then = tokenizer.backend.encode(target).ids[1:]
             assert list(item.ids) == [*first, *then] and item.target == len(first)
             for at, token in enumerate(then):
                 ids = torch.tensor([[*first, *then[:at]]])
@@ -102,9 +102,11 @@ def test_long_sources_and_targets_are_cut_and_counted(checkpoint: Checkpoint) ->
     [item, short] = learner.read([long, Example(2, "he", "she")])
     tokenizer = checkpoint.tokenizer
     assert item.target == 8 and len(item.ids) == 11 and item.ids[-1] != item.ids[7] == short.ids[-1]
-    source, target = (len(tokenizer.whole.encode(t, add_special_tokens=False).ids) for t in (long.source, long.target))
+    source, target = (
+        len(tokenizer.backend.encode(t, add_special_tokens=False).ids) for t in (long.source, long.target)
+    )
     assert item.left_out == source - 6 + target - 3
-    assert rewriter(checkpoint).target_limit == max(len(tokenizer.whole.encode(t).ids) - 1 for _, t in PAIRS)
+    assert rewriter(checkpoint).target_limit == max(len(tokenizer.backend.encode(t).ids) - 1 for _, t in PAIRS)
 
 
 def test_beams_are_ordered_and_equal_those_of_the_saved_learner(checkpoint: Checkpoint) -> None:

@@ -48,7 +48,7 @@ def test_vectors_and_loss_equal_those_of_transformers(
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved").eval()
 
     def vector(text: str) -> torch.Tensor:
-        ids = torch.tensor([learner.checkpoint.tokenizer.whole.encode(text).ids])
+        ids = torch.tensor([learner.checkpoint.tokenizer.backend.encode(text).ids])
         last = theirs(ids).last_hidden_state[0]
         return last.mean(0) if pooling == "mean" else last[0]
 

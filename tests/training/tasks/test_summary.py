@@ -63,7 +63,7 @@ def test_logits_equal_those_of_transformers(
     expected = []
     with torch.no_grad():
         for one in examples:
-            parts = [learner.checkpoint.tokenizer.whole.encode(sentence).ids for sentence in one.document]
+            parts = [learner.checkpoint.tokenizer.backend.encode(sentence).ids for sentence in one.document]
             segments = [i % 2 for i, part in enumerate(parts) for _ in part]
             more = {"token_type_ids": torch.tensor([segments])} if learner.checkpoint.config.num_segments > 1 else {}
             last = theirs(torch.tensor([sum(parts, [])]), **more).last_hidden_state[0]

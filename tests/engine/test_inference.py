@@ -1,4 +1,4 @@
-"""Masked log-probabilities are those of transformers, sequence by sequence, whatever is batched with what."""
+"""Masked log-probabilities are those of transformers, sequence by sequence, in any batch."""
 
 import copy
 import dataclasses
@@ -6,8 +6,8 @@ import dataclasses
 import pytest
 import torch
 
-from bertexplorer.engine import run as engine
-from bertexplorer.engine.run import forward, masked_log_probs
+from bertexplorer.engine import inference as engine
+from bertexplorer.engine.inference import forward, masked_log_probs
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.forward import Intervention
 from tests.engine.conftest import Twin
@@ -21,7 +21,7 @@ def test_masked_log_probs_equal_a_loop_over_transformers(twin: Twin) -> None:
         assert_same(twin.ours.config, found, twin.refer(encoding.ids)[list(encoding.masked)])
 
 
-def test_positions_are_those_asked_for_in_their_order(twin: Twin) -> None:
+def test_positions_are_the_requested_ones_in_order(twin: Twin) -> None:
     asked = [[3, 1], [0], [5, 2, 2], [], [1]]
     found = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
     for encoding, spots, rows in zip(twin.encodings, asked, found, strict=True):
@@ -35,7 +35,7 @@ def test_a_small_budget_changes_nothing(twin: Twin, monkeypatch: pytest.MonkeyPa
         assert_same(twin.ours.config, one, other)
 
 
-def test_causal_hides_what_stands_to_the_right(twin: Twin) -> None:
+def test_causal_hides_the_tokens_to_the_right(twin: Twin) -> None:
     """The answer at a mask is that of the text cut off behind it."""
     for encoding in twin.encodings[:4]:
         spot = encoding.masked[0]
@@ -81,7 +81,7 @@ def test_the_last_layer_at_some_positions_equals_those_rows_of_a_full_pass(
 
 
 @pytest.mark.parametrize("bad", [float("inf"), float("nan")])
-def test_numbers_that_are_not_finite_are_refused(twin: Twin, bad: float) -> None:
+def test_numbers_that_are_not_finite_are_rejected(twin: Twin, bad: float) -> None:
     head = copy.deepcopy(twin.ours.masked_lm)
     head.output.bias = torch.nn.Parameter(torch.full_like(head.output.bias, bad), requires_grad=False)
     broken = dataclasses.replace(twin.ours, heads={"masked_lm": head})
@@ -89,7 +89,7 @@ def test_numbers_that_are_not_finite_are_refused(twin: Twin, bad: float) -> None
         list(masked_log_probs(broken, twin.encodings))
 
 
-def test_no_mlm_head_is_said_before_anything_runs(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_mlm_head_is_reported_before_anything_runs(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine, "forward", lambda *a, **k: pytest.fail("it ran"))
     bare = dataclasses.replace(twin.ours, heads={})
     with pytest.raises(ExplorerError, match="has no fill-mask head"):

@@ -1,4 +1,4 @@
-"""Occurrences of a word in the workbench text and in other sentences: where in the text, and in which pieces."""
+"""Occurrences of a word in the workbench text and in other sentences, and the positions of their pieces."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bertexplorer.analysis.vectors import BUILT_IN, WORD, positions
-from bertexplorer.analysis.words import named
+from bertexplorer.analysis.vectors import BUILT_IN, WORD, piece_positions
+from bertexplorer.analysis.word_scores import parse_words
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import MAX_WORD, Encoding, Span, Text, Tokenizer
 
@@ -33,21 +33,21 @@ class Occurrence:
     sentence: str
     start: int
     end: int
-    label: str  # the sense that the person gave it, "" for none
+    label: str  # the sense that the user gave it, "" for none
     source: str  # "text": the workbench; "own": the other sentences; "built-in"
     hidden: bool  # whether the checkpoint sees [MASK] there
-    home: int  # index into Found.encodings
-    positions: tuple[int, ...]  # of its pieces there
+    encoding_index: int  # into Occurrences.encodings
+    positions: tuple[int, ...]  # of its pieces in that encoding
 
 
 @dataclass(frozen=True)
-class Found:
+class Occurrences:
     """The sentences that contain a word, and where it occurs in them. The workbench text is encodings[0]."""
 
     words: tuple[str, ...]  # the words that were searched for
     occurrences: tuple[Occurrence, ...]  # sentence by sentence
     encodings: tuple[Encoding, ...]
-    lacking: int  # sentences of the person, including the workbench text, without any of the words
+    lacking: int  # sentences of the user, including the workbench text, without any of the words
     beyond: int  # occurrences beyond the checkpoint's limit of tokens
 
 
@@ -60,9 +60,9 @@ class Source:
     kind: str
 
 
-def find(
+def find_occurrences(
     checkpoint: Checkpoint, text: Text | str, words: str, sentences: str = "", sense: str = "", *, least: int = 1
-) -> Found:
+) -> Occurrences:
     """Every occurrence of *words* in *text* and *sentences*.
 
     *words*: separated by commas. If empty, the picked words; if nothing is picked, the content word that occurs in the
@@ -72,51 +72,51 @@ def find(
     ExplorerError for fewer than *least*."""
     tokenizer = checkpoint.tokenizer
     sources = [Source(tokenizer.encode(text), " ".join(sense.split()), "text")]
-    sources += [Source(tokenizer.encode(line), label, "own") for label, line in labelled(sentences)]
+    sources += [Source(tokenizer.encode(line), label, "own") for label, line in parse_sentences(sentences)]
     samples = [Source(tokenizer.encode(line.text), "", "built-in") for line in BUILT_IN]
     with_samples = least > 1 and len(sources) == 1
-    asked = named(words) or picked(sources[0].encoding)
-    if any(len(word) > MAX_WORD for word in asked):
-        raise ExplorerError(f"A word of {max(map(len, asked)):,} characters was given; the limit is {MAX_WORD}.")
-    asked = asked or (content_word(tokenizer, [*sources, *(samples if with_samples else [])]),)
-    found, lacking, beyond = gather(tokenizer, sources, asked)
-    if with_samples and len(found) < least:
-        more, _, _ = gather(tokenizer, samples, asked)
-        sources, found = [*sources, *samples], [*found, *((home + 1, spot) for home, spot in more)]
-    if len(found) < least:
-        where = "the text or the built-in sentences" if with_samples else "the text"
-        where = f"any of the {len(sources)} sentences" if sentences.strip() else where
-        raise ExplorerError(too_few(asked, len(found), beyond, least, where))
-    homes = list(dict.fromkeys([0, *(home for home, _ in found)]))
-    occurrences = tuple(describe(sources[home], spot, homes.index(home)) for home, spot in found)
-    return Found(asked, occurrences, tuple(sources[home].encoding for home in homes), lacking, beyond)
+    search_words = parse_words(words) or picked_words(sources[0].encoding)
+    if any(len(word) > MAX_WORD for word in search_words):
+        raise ExplorerError(f"A word of {max(map(len, search_words)):,} characters was given; the limit is {MAX_WORD}.")
+    search_words = search_words or (content_word(tokenizer, [*sources, *(samples if with_samples else [])]),)
+    spans, lacking, beyond = gather(tokenizer, sources, search_words)
+    if with_samples and len(spans) < least:
+        more, _, _ = gather(tokenizer, samples, search_words)
+        sources, spans = [*sources, *samples], [*spans, *((i + 1, span) for i, span in more)]
+    if len(spans) < least:
+        searched = "the text or the built-in sentences" if with_samples else "the text"
+        searched = f"any of the {len(sources)} sentences" if sentences.strip() else searched
+        raise ExplorerError(too_few(search_words, len(spans), beyond, least, searched))
+    matching = list(dict.fromkeys([0, *(i for i, _ in spans)]))
+    occurrences = tuple(describe(sources[i], span, matching.index(i)) for i, span in spans)
+    return Occurrences(search_words, occurrences, tuple(sources[i].encoding for i in matching), lacking, beyond)
 
 
-def labelled(sentences: str) -> Iterator[tuple[str, str]]:
+def parse_sentences(sentences: str) -> Iterator[tuple[str, str]]:
     """(label, sentence) for each line, or each part between |. Raises ExplorerError beyond MAX_SENTENCES."""
     parts = [part.strip() for part in re.split(r"[|\n\r]+", sentences) if part.strip()]
     if len(parts) > MAX_SENTENCES:
         raise ExplorerError(f"{len(parts):,} sentences were given; the limit is {MAX_SENTENCES}. Remove some.")
     for part in parts:
-        marked = LABEL.match(part)
-        yield (marked[1], part[marked.end() :]) if marked else ("", part)
+        label = LABEL.match(part)
+        yield (label[1], part[label.end() :]) if label else ("", part)
 
 
-def picked(encoding: Encoding) -> tuple[str, ...]:
+def picked_words(encoding: Encoding) -> tuple[str, ...]:
     """The words that have a picked piece, each as a whole. Raises ExplorerError if only [CLS] and the like are
     picked."""
     words = []
     for position in encoding.picked:
         span = encoding.spans[position]
         if span is not None and span.end > span.start:
-            words.append(whole(encoding.texts[span.side], span))
+            words.append(whole_word(encoding.texts[span.side], span))
     if encoding.picked and not words:
         token = encoding.tokens[encoding.picked[0]]
         raise ExplorerError(f"{token} is picked, but it is not a word of the text. Pick a word.")
     return tuple(dict.fromkeys(words))
 
 
-def whole(text: str, span: Span) -> str:
+def whole_word(text: str, span: Span) -> str:
     """The word of *text* that the piece at *span* belongs to, or the piece itself if no letters surround it."""
     start, end = span.start, span.end
     if joins(text[start]):
@@ -133,15 +133,15 @@ def joins(character: str) -> bool:
     return (character.isalnum() or character == "_") and character < SPACELESS
 
 
-def pattern(tokenizer: Tokenizer, word: str) -> re.Pattern[str]:
+def word_pattern(tokenizer: Tokenizer, word: str) -> re.Pattern[str]:
     """Matches *word* as a whole word; case does not matter if the tokenizer lower-cases."""
     before = r"(?<!\w)" if joins(word[0]) else ""
     after = r"(?!\w)" if joins(word[-1]) else ""
-    return re.compile(before + re.escape(word) + after, re.IGNORECASE if uncased(tokenizer) else 0)
+    return re.compile(before + re.escape(word) + after, re.IGNORECASE if is_uncased(tokenizer) else 0)
 
 
-def uncased(tokenizer: Tokenizer) -> bool:
-    normalizer = tokenizer.whole.normalizer
+def is_uncased(tokenizer: Tokenizer) -> bool:
+    normalizer = tokenizer.backend.normalizer
     return normalizer is not None and normalizer.normalize_str("A").strip() == "a"
 
 
@@ -149,18 +149,18 @@ def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
     """The word of the workbench text that occurs in the most sources. Among equals: the most frequent, then the
     longest, then the first."""
     candidates = [
-        found[0]
+        match[0]
         for text in sources[0].encoding.texts
-        for found in WORD.finditer(text)
-        if len(found[0]) > 2 and found[0].isalpha() and found[0].lower() not in COMMON
-    ] or [found[0] for found in WORD.finditer(sources[0].encoding.texts[0])]
+        for match in WORD.finditer(text)
+        if len(match[0]) > 2 and match[0].isalpha() and match[0].lower() not in COMMON
+    ] or [match[0] for match in WORD.finditer(sources[0].encoding.texts[0])]
     if not candidates:
-        raise ExplorerError("The text holds no word. Type a sentence.")
+        raise ExplorerError("The text has no word. Type a sentence.")
     counts: dict[str, tuple[int, int, int]] = {}
     for word in dict.fromkeys(candidates):
-        regex = pattern(tokenizer, word)
-        times = [sum(len(regex.findall(text)) for text in source.encoding.texts) for source in sources]
-        counts[word] = len(times) - times.count(0), sum(times), len(word)
+        regex = word_pattern(tokenizer, word)
+        counts_by_source = [sum(len(regex.findall(text)) for text in source.encoding.texts) for source in sources]
+        counts[word] = len(counts_by_source) - counts_by_source.count(0), sum(counts_by_source), len(word)
     return max(counts, key=lambda word: counts[word])
 
 
@@ -169,23 +169,23 @@ def gather(
 ) -> tuple[list[tuple[int, Span]], int, int]:
     """((source, span) of every occurrence whose pieces were read, number of sources without any, number of occurrences
     that were not read)."""
-    patterns = [pattern(tokenizer, word) for word in words]
-    found: list[tuple[int, Span]] = []
+    patterns = [word_pattern(tokenizer, word) for word in words]
+    spans_by_source: list[tuple[int, Span]] = []
     lacking = beyond = 0
-    for home, source in enumerate(sources):
+    for source_index, source in enumerate(sources):
         texts = source.encoding.texts
         spans = sorted({Span(side, *m.span()) for side in (0, 1) for p in patterns for m in p.finditer(texts[side])})
-        reach = [max((p.end for p in source.encoding.spans if p and p.side == side), default=0) for side in (0, 1)]
-        read = [span for span in spans if span.start < reach[span.side] and positions(source.encoding, span)]
-        found += [(home, span) for span in read]
+        ends = [max((p.end for p in source.encoding.spans if p and p.side == side), default=0) for side in (0, 1)]
+        read_spans = [span for span in spans if span.start < ends[span.side] and piece_positions(source.encoding, span)]
+        spans_by_source += [(source_index, span) for span in read_spans]
         lacking += not spans
-        beyond += len(spans) - len(read)
-    return found, lacking, beyond
+        beyond += len(spans) - len(read_spans)
+    return spans_by_source, lacking, beyond
 
 
-def describe(source: Source, span: Span, home: int) -> Occurrence:
+def describe(source: Source, span: Span, index: int) -> Occurrence:
     encoding = source.encoding
-    spots = positions(encoding, span)
+    pieces = piece_positions(encoding, span)
     sentence = encoding.texts[span.side]
     return Occurrence(
         word=sentence[span.start : span.end],
@@ -194,18 +194,18 @@ def describe(source: Source, span: Span, home: int) -> Occurrence:
         end=span.end,
         label=source.label,
         source=source.kind,
-        hidden=any(encoding.ids[i] == encoding.mask_id for i in spots),
-        home=home,
-        positions=spots,
+        hidden=any(encoding.ids[i] == encoding.mask_id for i in pieces),
+        encoding_index=index,
+        positions=pieces,
     )
 
 
-def too_few(words: Sequence[str], count: int, beyond: int, least: int, where: str) -> str:
-    asked = " or ".join(f"{word!r:.60}" for word in words[:4])
-    cut = f" ({beyond} more behind the last token that is read)" if beyond else ""
+def too_few(words: Sequence[str], count: int, beyond: int, least: int, searched: str) -> str:
+    quoted = " or ".join(f"{word!r:.60}" for word in words[:4])
+    cut = f" ({beyond} more beyond the last token that is read)" if beyond else ""
     if not count:
-        return f"{asked} does not occur in {where}{cut}. Pick or name a word that does, or add sentences that hold it."
+        return f"{quoted} does not occur in {searched}{cut}. Choose a word that does, or add sentences that contain it."
     return (
-        f"{asked} occurs once{cut}; wanted at least {least} occurrences to compare. Add sentences that hold it under "
-        "Options, one a line or with | between."
+        f"{quoted} occurs once{cut}; at least {least} occurrences are needed to compare. Add sentences that contain it "
+        "under Options, one per line or separated by |."
     )

@@ -31,8 +31,8 @@ class CachedForward:
         self.rows = None if positions is None else positions.tolist()  # the tokens in *last*; None: all
         # bf16 rounds differently next to padding, so there only texts of the same length share a pass
         like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
-        made = partial(run_together, checkpoint)
-        hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, made)
+        run_batch = partial(run_shared_pass, checkpoint)
+        hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, run_batch)
         self.inputs: tuple[Tensor, ...] = hidden[:-1]  # l of them, 1 x t x d
         self.last: Tensor = hidden[-1]  # 1 x q x d
 
@@ -44,38 +44,40 @@ class CachedForward:
     def forward(self, positions: Int[Tensor, " q"] | None) -> Forward:
         """As `Encoder.forward` with *positions*."""
         with self.lock, torch.inference_mode():
-            wanted = None if positions is None else positions.tolist()
-            if self.rows is not None and wanted != self.rows:
+            rows = None if positions is None else positions.tolist()
+            if self.rows is not None and rows != self.rows:
                 with self.scheduler.slot():
-                    done = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
-                self.last, self.rows = done.last, None
-            last = self.last if wanted == self.rows or positions is None else self.last[:, positions]
+                    forward = self.encoder.from_embeddings(self.inputs[-1], first_layer=len(self.inputs) - 1)
+                self.last, self.rows = forward.last, None
+            last = self.last if rows == self.rows or positions is None else self.last[:, positions]
             return Forward((*self.inputs, last))
 
 
-def run_together(
-    checkpoint: Checkpoint, asked: Sequence[tuple[Encoding, list[int] | None]]
+def run_shared_pass(
+    checkpoint: Checkpoint, requests: Sequence[tuple[Encoding, list[int] | None]]
 ) -> list[tuple[Float[Tensor, "1 _ d"], ...]]:
     """One pass over the encodings of several callers. Each gets the hidden states as if it had run alone, with the
     last layer at the positions that it requested."""
-    encodings = [encoding for encoding, _ in asked]
-    wanted = None
-    if all(rows is not None for _, rows in asked):
-        wanted = sorted({row for _, rows in asked for row in rows or ()})
+    encodings = [encoding for encoding, _ in requests]
+    shared_rows = None
+    if all(rows is not None for _, rows in requests):
+        shared_rows = sorted({row for _, rows in requests for row in rows or ()})
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
     with torch.inference_mode():
-        positions = None if wanted is None else torch.tensor(wanted, dtype=torch.long, device=checkpoint.device)
+        positions = None
+        if shared_rows is not None:
+            positions = torch.tensor(shared_rows, dtype=torch.long, device=checkpoint.device)
         sides = segments if checkpoint.config.num_segments else None
         hidden = checkpoint.encoder(ids, sides, mask, positions=positions).hidden
-        if len(asked) == 1 and (wanted is None or wanted == asked[0][1]):
+        if len(requests) == 1 and (shared_rows is None or shared_rows == requests[0][1]):
             return [hidden]
-        found = []
-        for place, (encoding, rows) in enumerate(asked):
-            inputs = [state[place : place + 1, : len(encoding)].clone() for state in hidden[:-1]]
-            own = list(range(len(encoding))) if rows is None else rows
-            spots = own if wanted is None else [wanted.index(row) for row in own]
-            found.append((*inputs, hidden[-1][place : place + 1, spots]))
-    return found
+        results = []
+        for i, (encoding, rows) in enumerate(requests):
+            inputs = [state[i : i + 1, : len(encoding)].clone() for state in hidden[:-1]]
+            own_rows = list(range(len(encoding))) if rows is None else rows
+            indices = own_rows if shared_rows is None else [shared_rows.index(row) for row in own_rows]
+            results.append((*inputs, hidden[-1][i : i + 1, indices]))
+    return results
 
 
 def cached_forward(
@@ -86,7 +88,7 @@ def cached_forward(
     return cast(
         CachedForward,
         checkpoint.cache.get(
-            key, lambda: CachedForward(checkpoint, encoding, positions), lambda found: found.num_bytes
+            key, lambda: CachedForward(checkpoint, encoding, positions), lambda cached: cached.num_bytes
         ),
     )
 
@@ -99,14 +101,14 @@ def hidden_states(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "
 @torch.inference_mode()
 def attentions(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t t"]:
     """Softmax weights of every head. Each row (the token that looks) sums to 1. fp32 on the CPU."""
-    return torch.stack([weigh(*entering).cpu() for entering in layers(checkpoint, encoding)])
+    return torch.stack([weigh(*inputs).cpu() for inputs in attention_inputs(checkpoint, encoding)])
 
 
 @torch.inference_mode()
 def head_outputs(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t k"]:
     """The output of each head before the output matrix mixes the heads. fp32 on the CPU."""
-    found = [weigh(layer, x, around) @ values(layer, x) for layer, x, around in layers(checkpoint, encoding)]
-    return torch.stack([output.cpu() for output in found])
+    inputs = attention_inputs(checkpoint, encoding)
+    return torch.stack([(weigh(layer, x, around) @ values(layer, x)).cpu() for layer, x, around in inputs])
 
 
 @torch.inference_mode()
@@ -114,7 +116,7 @@ def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l 
     """‖α_ij f(x_j)‖ for every head, with f(x) = (x W_V + b_V) W_O (Kobayashi et al., 2020, "Attention is Not Only a
     Weight", eq. 3). This is how much token j gives to token i, not only how much i looks at it. fp32 on the CPU."""
     norms = []
-    for layer, x, around in layers(checkpoint, encoding):
+    for layer, x, around in attention_inputs(checkpoint, encoding):
         mix = layer.attention.output.weight.to_dense().float()
         parts = mix.unflatten(1, (layer.attention.num_heads, -1)).permute(
             1, 2, 0
@@ -131,46 +133,47 @@ def queries_and_keys(
     """(queries, keys) as they are multiplied: softmax(q kᵀ / √k) gives `attentions`. In ModernBERT the rotary positions
     are already applied, and some layers see a window only; in MPNet and DeBERTa distances add to the scores. fp32 on
     the CPU."""
-    pairs = [layer.attention.queries_keys(x, around.angles) for layer, x, around in layers(checkpoint, encoding)]
-    queries, keys = (torch.cat(found).float().cpu() for found in zip(*pairs, strict=True))
+    inputs = attention_inputs(checkpoint, encoding)
+    pairs = [layer.attention.queries_keys(x, around.angles) for layer, x, around in inputs]
+    queries, keys = (torch.cat(tensors).float().cpu() for tensors in zip(*pairs, strict=True))
     return queries, keys
 
 
 @dataclass(frozen=True, eq=False)
-class Scored:
+class TokenScores:
     """How one token scores all t tokens in one head. fp32 on the CPU."""
 
     query: Float[Tensor, " k"]
     keys: Float[Tensor, "t k"]
-    scale: float  # what the product of query and key is multiplied by
-    distance: Float[Tensor, " t"] | None  # what is added for the distance, in families with relative positions
-    seen: Bool[Tensor, " t"]  # which tokens it may look at
+    scale: float  # factor of the product of query and key
+    distance: Float[Tensor, " t"] | None  # term added for the distance, in families with relative positions
+    seen: Bool[Tensor, " t"]  # True at the tokens that it may look at
     weights: Float[Tensor, " t"]  # the softmax of the scores over these
 
 
 @torch.inference_mode()
-def scored(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int, position: int) -> Scored:
+def token_scores(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int, position: int) -> TokenScores:
     """How the token at *position* scores the others; all three numbers are 0-based. Query and keys are those of
     `queries_and_keys`."""
-    module, x, around = next(islice(layers(checkpoint, encoding), layer, None))
+    module, x, around = next(islice(attention_inputs(checkpoint, encoding), layer, None))
     attention = module.attention
     queries, keys = attention.queries_keys(x, around.angles, torch.tensor([position], device=x.device))
     queries, keys, around = queries.float(), keys.float(), around.of(slice(position, position + 1))
     distance = None if around.distances is None else attention.by_distance(queries, keys, around.distances)
     weights = attention.weigh(queries, keys, attention.bias(queries, keys, around))
-    seen = torch.ones(len(encoding), dtype=torch.bool) if around.seen is None else around.seen[0, 0, 0].cpu()
-    return Scored(
+    visible = torch.ones(len(encoding), dtype=torch.bool) if around.seen is None else around.seen[0, 0, 0].cpu()
+    return TokenScores(
         queries[0, head, 0].cpu(),
         keys[0, head].cpu(),
         attention.scale,
         None if distance is None else distance[0, head, 0].cpu(),
-        seen,
+        visible,
         weights[0, head, 0].cpu(),
     )
 
 
-def layers(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Surroundings]]:
-    """(layer, input of its attention, what it is given beside that) for each layer."""
+def attention_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Surroundings]]:
+    """(layer, input of its attention, its mask and positions) for each layer."""
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed
     encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
     for module, x, around in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):

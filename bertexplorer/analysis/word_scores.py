@@ -1,4 +1,4 @@
-"""Words that a person names, scored in a blank: several pieces get one score that compares with a single piece's."""
+"""Scores of requested words in a blank: that of several pieces is comparable with that of a single piece."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class WordScore:
         return math.exp(self.log_probability)
 
 
-def named(words: str) -> tuple[str, ...]:
+def parse_words(words: str) -> tuple[str, ...]:
     """The words of a comma-separated line, each once. Raises ExplorerError beyond MAX_WORDS."""
-    found = tuple(dict.fromkeys(word for part in words.split(",") if (word := " ".join(part.split()))))
-    if len(found) > MAX_WORDS:
-        raise ExplorerError(f"{len(found)} words were given to look up; the limit is {MAX_WORDS}. Remove some.")
-    return found
+    unique = tuple(dict.fromkeys(word for part in words.split(",") if (word := " ".join(part.split()))))
+    if len(unique) > MAX_WORDS:
+        raise ExplorerError(f"{len(unique)} words were given to look up; the limit is {MAX_WORDS}. Remove some.")
+    return unique
 
 
 def score_words(
@@ -52,10 +52,10 @@ def score_words(
     """Score *words* in the blank at *position*, best first. *log_probs* (v long, nats) is that blank's distribution."""
     scores = []
     for word in words:
-        ids = pieces_at(checkpoint, encoding, position, word)
+        ids = piece_ids(checkpoint, encoding, position, word)
         if len(ids) > MAX_PIECES:
             raise ExplorerError(
-                f"{word!r} is cut into {len(ids)} pieces; the limit is {MAX_PIECES}. Name a shorter word."
+                f"{word!r} is cut into {len(ids)} pieces; the limit is {MAX_PIECES}. Choose a shorter word."
             )
         pieces = tuple(checkpoint.tokenizer.show(i) for i in ids)
         if len(ids) == 1:
@@ -66,9 +66,9 @@ def score_words(
     return tuple(sorted(scores, key=lambda score: -score.log_probability))
 
 
-def tokens_of(checkpoint: Checkpoint, encoding: Encoding, position: int, words: Sequence[str]) -> int:
+def scoring_cost(checkpoint: Checkpoint, encoding: Encoding, position: int, words: Sequence[str]) -> int:
     """How many tokens `score_words` sends through the encoder for *words*: none for words of one piece."""
-    counts = [len(pieces_at(checkpoint, encoding, position, word)) for word in words]
+    counts = [len(piece_ids(checkpoint, encoding, position, word)) for word in words]
     return sum(count * (len(encoding) + count - 1) for count in counts if count > 1)
 
 
@@ -81,17 +81,17 @@ def pieces_log_prob(checkpoint: Checkpoint, encoding: Encoding, position: int, i
 def pieces_log_probs(
     checkpoint: Checkpoint, encoding: Encoding, position: int, ids: Sequence[int]
 ) -> list[Float[Tensor, " v"]]:
-    """For each piece of *ids* in turn, the log-probabilities in its place, given the pieces before it and the rest of
-    the text, with later pieces hidden. In nats."""
-    places = range(position, position + len(ids))
-    wide = widen(encoding, position, len(ids))
+    """For each piece of *ids* the log-probabilities (nats) at its position, given the pieces before it and the rest of
+    the text, with later pieces hidden."""
+    positions = range(position, position + len(ids))
+    wide = insert_masks(encoding, position, len(ids))
     if len(wide) > checkpoint.tokenizer.max_tokens:
         raise ExplorerError(f"With {len(ids)} pieces in the blank the text is {len(wide)} tokens long; shorten it.")
-    steps = [wide.with_ids(dict(zip(places[:i], ids, strict=False))) for i in range(len(ids))]
-    return [row[0] for row in engine.masked_log_probs(checkpoint, steps, positions=[[place] for place in places])]
+    steps = [wide.with_ids(dict(zip(positions[:i], ids, strict=False))) for i in range(len(ids))]
+    return [row[0] for row in engine.masked_log_probs(checkpoint, steps, positions=[[spot] for spot in positions])]
 
 
-def widen(encoding: Encoding, position: int, count: int) -> Encoding:
+def insert_masks(encoding: Encoding, position: int, count: int) -> Encoding:
     """The encoding with *count* masks in place of the one at *position*."""
 
     def spread(values: tuple, fill: object) -> tuple:  # type: ignore[type-arg]
@@ -109,20 +109,20 @@ def widen(encoding: Encoding, position: int, count: int) -> Encoding:
     )
 
 
-def pieces_at(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> tuple[int, ...]:
+def piece_ids(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> tuple[int, ...]:
     """The ids of *word* as written at *position*, after a space or not. Raises ExplorerError as `pieces` does."""
     span = encoding.spans[position]
     spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
     return checkpoint.tokenizer.pieces(word, spaced=spaced)
 
 
-def single_piece(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:
+def single_piece_id(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:
     """The id of *word* as written at *position*. Raises ExplorerError if it is cut into several pieces."""
-    ids = pieces_at(checkpoint, encoding, position, word)
+    ids = piece_ids(checkpoint, encoding, position, word)
     if len(ids) > 1:
         cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")
         raise ExplorerError(
-            f"{word.strip()!r} is cut into {len(ids)} pieces ({cut}), and the mask holds a single one. Name a word "
-            "that is one piece, such as 'paris', or none for the first choice."
+            f"{word.strip()!r} is cut into {len(ids)} pieces ({cut}), but a mask stands for one. Choose a word "
+            "that is one piece, such as 'paris', or leave it empty for the first choice."
         )
     return ids[0]

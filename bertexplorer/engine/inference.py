@@ -1,4 +1,4 @@
-"""How a forward pass is run: encodings padded into batches under a token budget, without gradients."""
+"""Forward passes without gradients: encodings in batches under a token budget, and log-probabilities at masks."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from bertexplorer.engine import passes, progress
+from bertexplorer.engine import activations, progress
 from bertexplorer.engine.collate import batches, collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -28,7 +28,7 @@ def forward(
     """One pass over all *encodings* as one batch. The other arguments are those of `Encoder.forward`. The hidden states
     of a single unchanged encoding are cached for the next call."""
     if len(encodings) == 1 and intervention is NO_CHANGE and not (attention or head_outputs):
-        return passes.cached_forward(checkpoint, encodings[0], positions).forward(positions)
+        return activations.cached_forward(checkpoint, encodings[0], positions).forward(positions)
     ids, segments, mask = collate(encodings, checkpoint.tokenizer.pad_id, checkpoint.device)
     with checkpoint.scheduler.slot(heavy=len(encodings) > 1), torch.inference_mode():
         return checkpoint.encoder(
@@ -42,7 +42,7 @@ def forward(
         )
 
 
-def shortest_first(
+def batches_by_length(
     checkpoint: Checkpoint, encodings: Sequence[Encoding], positions: Int[Tensor, " q"] | None = None
 ) -> Iterator[tuple[list[int], Forward]]:
     """(indices into *encodings*, their pass) for each batch. Texts of similar length share a batch, which keeps the
@@ -56,7 +56,7 @@ def shortest_first(
         progress.report(tokens, total)
 
 
-def finite(checkpoint: Checkpoint, numbers: Tensor) -> Tensor:
+def check_finite(checkpoint: Checkpoint, numbers: Tensor) -> Tensor:
     """Return *numbers*. Raises ExplorerError if one of them is not finite."""
     if not numbers.isfinite().all():
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
@@ -91,20 +91,21 @@ def masked_log_probs(
     to the right of each token from it. Raises ExplorerError if the checkpoint has no MLM head, or if the result is not
     finite."""
     _ = checkpoint.masked_lm  # raises before anything runs if there is none
-    wanted = list(positions) if positions is not None else [e.masked for e in encodings]
+    all_positions = list(positions) if positions is not None else [e.masked for e in encodings]
     done, tokens, total = 0, 0, sum(map(len, encodings))
     progress.report(0, total)
     for batch in batches(encodings):
-        here = wanted[done : done + len(batch)]
+        batch_positions = all_positions[done : done + len(batch)]
         done += len(batch)
-        rows = torch.tensor([row for row, spots in enumerate(here) for _ in spots], dtype=torch.long)
-        columns = torch.tensor([spot for spots in here for spot in spots], dtype=torch.long)
-        asked, columns = columns.unique(return_inverse=True)
+        counts = [len(row_positions) for row_positions in batch_positions]
+        rows = torch.arange(len(batch)).repeat_interleave(torch.tensor(counts))
+        columns = torch.tensor([i for row_positions in batch_positions for i in row_positions], dtype=torch.long)
+        unique_columns, columns = columns.unique(return_inverse=True)
         change = Intervention(causal=True) if causal else NO_CHANGE
-        last = forward(checkpoint, batch, intervention=change, positions=asked.to(checkpoint.device)).last
+        last = forward(checkpoint, batch, intervention=change, positions=unique_columns.to(checkpoint.device)).last
         with torch.inference_mode():
             vectors = last[rows.to(last.device), columns.to(last.device)]
             log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
         tokens += sum(map(len, batch))
         progress.report(tokens, total)
-        yield from finite(checkpoint, log_probs).split([len(spots) for spots in here])
+        yield from check_finite(checkpoint, log_probs).split(counts)

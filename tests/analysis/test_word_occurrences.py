@@ -1,11 +1,11 @@
-"""Occurrences are found in the text, whatever the tokenizer makes of it, and followed to the right pieces."""
+"""Word occurrences are located in the text and mapped to the right pieces, for every kind of tokenizer."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bertexplorer.analysis.occurrences import MAX_SENTENCES, Found, find, labelled
+from bertexplorer.analysis.word_occurrences import MAX_SENTENCES, Occurrences, find_occurrences, parse_sentences
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -14,17 +14,19 @@ from bertexplorer.model.text import TOKENS, Span, Text
 FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert")
 
 
-def said(found: Found) -> list[tuple[int, str]]:
-    return [(o.home, o.sentence[o.start : o.end]) for o in found.occurrences]
+def said(found: Occurrences) -> list[tuple[int, str]]:
+    return [(o.encoding_index, o.sentence[o.start : o.end]) for o in found.occurrences]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pieces_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
-    found = find(checkpoint, "the unbelievable bank, bank.", "bank, unbelievable", "a riverbank | banks | no bank!")
+    found = find_occurrences(
+        checkpoint, "the unbelievable bank, bank.", "bank, unbelievable", "a riverbank | banks | no bank!"
+    )
     assert said(found) == [(0, "unbelievable"), (0, "bank"), (0, "bank"), (1, "bank")]
     for o in found.occurrences:
-        encoding = found.encodings[o.home]
+        encoding = found.encodings[o.encoding_index]
         spans = [encoding.spans[i] for i in o.positions]
         assert spans[0].start <= o.start and spans[-1].end >= o.end and list(o.positions) == sorted(o.positions)
         outside = [s for i, s in enumerate(encoding.spans) if s is not None and i not in o.positions]
@@ -33,38 +35,43 @@ def test_pieces_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None
 
 
 def test_case_is_the_tokenizers(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
-    assert len(find(mini, "Bank and bank and BANK.", "bank").occurrences) == 3
+    assert len(find_occurrences(mini, "Bank and bank and BANK.", "bank").occurrences) == 3
     cased = load(tiny("roberta"), precision="fp32", device="cpu")
-    assert said(find(cased, "Bank and bank and BANK.", "bank")) == [(0, "bank")]
+    assert said(find_occurrences(cased, "Bank and bank and BANK.", "bank")) == [(0, "bank")]
 
 
 def test_picked(mini: Checkpoint) -> None:
     text = "An unbelievable bank is a bank."
-    assert find(mini, Text(text, picked=(Span(0, 17, 18),)), "").words == ("bank",)
-    assert find(mini, Text(text, picked=(Span(0, 5, 6), Span(0, 16, 20))), "").words == ("unbelievable", "bank")
-    assert find(mini, Text(text, picked=(Span(0, 30, 31),)), "").words == (".",)
-    assert find(mini, Text("a [MASK] b", picked=(Span(0, 2, 8),)), "").words == ("[MASK]",)
+    assert find_occurrences(mini, Text(text, picked=(Span(0, 17, 18),)), "").words == ("bank",)
+    assert find_occurrences(mini, Text(text, picked=(Span(0, 5, 6), Span(0, 16, 20))), "").words == (
+        "unbelievable",
+        "bank",
+    )
+    assert find_occurrences(mini, Text(text, picked=(Span(0, 30, 31),)), "").words == (".",)
+    assert find_occurrences(mini, Text("a [MASK] b", picked=(Span(0, 2, 8),)), "").words == ("[MASK]",)
     with pytest.raises(ExplorerError, match=r"\[CLS\] is picked, but it is not a word"):
-        find(mini, Text(text, picked=(Span(TOKENS, 0, 1),)), "")
+        find_occurrences(mini, Text(text, picked=(Span(TOKENS, 0, 1),)), "")
 
 
-def test_the_word_that_is_chosen_where_none_is_named(mini: Checkpoint) -> None:
-    assert find(mini, "The bank lent and the bank took.", "").words == ("bank",)
-    assert find(mini, "The money is there.", "", "It is money. | Where is it?").words == ("money",)
-    assert find(mini, "The happy farmers sing.", "").words == ("farmers",)
-    assert find(mini, "it is", "").occurrences
-    with pytest.raises(ExplorerError, match="holds no word"):
-        find(mini, "!?", "")
+def test_the_default_word(mini: Checkpoint) -> None:
+    assert find_occurrences(mini, "The bank lent and the bank took.", "").words == ("bank",)
+    assert find_occurrences(mini, "The money is there.", "", "It is money. | Where is it?").words == ("money",)
+    assert find_occurrences(mini, "The happy farmers sing.", "").words == ("farmers",)
+    assert find_occurrences(mini, "it is", "").occurrences
+    with pytest.raises(ExplorerError, match="has no word"):
+        find_occurrences(mini, "!?", "")
 
 
 def test_pair_and_hidden(mini: Checkpoint) -> None:
-    found = find(mini, Text("The bank is open.", "A bank!", (Span(1, 2, 6),)), "bank")
+    found = find_occurrences(mini, Text("The bank is open.", "A bank!", (Span(1, 2, 6),)), "bank")
     assert [(o.sentence, o.hidden) for o in found.occurrences] == [("The bank is open.", False), ("A bank!", True)]
 
 
 def test_labels() -> None:
     found = list(
-        labelled("river: We sat there.|\n no label \r\n river bank: a: b | http://x | x:y | One two three: no | a:")
+        parse_sentences(
+            "river: We sat there.|\n no label \r\n river bank: a: b | http://x | x:y | One two three: no | a:"
+        )
     )
     assert found == [
         ("river", "We sat there."),
@@ -76,23 +83,23 @@ def test_labels() -> None:
         ("", "a:"),
     ]
     with pytest.raises(ExplorerError, match=f"101 sentences.*{MAX_SENTENCES}"):
-        list(labelled("a|" * 101))
+        list(parse_sentences("a|" * 101))
 
 
-def test_built_in_sentences_help_out(mini: Checkpoint) -> None:
-    found = find(mini, "The capital of France is [MASK].", "", least=2)
+def test_built_in_sentences_are_added(mini: Checkpoint) -> None:
+    found = find_occurrences(mini, "The capital of France is [MASK].", "", least=2)
     assert found.words == ("capital",) and [o.source for o in found.occurrences] == ["text", "built-in", "built-in"]
     assert found.lacking == 0 and len(found.encodings) == 3
-    own = find(mini, "The bank and the bank.", "bank", least=2)
+    own = find_occurrences(mini, "The bank and the bank.", "bank", least=2)
     assert [o.source for o in own.occurrences] == ["text", "text"]
 
 
 @pytest.mark.parametrize(
     ("word", "sentences", "said"),
     [
-        ("zebra", "", r"'zebra' does not occur in the text or the built-in sentences\. Pick"),
+        ("zebra", "", r"'zebra' does not occur in the text or the built-in sentences\. Choose"),
         ("zebra, ox", "a cat | a dog", r"'zebra' or 'ox' does not occur in any of the 3 sentences"),
-        ("france", "a cat", r"'france' occurs once; wanted at least 2 .*one a line"),
+        ("france", "a cat", r"'france' occurs once; at least 2 .*one per line"),
         ("</script><img src=x onerror=1>", "", "does not occur"),
         ("(((", "", "does not occur"),
         ("x" * 500_000, "", "500,000 characters was given; the limit is 200"),
@@ -100,15 +107,15 @@ def test_built_in_sentences_help_out(mini: Checkpoint) -> None:
 )
 def test_too_few(word: str, sentences: str, said: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=said) as caught:
-        find(mini, "The capital of France.", word, sentences, least=2)
+        find_occurrences(mini, "The capital of France.", word, sentences, least=2)
     assert len(str(caught.value)) < 400
 
 
-def test_behind_the_limit(small: Checkpoint) -> None:
-    found = find(small, "bank " + "a " * 100 + "bank", "bank")
+def test_beyond_the_limit(small: Checkpoint) -> None:
+    found = find_occurrences(small, "bank " + "a " * 100 + "bank", "bank")
     assert len(found.occurrences) == 1 and found.beyond == 1
-    with pytest.raises(ExplorerError, match="1 more behind the last token"):
-        find(small, "a " * 100 + "bank", "bank")
+    with pytest.raises(ExplorerError, match="1 more beyond the last token"):
+        find_occurrences(small, "a " * 100 + "bank", "bank")
 
 
 @pytest.mark.parametrize(
@@ -116,4 +123,4 @@ def test_behind_the_limit(small: Checkpoint) -> None:
 )
 def test_odd_scripts(text: str, mini: Checkpoint) -> None:
     word = {"银": "银行", "\u202e": "البنك"}.get(text[0], "bank")
-    assert len(find(mini, text, word).occurrences) >= 1
+    assert len(find_occurrences(mini, text, word).occurrences) >= 1

@@ -1,4 +1,4 @@
-"""A pass is run once a text, whatever is asked of it in whatever order; what follows from it is what a pass gives."""
+"""A text takes one pass, whatever results are requested in any order, and they equal those of separate passes."""
 
 import threading
 import time
@@ -32,7 +32,7 @@ class Count:
         monkeypatch.setattr(Encoder, "from_embeddings", counted)
 
 
-def test_what_follows_from_a_pass_is_what_transformers_gives(twin: Twin) -> None:
+def test_results_derived_from_a_pass_are_those_of_transformers(twin: Twin) -> None:
     for encoding in twin.encodings:
         with torch.no_grad():
             out = twin.theirs(torch.tensor([encoding.ids]), output_hidden_states=True, output_attentions=True)
@@ -89,7 +89,7 @@ def test_views_of_one_text_share_one_pass(bundled, monkeypatch: pytest.MonkeyPat
     assert count.whole == 2
 
 
-def test_what_is_changed_is_never_taken_from_the_memo(twin: Twin) -> None:
+def test_changed_passes_are_never_cached(twin: Twin) -> None:
     encoding = twin.encodings[0]
     plain = next(masked_log_probs(twin.ours, [encoding]))
     causal = next(masked_log_probs(twin.ours, [encoding], causal=True))
@@ -97,17 +97,17 @@ def test_what_is_changed_is_never_taken_from_the_memo(twin: Twin) -> None:
     assert torch.equal(next(masked_log_probs(twin.ours, [encoding])), plain)
 
 
-def test_a_memo_keeps_to_its_bytes_and_forgets_the_oldest() -> None:
+def test_the_cache_keeps_its_limit_and_drops_the_oldest() -> None:
     cache = LRUCache(limit=100)
     for key in "abcd":
         cache.get(key, lambda key=key: key.upper(), lambda value: 30)
         cache.get("a", lambda: pytest.fail("made twice"), len)
-    assert list(cache.kept) == ["c", "d", "a"] and cache.num_bytes == 90
+    assert list(cache.entries) == ["c", "d", "a"] and cache.num_bytes == 90
     cache.get("huge", lambda: "x", lambda value: 101)
-    assert cache.num_bytes <= 100 and "huge" not in cache.kept
+    assert cache.num_bytes <= 100 and "huge" not in cache.entries
 
 
-def test_callers_at_the_same_time_share_what_one_makes() -> None:
+def test_simultaneous_callers_share_one_computation() -> None:
     cache, made, found = LRUCache(), [], []
 
     def make() -> int:
@@ -123,7 +123,7 @@ def test_callers_at_the_same_time_share_what_one_makes() -> None:
     assert found == [7] * 8 and len(made) == 1
 
 
-def test_an_error_is_told_and_not_kept() -> None:
+def test_an_error_is_raised_and_not_cached() -> None:
     cache = LRUCache()
     with pytest.raises(ZeroDivisionError):
         cache.get("k", lambda: 1 // 0, lambda v: 1)

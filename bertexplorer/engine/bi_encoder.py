@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from bertexplorer.engine.run import finite, forward
+from bertexplorer.engine.inference import check_finite, forward
 from bertexplorer.engine.vectors import sentence_vectors
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Encoding
@@ -18,14 +18,14 @@ Pooling = Literal["mean", "cls"]  # as in training/embedding.py
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 
 
-def sides_of(encoding: Encoding) -> Sides:
+def text_positions(encoding: Encoding) -> Sides:
     """Positions (0-based) of the first text and of the second of a pair, each with the special tokens that frame it
     when it is read alone: [CLS], which both share, before it, and [SEP] after it. Both texts must have tokens."""
     first, second = ([i for i, span in enumerate(encoding.spans) if span and span.side == side] for side in (0, 1))
     return tuple(range(first[-1] + 2)), (*range(first[0]), *range(second[0], len(encoding)))
 
 
-def part(encoding: Encoding, positions: Sequence[int]) -> Encoding:
+def select_tokens(encoding: Encoding, positions: Sequence[int]) -> Encoding:
     """The tokens at *positions* as a text of their own, in segment 0."""
 
     def select(values: Sequence[Any]) -> tuple[Any, ...]:
@@ -50,20 +50,20 @@ def layer_cosines(checkpoint: Checkpoint, encoding: Encoding, pooling: Pooling) 
     too, as in `layer_task_logits`. fp32 on the CPU."""
 
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "layers d"]:
-        hidden = forward(checkpoint, [part(encoding, positions)]).hidden
+        hidden = forward(checkpoint, [select_tokens(encoding, positions)]).hidden
         with torch.inference_mode():
             states = torch.stack([*(checkpoint.encoder.norm(state[0]) for state in hidden[:-1]), hidden[-1][0]]).float()
         return states[:, 0] if pooling == "cls" else states.mean(dim=1)
 
-    first, second = map(vectors, sides_of(encoding))
-    return finite(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
+    first, second = map(vectors, text_positions(encoding))
+    return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
 
 
 def pair_cosines(checkpoint: Checkpoint, encodings: Sequence[Encoding], pooling: Pooling) -> Float[Tensor, " n"]:
     """The cosine of the two texts of each pair, -1 to 1, as sentence-transformers computes it: each text is read alone
     and pooled over the last layer (Reimers and Gurevych, 2019). *pooling*: "mean" over all tokens, special ones
     included, or "cls". fp32 on the CPU. Raises ExplorerError if a vector is not finite."""
-    texts = [part(encoding, positions) for encoding in encodings for positions in sides_of(encoding)]
+    texts = [select_tokens(encoding, positions) for encoding in encodings for positions in text_positions(encoding)]
     token = "CLS" if pooling == "cls" else "mean"
     vectors = sentence_vectors(checkpoint, texts, layer=checkpoint.config.num_layers, pooling=token)
     return F.cosine_similarity(vectors[::2], vectors[1::2], dim=-1)
