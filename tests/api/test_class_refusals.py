@@ -74,7 +74,7 @@ def test_nobody_else_moves_or_ends_a_class(taught: Served) -> None:
     room.until("closed1")
     refused(room.step("reveal", phone), "Only the browser that opened")
     assert room.teacher.post(f"/class/{room.code}/end").json() == {"ended": room.code}
-    refused(phone.get(f"/class/{room.code}"), "its teacher has ended it")
+    refused(phone.get(f"/class/{room.code}"), "its teacher ended it")
     assert other.seen(other.phone())["phase"] == "lobby"
 
 

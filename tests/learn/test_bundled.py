@@ -7,17 +7,17 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.check import check
 from bertexplorer.learn.expressions import Expression
-from bertexplorer.learn.lesson import read
+from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.learn.recording import FOLDER, PREFIX, recording
-from bertexplorer.learn.shelf import BUNDLED, Shelf
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
 from tests.learn.test_lesson import HEAD
 
-SHELF = Shelf((BUNDLED,))
+CATALOGUE = LessonCatalogue((BUNDLED,))
 START = opening(Settings())
 RUNS = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -49,9 +49,9 @@ def explore(tmp_path_factory):
     return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
 
 
-@pytest.mark.parametrize("slug", SHELF.files)
+@pytest.mark.parametrize("slug", CATALOGUE.files)
 def test_a_lesson_is_whole_and_its_links_restore(slug, explore):
-    lesson = SHELF.lesson(slug)
+    lesson = CATALOGUE.lesson(slug)
     assert not lesson.problems
     assert 3 <= lesson.about["minutes"] <= 5 and lesson.about["sources"]
     assert lesson.about["minutes"] == pytest.approx(minutes_of(lesson), abs=0.6)
@@ -63,12 +63,12 @@ def test_a_lesson_is_whole_and_its_links_restore(slug, explore):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slug", SHELF.files)
+@pytest.mark.parametrize("slug", CATALOGUE.files)
 def test_every_claim_key_and_example_holds(slug, explore):
-    lines = list(check(explore, SHELF.lesson(slug), START))
+    lines = list(check(explore, CATALOGUE.lesson(slug), START))
     assert [line for line in lines if line.wrong] == []
     assert {line.block for line in lines} >= {
-        f"claim {block.id}" for block in SHELF.lesson(slug).blocks if block.kind == "claim"
+        f"claim {block.id}" for block in CATALOGUE.lesson(slug).blocks if block.kind == "claim"
     }
 
 
@@ -97,7 +97,7 @@ WRONG = {  # a block -> what is said of it
 
 @pytest.mark.parametrize("block", WRONG)
 def test_what_does_not_hold_is_named_with_its_line(block, explore):
-    lesson = read(f"{HEAD}\n\n```{block}\n```", "x")
+    lesson = read_lesson(f"{HEAD}\n\n```{block}\n```", "x")
     assert not lesson.problems
     found = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
     assert len(found) == 1

@@ -46,7 +46,7 @@ def test_a_whole_question(rooms):
     rooms.step(room, TEACHER, 0, "vote2", "closed2")
     rooms.step(room, TEACHER, 0, "closed2", "reveal", {"right": [1]})
     assert room.counts(0, 2) == [0, 2, 1]
-    assert room.moves(0) == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
+    assert room.transitions(0) == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
     rooms.step(room, TEACHER, 0, "reveal", "next")
     assert (room.at, room.phase) == (1, "vote1")
     rooms.vote(room, "p", 1, 1, 0.25)
@@ -151,16 +151,16 @@ def test_what_a_full_disk_took_in_part_spoils_no_later_vote(rooms, monkeypatch):
 def test_phones_that_go_on_asking_for_a_class_that_has_ended_guess_no_codes(rooms):
     ended, other = opened(rooms), opened(rooms)
     rooms.end(ended, TEACHER)
-    for i in range(2 * classroom.WRONG):
-        with pytest.raises(ExplorerError, match="any more: its teacher has ended it"):
+    for i in range(2 * classroom.MOST_WRONG_CODES):
+        with pytest.raises(ExplorerError, match="any more: its teacher ended it"):
             rooms.room(ended.code, f"p{i}", ADDRESS)
     assert rooms.room(other.code, "late", ADDRESS) is other
 
 
 def test_guesses_are_stopped_and_those_who_are_in_stay_in(rooms):
     room = opened(rooms)
-    rooms.hear(room, "p")
-    for i in range(classroom.WRONG):
+    rooms.record_poll(room, "p")
+    for i in range(classroom.MOST_WRONG_CODES):
         with pytest.raises(ExplorerError, match="There is no class"):
             rooms.room(LETTERS[i % 24] * 3 + "QZJ"[i % 3], "x", ADDRESS)
     for code in ("AAAA", room.code):
@@ -180,11 +180,11 @@ def test_codes_that_are_none(rooms, code):
 def test_ten_thousand_joins(rooms):
     room = opened(rooms)
     for i in range(classroom.MOST_VOTERS):
-        rooms.hear(room, f"p{i}")
+        rooms.record_poll(room, f"p{i}")
     for i in range(9000):
         with pytest.raises(ExplorerError, match="This class is full: 1,000"):
-            rooms.hear(room, f"more{i}")
-    rooms.hear(room, "p0")
+            rooms.record_poll(room, f"more{i}")
+    rooms.record_poll(room, "p0")
     assert room.present() == classroom.MOST_VOTERS
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.expressions import Expression, filled, slots
+from bertexplorer.learn.expressions import Expression, fill_slots, slots
 
 FACTS = {"p": {"paris": 0.75, "rome": 0.125}.__getitem__, "top": lambda: "paris", "none": lambda: math.nan}
 
@@ -103,6 +103,6 @@ def test_a_number_and_a_condition_are_told_apart():
 
 def test_sentences_with_values_in_them():
     sentence = "{top()} has {p('paris'):%}, or {p('rome'):.1%}; {p('rome'):.2}; {p('rome') * 20000:,}; {p('rome')}."
-    assert filled(sentence, FACTS) == "paris has 75 %, or 12.5 %; 0.12; 2,500; 0.125."
+    assert fill_slots(sentence, FACTS) == "paris has 75 %, or 12.5 %; 0.12; 2,500; 0.125."
     assert slots("{top()} of {p('rome'):%}") == ["top()", "p('rome')"]
-    assert filled("No braces {} here.", FACTS) == "No braces {} here."
+    assert fill_slots("No braces {} here.", FACTS) == "No braces {} here."

@@ -6,14 +6,14 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.grading import claim, grade, read_number
-from bertexplorer.learn.lesson import read
+from bertexplorer.learn.lesson import read_lesson
 from tests.learn.test_lesson import HEAD
 
 FACTS = {"p": {"paris": 0.7, "rome": 0.2}.__getitem__, "top": lambda: "Paris"}
 
 
 def block(source: str):
-    lesson = read(f"{HEAD}```{source}\n```", "x")
+    lesson = read_lesson(f"{HEAD}```{source}\n```", "x")
     assert not lesson.problems, lesson.problems
     return lesson.blocks[0]
 

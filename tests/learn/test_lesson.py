@@ -2,7 +2,7 @@
 
 import pytest
 
-from bertexplorer.learn.lesson import BLOCKS, KINDS, read
+from bertexplorer.learn.lesson import BLOCKS, KINDS, read_lesson
 from bertexplorer.learn.prose import html, inline, plain, tree
 
 HEAD = """---
@@ -29,7 +29,7 @@ key: top()
 
 
 def test_prose_and_blocks_in_order():
-    lesson = read(f"{HEAD}Hello *you*.\n\n{GUESS}\n\nBye.", "masks")
+    lesson = read_lesson(f"{HEAD}Hello *you*.\n\n{GUESS}\n\nBye.", "masks")
     assert not lesson.problems
     before, block, after = lesson.parts
     assert (before, after) == ("Hello *you*.", "Bye.")
@@ -42,9 +42,9 @@ def test_prose_and_blocks_in_order():
 
 
 def test_a_view_that_would_answer_a_later_question_is_not_shown():
-    quiet, odd = (read(HEAD + GUESS.replace("key:", f"show: {word}\nkey:"), "masks") for word in ("no", "maybe"))
+    quiet, odd = (read_lesson(HEAD + GUESS.replace("key:", f"show: {word}\nkey:"), "masks") for word in ("no", "maybe"))
     assert (quiet.blocks[0].link, quiet.blocks[0].shown) == ("/?view=fill-mask&text=a", "")
-    assert read(HEAD + GUESS, "masks").blocks[0].shown == "/?view=fill-mask&text=a"
+    assert read_lesson(HEAD + GUESS, "masks").blocks[0].shown == "/?view=fill-mask&text=a"
     assert not odd.blocks and "'maybe' is not what show: may say" in odd.problems[0].text
 
 
@@ -69,7 +69,7 @@ def test_a_view_that_would_answer_a_later_question_is_not_shown():
     ],
 )
 def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, said):
-    lesson = read(f"{HEAD}{body}\n\n{GUESS}" if "no end" not in said else f"{HEAD}{GUESS}\n{body}", "masks")
+    lesson = read_lesson(f"{HEAD}{body}\n\n{GUESS}" if "no end" not in said else f"{HEAD}{GUESS}\n{body}", "masks")
     found = [problem for problem in lesson.problems if said in problem.text]
     assert found, lesson.problems
     assert found[0].line == (line if "no end" not in said else 21)
@@ -90,7 +90,7 @@ def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, sai
     ],
 )
 def test_front_matter_that_cannot_be_used(source, said):
-    assert said in " ".join(problem.text for problem in read(source, "x").problems)
+    assert said in " ".join(problem.text for problem in read_lesson(source, "x").problems)
 
 
 def test_every_kind_is_documented(pytestconfig):

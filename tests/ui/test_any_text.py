@@ -99,7 +99,10 @@ def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
             return
         assert answer.said.strip() and not answer.error and bool(answer.strip) == VIEWS[state.view].text
         json.dumps([answer.said, answer.strip], ensure_ascii=False, allow_nan=False).encode()
-        for figure in (answer.figure, *((answer.beside.figure, answer.beside.difference) if answer.beside else ())):
+        for figure in (
+            answer.figure,
+            *((answer.comparison.figure, answer.comparison.difference) if answer.comparison else ()),
+        ):
             if isinstance(figure, Figure):
                 drawn = json.loads(figure.to_json(), parse_constant=no_constant)
                 assert drawn["data"] and drawn["layout"]["height"] >= 100

@@ -12,7 +12,7 @@ from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import VIEWS, Explore
-from bertexplorer.ui.state import State, spans_of
+from bertexplorer.ui.state import State, read_spans
 
 pytestmark = pytest.mark.slow
 
@@ -46,5 +46,5 @@ def test_a_view_answers_soon(explore: Explore, view: str) -> None:
 def test_spans_of_a_link_are_read_soon() -> None:
     begun = time.perf_counter()
     for bomb in (*SIGNS, *LISTS, "0:0-1," * 3_000, "0:" * 9_000, "1" * 19_000):
-        spans_of(bomb * 50)
+        read_spans(bomb * 50)
     assert time.perf_counter() - begun < SOON

@@ -17,7 +17,7 @@ from bertexplorer.store import training_snapshots
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui import facts
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, with_example
 from bertexplorer.ui.state import State
 from tests.conftest import BUNDLED
 
@@ -38,7 +38,7 @@ def state(view: str, text: str, **options) -> State:
 def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable[[str], Path]) -> None:
     settings = Settings(models_dir=tiny(TUNED).parent)
     for example in VIEWS[view].examples:
-        shown = shown_in(example, state(view, ""))
+        shown = with_example(example, state(view, ""))
         if VIEWS[view].tuned:
             explore, shown = Explore(CheckpointRegistry(settings)), replace(shown, checkpoint=TUNED)
         answer = explore.answer(shown)
@@ -68,13 +68,13 @@ def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeyp
 
 
 def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
-    found = explore.filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
+    found = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
     assert found.text == "The capital of France is paris."
 
 
 def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
     before = state("fill-mask", "The capital of France is [MASK].")
-    assert explore.filled(before, Span(0, 0, 3)) == before
+    assert explore.with_mask_filled(before, Span(0, 0, 3)) == before
 
 
 @pytest.mark.parametrize("against", ["random weights", "another checkpoint"])
@@ -87,10 +87,17 @@ def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_pa
     asked = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
     asked = replace(asked, other=f"run:{run.name}@0" if against.startswith("another") else "")
     answer = own.answer(asked)
-    assert not answer.error and answer.beside
+    assert not answer.error and answer.comparison
     theirs = "my films, before" if asked.other else "my films, best, random weights"
-    assert (answer.title, answer.beside.ours, answer.beside.name) == ("my films, best", "my films, best", theirs)
-    shown = [answer.beside.difference.to_json(), facts.receipt(answer.checkpoint, 1.0, answer.title)["short"]]
+    assert (answer.title, answer.comparison.own_title, answer.comparison.name) == (
+        "my films, best",
+        "my films, best",
+        theirs,
+    )
+    shown = [
+        answer.comparison.difference.to_json(),
+        facts.answer_provenance(answer.checkpoint, 1.0, answer.title)["short"],
+    ]
     assert "run:" not in "".join(shown) and "my films" in shown[0] and "my films" in shown[1]
     for kind in ("csv", "json", "python"):
         name, content = own.export(asked, kind)

@@ -18,7 +18,7 @@ ASKS = SimpleNamespace(state=SimpleNamespace(owner="ann"))
 class Service:
     owner: str = ""
 
-    def of(self, owner: str) -> "Service":
+    def for_owner(self, owner: str) -> "Service":
         return replace(self, owner=owner)
 
     def one(self, value: int) -> str:

@@ -115,9 +115,9 @@ def test_a_run_is_started_once_finishes_and_is_looked_into(service: RunService, 
     said = service.answer(detail, {"text": "a great film"})["labels"]
     assert {line["label"] for line in said} == {"pos", "neg"}
     assert sum(x["probability"] for x in said) == pytest.approx(1, abs=of_sum(2))
-    names = [saved.name for saved in service.library.series(f"run:{id}")]
+    names = [saved.name for saved in service.registry.series(f"run:{id}")]
     assert names[0] == f"run:{id}@0" and names[-1] == f"run:{id}" and len(names) == 4
     for name in names:
-        assert service.library.get(name).tokenizer.vocab_size > 0
+        assert service.registry.get(name).tokenizer.vocab_size > 0
     command = html.command(detail.run.spec or {})
     assert "--task classification" in command and "--batch 8" in command

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bertexplorer.model.text import Span
 from bertexplorer.ui.explore import DEFAULTS
-from bertexplorer.ui.state import State, follow, from_link, scrub, spans_of, to_link, write_spans
+from bertexplorer.ui.state import State, from_link, read_spans, scrub, shift_spans, to_link, write_spans
 
 OPENING = State("opening")
 
@@ -54,7 +54,7 @@ def test_unknown_views_and_spans_in_a_link_are_passed_over() -> None:
 
 @given(st.lists(st.builds(Span, st.integers(0, 1), st.integers(0, 50), st.integers(51, 99)), max_size=5))
 def test_spans_are_read_as_written(spans: list[Span]) -> None:
-    assert spans_of(write_spans(tuple(spans))) == tuple(spans)
+    assert read_spans(write_spans(tuple(spans))) == tuple(spans)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_spans_are_read_as_written(spans: list[Span]) -> None:
     ],
 )
 def test_hidden_words_follow_an_edit(old: str, new: str, kept: str | None) -> None:
-    found = follow((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
+    found = shift_spans((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
     assert found[-1] == Span(1, 0, 1)  # the other side is left alone
     assert [new[s.start : s.end] for s in found[:-1]] == ([kept] if kept else [])
 
@@ -79,5 +79,5 @@ def test_a_span_that_is_kept_still_covers_the_same_characters(old: str, new: str
     span = Span(0, start, min(start + length, len(old)))
     if span.start >= span.end:
         return
-    for kept in follow((span,), 0, old, new):
+    for kept in shift_spans((span,), 0, old, new):
         assert new[kept.start : kept.end] == old[span.start : span.end]

@@ -10,7 +10,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.ui import strip
-from bertexplorer.ui.state import spans_of
+from bertexplorer.ui.state import read_spans
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> Non
     made = drawn(mini, Text("The cat sat.", picked=(Span(0, 4, 7), Span(2, 0, 1))), press="pick")
     assert [chip["label"] for chip in made["chips"] if chip["on"]] == ["[CLS]", "cat"]
     assert made["chips"][0]["span"] == "2:0-1" and "pick" in made["label"] and made["press"] == "pick"
-    assert all(spans_of(chip["span"]) for chip in made["chips"]), "a link can hold each"
+    assert all(read_spans(chip["span"]) for chip in made["chips"]), "a link can hold each"
 
 
 def test_chips_that_are_only_read_are_about_nothing(mini: Checkpoint) -> None:

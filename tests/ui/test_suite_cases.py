@@ -77,4 +77,4 @@ def test_each_case_opens_where_it_is_shown(case: Case, view: str, tiny: Callable
     answer = Explore(CheckpointRegistry(Settings(models_dir=tiny(TUNED).parent))).answer(
         replace(state, **{**given, "options": options})
     )
-    assert answer.error == "" and answer.said and (answer.beside is None) is ("other" not in given)
+    assert answer.error == "" and answer.said and (answer.comparison is None) is ("other" not in given)
