@@ -85,7 +85,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
             return to_response(problem(404, "Not there", str(error)))
         if not file.is_file():
             return to_response(
-                problem(404, "Not there", "The cases are available once the run is finished. Wait for it.")
+                problem(404, "Not there", "The run has not finished, so it has no cases yet. Wait for it.")
             )
         return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
 

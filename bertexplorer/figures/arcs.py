@@ -39,15 +39,15 @@ def draw(result: Attention) -> go.Figure:
     low = 0.0
     for high, width, opacity in BINS:
         share = part[starts, ends] / top
-        here = (share >= low) & (share < high)
+        in_bin = (share >= low) & (share < high)
         low = high
-        lines(fig, starts[here], ends[here], width, opacity)
+        lines(fig, starts[in_bin], ends[in_bin], width, opacity)
     looking = set(result.about) if result.picked else set()
     column(fig, [(result.rows[i].label, i in looking) for i in rows], LEFT - GAP, "middle left")
     gives = result.gives[columns.start : columns.stop]
     column(
         fig,
-        [(received(result, i, float(g)), False) for i, g in zip(columns, gives, strict=True)],
+        [(column_label(result, i, float(g)), False) for i, g in zip(columns, gives, strict=True)],
         RIGHT + GAP,
         "middle right",
     )
@@ -61,8 +61,8 @@ def strongest(part: Float[np.ndarray, "r c"], top: float) -> tuple[np.ndarray, n
     """(rows, columns) of up to LINES cells, none under LEAST."""
     order = np.argsort(part, axis=None)[::-1][:LINES]
     starts, ends = np.unravel_index(order, part.shape)
-    seen = part[starts, ends] >= LEAST * top
-    return starts[seen], ends[seen]
+    visible = part[starts, ends] >= LEAST * top
+    return starts[visible], ends[visible]
 
 
 def lines(fig: go.Figure, starts: np.ndarray, ends: np.ndarray, width: float, opacity: float) -> None:
@@ -79,16 +79,16 @@ def column(fig: go.Figure, names: list[tuple[str, bool]], x: float, side: str) -
     fig.add_trace(kit.texts(x, list(range(len(names))), [safe(name) for name, _ in names], **style))
 
 
-def received(result: Attention, column: int, value: float) -> str:
-    """The label of a token that is looked at, with what it gets if the lines belong to a picked token."""
+def column_label(result: Attention, column: int, value: float) -> str:
+    """The label of a token that receives attention, with the amount if the lines start at a picked token."""
     name = clip(result.columns[column].label, LETTERS)
     if not result.picked:
         return name
     return f"{name} {value:.2f}" if result.norms else f"{name} {percent(value)}"
 
 
-def left_out(result: Attention) -> str:
-    """A sentence on what is not drawn; '' if everything is."""
+def cut_note(result: Attention) -> str:
+    """A sentence about what is not drawn; '' if everything is."""
     rows, columns = window(result)
     cut = len(rows) < len(result.rows) or len(columns) < len(result.columns)
     tokens = f"{max(len(rows), len(columns))} tokens around it are drawn. " if cut else ""

@@ -32,7 +32,7 @@ def draw(result: SentenceMatrix) -> go.Figure:
 
 
 def number(p: float, count: int) -> str:
-    """A probability in its cell: 97 %, or 97 where there is little room."""
+    """A probability in a cell: 97 %, or 97 if there is little room."""
     if np.isnan(p):
         return ""
     if count <= ROOMY:
@@ -51,13 +51,15 @@ def hover(result: SentenceMatrix, i: int, j: int) -> str:
 
 def say(result: SentenceMatrix) -> str:
     count, matrix = len(result.sentences), result.matrix
-    near, far = float(matrix[result.neighbours].mean()), float(matrix[result.others].mean())
+    neighbours, others = float(matrix[result.neighbours].mean()), float(matrix[result.others].mean())
     i, j = np.unravel_index(int(np.nanargmin(matrix)), matrix.shape)
-    said = (
-        f"Sentences that do follow one another score {percent(near)} on average, all other pairs {percent(far)}; "
-        f"{result.above} of {count - 1} neighbours {'is' if result.above == 1 else 'are'} above that. Least likely "
-        f"({percent(float(matrix[i, j]))}): {quote(clip(result.sentences[j], 50))} after "
-        f"{quote(clip(result.sentences[i], 50))}."
+    above = f"{result.above} of {count - 1} neighbours {'is' if result.above == 1 else 'are'} above that"
+    sentence = (
+        f"Sentences that do follow one another score {percent(neighbours)} on average, all other pairs "
+        f"{percent(others)}; {above}. Least likely ({percent(float(matrix[i, j]))}): "
+        f"{quote(clip(result.sentences[j], 50))} after {quote(clip(result.sentences[i], 50))}."
     )
-    more = result.left_out
-    return said + (f" {more} more sentence{'s were' if more > 1 else ' was'} not scored." if more else "")
+    left_out = result.left_out
+    return sentence + (
+        f" {left_out} more sentence{'s were' if left_out > 1 else ' was'} not scored." if left_out else ""
+    )

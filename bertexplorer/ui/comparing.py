@@ -117,7 +117,7 @@ def compare_pair(
     result, other_result = results if sides[0].checkpoint is None else results[::-1]
     checkpoints = (registry.get(state.checkpoint, state.precision), other_side.checkpoint)
     names = (own.name, other_side.name)
-    difference_figure = difference.between(view.figure, view.analysis, result, other_result, names, checkpoints)
+    difference_figure = difference.draw_comparison(view.figure, view.analysis, result, other_result, names, checkpoints)
     figure, said = view.figure.draw(other_result), view.figure.say(other_result)
     if isinstance(view.figure, Comparing):
         said = f"{said} {view.figure.compare(result, other_result)}".strip()

@@ -118,7 +118,7 @@ class Explore:
                 comparing.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             )
             if comparison and comparison.result is not None and isinstance(figure, Figure):
-                difference.one_scale(figure, comparison.figure)
+                difference.share_scales(figure, comparison.figure)
             height = module.height(result) if isinstance(module, Page) else 0
             cases = module.cases(result, comparison and comparison.result) if isinstance(module, Tabular) else None
             series = tuple(self.registry.series(state.checkpoint))

@@ -24,7 +24,7 @@ def both(tiny: Callable[..., Path]) -> list[tokenization.Tokenization]:
 def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[..., Path]) -> None:
     fig = alignment.draw(*both, ("one", "other"))
     assert not any("<b>" in text for trace in fig.data for text in trace.text)
-    lines = alignment.wrapped(both[0].texts)
+    lines = alignment.wrap_lines(both[0].texts)
     assert "".join(both[0].texts[side][start:end] for side, start, end in lines) == "".join(both[0].texts)
     assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
     for row, (result, family) in enumerate(zip(both, ("bert", "roberta"), strict=True)):

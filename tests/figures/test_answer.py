@@ -87,9 +87,9 @@ def test_the_strip_shows_entities_and_covered_tokens() -> None:
 
 def test_names_below_the_tokens_do_not_touch() -> None:
     weights = np.random.default_rng(0).random(400)
-    found = figure.named(weights)
+    found = figure.tick_positions(weights)
     assert len(found) == figure.TICKS and int(weights.argmax()) in found and min(np.diff(found)) >= 22
-    assert figure.named(np.array([0.5, 0.2])) == [0, 1]
+    assert figure.tick_positions(np.array([0.5, 0.2])) == [0, 1]
 
 
 @pytest.mark.parametrize(

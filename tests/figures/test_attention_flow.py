@@ -41,7 +41,7 @@ def test_numbers() -> None:
 
 def test_a_long_text_keeps_the_strongest_and_its_own_token() -> None:
     long = result(tokens=512, about=(300,))
-    kept = figure.drawn(long)
+    kept = figure.drawn_positions(long)
     assert len(kept) == figure.DRAWN and kept == sorted(kept) and {1, 2, 300} <= set(kept)
     assert np.asarray(figure.draw(long).data[0].z).shape == (60, 3)
     assert "The 60 strongest of 512 tokens are drawn." in figure.say(long)

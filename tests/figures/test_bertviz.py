@@ -45,7 +45,7 @@ def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_script_that_was_changed_is_refused() -> None:
-    assert figure.once("a+", "b", "caat") == "cbt"
+    assert figure.replace_once("a+", "b", "caat") == "cbt"
     for text in ("xyz", "a b a"):
         with pytest.raises(ExplorerError, match="not that of version"):
-            figure.once("a+", "b", text)
+            figure.replace_once("a+", "b", text)

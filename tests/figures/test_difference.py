@@ -19,7 +19,7 @@ def row(layer: int, token: str, probability: float) -> dict[str, object]:
 def test_what_is_not_listed_counts_from_the_last_that_is() -> None:
     ours = {("a",): 0.9, ("b",): 0.30, ("c",): 0.01}
     theirs = {("a",): 0.4, ("b",): 0.31, ("d",): 0.28}
-    assert difference.furthest(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
+    assert difference.sort_by_difference(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
 
 
 def test_labels_name_the_numbers_and_leave_out_what_all_share() -> None:
@@ -43,7 +43,7 @@ def test_axes_and_colours_end_where_the_wider_of_two_does() -> None:
     one, two = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
     one.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
     two.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
-    difference.one_scale(one, two)
+    difference.share_scales(one, two)
     assert one.layout.xaxis.range == two.layout.xaxis.range == (-2, 1)
     assert one.layout.yaxis.range == two.layout.yaxis.range == (4, 0)
     assert one.data[0].zmax == two.data[0].zmax == 3
@@ -74,9 +74,9 @@ def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
 
 def test_long_names_are_cut_where_they_are_the_same() -> None:
     names = ["The man sat by the bank of the wide old river.", "The man sat by the bank of the narrow new river."]
-    cut = difference.told_apart(names, 30)
+    cut = difference.distinct_names(names, 30)
     assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
-    assert difference.told_apart(["mini", "tiny"], 30) == ["mini", "tiny"]
+    assert difference.distinct_names(["mini", "tiny"], 30) == ["mini", "tiny"]
 
 
 def test_a_position_stands_right_after_its_token() -> None:

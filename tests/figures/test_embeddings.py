@@ -17,7 +17,7 @@ from bertexplorer.analysis.vectors import cosines
 from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import embedding_map, search, word_in_context, word_path
-from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch
+from bertexplorer.figures.scatter import PHONE, Name, excerpt, overlap, place_names, text_box
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
@@ -129,21 +129,21 @@ def test_names_do_not_touch() -> None:
         Name(place, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
         for i, place in enumerate(SEED.normal(size=(80, 2)))
     ]
-    sides = beside(names, 400, [[-3, 3], [-3, 3]])
+    sides = place_names(names, 400, [[-3, 3], [-3, 3]])
     assert 15 < len(sides) < 80 and 0 in sides
     boxes = []
     for i, side in sides.items():
         x, y = ((float(v) + 3) / 6 * size for v, size in zip(names[i].place, (PHONE, 400), strict=True))
-        boxes.append(frame(x, y, 7.4 * len(names[i].text) + 4, side, names[i].size / 2))
-    assert not any(touch(a, b) for a, b in combinations(boxes, 2))
+        boxes.append(text_box(x, y, 7.4 * len(names[i].text) + 4, side, names[i].size / 2))
+    assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
     assert all(b[0] >= 0 and b[2] <= PHONE and b[1] >= 0 and b[3] <= 400 for b in boxes)
 
 
 def test_around_keeps_the_word() -> None:
     sentence = "a" * 40 + " bank " + "b" * 40
-    found = around(sentence, 41, 45, 20)
+    found = excerpt(sentence, 41, 45, 20)
     assert "bank" in found and found[0] == found[-1] == "…" and len(found) <= 22
-    assert around("short", 0, 5, 20) == "short" and around(sentence, 41, 45, 20).count("a") > 3
+    assert excerpt("short", 0, 5, 20) == "short" and excerpt(sentence, 41, 45, 20).count("a") > 3
 
 
 def test_word_in_context() -> None:

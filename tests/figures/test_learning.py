@@ -41,7 +41,7 @@ def test_of_several_runs_the_best_of_each_is_said() -> None:
     floor = f"Without learning ({EVIL}) it is 50.0 %."
     assert learning.say([one, two]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
     assert learning.say([one, one, one]) == f"Accuracy at its best is 60.0 % in all 3 runs. {floor}"
-    assert learning.shown("perplexity", 366_400.4) == "366,400"
+    assert learning.format_metric("perplexity", 366_400.4) == "366,400"
 
 
 def test_several_runs_and_evil_names() -> None:

@@ -96,7 +96,7 @@ def test_without_candidates_there_are_two_bars() -> None:
 
 
 def test_chips_of_a_line_do_not_overlap_and_long_texts_are_cut() -> None:
-    chips = next_sentence.lay_out(pair(1, 256))
+    chips = next_sentence.layout_chips(pair(1, 256))
     for (left, line, width, *_), (after, below, *_) in zip(chips, chips[1:], strict=False):
         assert left + width <= next_sentence.LINE
         assert (below == line and after > left + width) or (below == line + 1 and after == 0)
@@ -117,7 +117,7 @@ def test_the_pair_is_said() -> None:
 
 @pytest.mark.parametrize(("rank", "word"), [(2, "2nd"), (3, "3rd"), (11, "11th"), (21, "21st"), (51, "51st")])
 def test_place(rank: int, word: str) -> None:
-    assert next_sentence.place(rank) == word
+    assert next_sentence.ordinal(rank) == word
 
 
 def test_cells() -> None:

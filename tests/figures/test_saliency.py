@@ -118,4 +118,4 @@ def test_say_what_is_left_out() -> None:
     [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
 )
 def test_signed(value: float, digits: int, shown: str) -> None:
-    assert figure.signed(value, digits) == shown
+    assert figure.format_signed(value, digits) == shown

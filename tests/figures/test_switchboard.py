@@ -58,7 +58,7 @@ def test_what_is_said_is_what_was_measured() -> None:
 
 @pytest.mark.parametrize("how", ["zero", "mean", "patch"])
 def test_no_head_off_draws_one_bar_and_one_list(how: str) -> None:
-    assert len(switchboard.bars_of(board((), how))) == 1 and len(switchboard.bars_of(board(how=how))) == 3
+    assert len(switchboard.bar_rows(board((), how))) == 1 and len(switchboard.bar_rows(board(how=how))) == 3
     assert written(board((), how)).count("a  50 %") == 1 and written(board(how=how)).count("a  50 %") == 2
 
 

@@ -84,7 +84,7 @@ def test_a_word_is_drawn_once_and_not_too_many() -> None:
     assert len(figure.cut_words(again)) == 1
     many = tuple(replace(UNBELIEVABLE, read=f"unbelievable{i}") for i in range(20))
     result = tokenization(words=many)
-    assert len(figure.chosen(result)) == figure.STEPS // 3
+    assert len(figure.words_to_draw(result)) == figure.STEPS // 3
     assert figure.draw(result).layout.annotations[0].text == "cut, longest match first: 6 of 20 words"
 
 

@@ -280,7 +280,7 @@ def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO)
 
 
 def test_files_of_a_run_can_still_be_downloaded(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def zipped(detail: Any, folder: Path, owner: str, *, rows: bool = False) -> Path:
+    def write_zip(detail: Any, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
         file = uploads.new_file(folder, "run.zip", owner)
         file.write_bytes(b"PK")
         return file

@@ -93,7 +93,7 @@ def test_what_cannot_be_compared_is_said_beside_the_answer(explore: Explore, cha
 def test_of_a_long_training_evenly_spread_ones_and_the_one_in_use(
     explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "MOST", 4)
+    monkeypatch.setattr(comparing, "MAX_SIDES", 4)
     names = comparing.training_series(explore.registry, SUITE)
     assert len(names) <= 4 and names[0] == SERIES[0] and names[-1] == SERIES[-1] and "tiny@300" in names
     with pytest.raises(ExplorerError, match="5 checkpoints were named; 4 fit"):

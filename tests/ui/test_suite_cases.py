@@ -69,7 +69,7 @@ def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
     ],
 )
 def test_each_case_opens_where_it_is_shown(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
-    given = figure.opens(Outcome(case, right=True, score=0.0, said=""))
+    given = figure.page_state(Outcome(case, right=True, score=0.0, said=""))
     assert given["view"] == view
     assert [given["text"], *filter(None, [given.get("pair"), given.get("other")])] == list(case.texts)
     options = {**DEFAULTS[view], **given.get("options", {})}

@@ -124,7 +124,7 @@ class RunHandlers:
         if task is None:
             return updates | self.suite(run)
         curves = [comparison.curve(other) for other in (detail, *others) if other.run.task == run.task]
-        drawable = any(curve.tried for curve in curves)
+        drawable = any(curve.evaluations for curve in curves)
         updates |= {
             page.chart: gr.update(visible=drawable, value=learning.draw(curves)),
             page.caption: caption(learning.say(curves, higher=task.HIGHER), ""),
