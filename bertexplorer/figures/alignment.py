@@ -1,4 +1,4 @@
-"""Two tokenizers drawn over one text: the pieces of each above the characters that they cover."""
+"""Two tokenizers on one text: the pieces of each above the characters that they cover."""
 
 from collections.abc import Sequence
 
@@ -78,7 +78,7 @@ def merge_same_span(piece_list: Sequence[Piece]) -> list[Piece]:
 
 
 def wrap_lines(texts: Sequence[str]) -> list[tuple[int, int, int]]:
-    """(side, start, end) of each line: at most WIDTH characters, broken at a space where there is one."""
+    """(side, start, end) of each line: at most WIDTH characters, broken at a space if possible."""
     lines = []
     for side, text in enumerate(texts):
         start = 0

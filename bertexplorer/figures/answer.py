@@ -1,4 +1,5 @@
-"""Answer drawn: a bar for each label, for the tag of each word, or for each span, with where spans start and end."""
+"""Figure for answer: a bar for each label, for the tag of each word, or for each span, with the starts and ends of
+spans."""
 
 import math
 
@@ -63,7 +64,7 @@ def labels(result: Answer) -> go.Figure:
 
 
 def axis(values: list[float], kind: Kind) -> list[float]:
-    """The ends of an axis of probabilities or cosines, with room for the numbers; of scores around 0."""
+    """The ends of the axis, with room for the numbers: from 0 for probabilities and cosines, around 0 for scores."""
     if kind != "score":
         return [-1.25 * (min(values) < 0), 1.25]
     low, high = min(0.0, *values), max(0.0, *values)
@@ -103,7 +104,7 @@ def hover_text(word: Tagged) -> str:
 
 
 def spans(result: Answer) -> go.Figure:
-    """The best spans, no answer, and below the probability of each token to be the start or the end."""
+    """The best spans and “no answer”; below, the probability that each token is the start or the end."""
     rows = [*result.spans, *([result.nothing] if result.nothing else [])]
     answer = result.nothing if result.silent else result.spans[0]
     heights = [SPAN * len(rows), PLACES]
@@ -154,7 +155,7 @@ def tick_positions(weights: np.ndarray) -> list[int]:
 
 
 def colours(result: Answer) -> dict[int, float]:
-    """Position -> shade for the strip: the probability of a word's tag where it is not O, or that the answer covers the
+    """Position -> shade for the strip: the probability of a word's tag unless it is O, or that the answer covers the
     token; nothing for a label of the whole text."""
     if result.kind == "tag":
         best = [(word, word.labels[0]) for word in result.words]
@@ -199,7 +200,7 @@ def say_labels(result: Answer) -> str:
 
 
 def say_tags(result: Answer) -> str:
-    """The entities, or the first words where the tags are plain, and the tag that is least certain."""
+    """The entities, or the first tagged words if tags are not B and I, and the least certain tag."""
     tagged = [word for word in result.words if word.labels[0].name != OUTSIDE]
     least = min(result.words, key=lambda word: word.labels[0].value)
     unsure = f"Least certain is {quoted(least.word)} with {least.labels[0].name} ({percent(least.labels[0].value)})."
@@ -212,7 +213,7 @@ def say_tags(result: Answer) -> str:
 
 
 def entities(result: Answer) -> list[tuple[str, str]]:
-    """(words, type) of each run of neighbours with one type; a B begins a new one, plain tags do not join."""
+    """(words, type) of each entity: I tags extend it, a B tag starts a new one, and plain tags stay single words."""
     runs: list[tuple[list[str], str]] = []
     going = ""
     for word in result.words:

@@ -1,4 +1,4 @@
-"""Lines from the tokens that look, on the left, to those looked at, on the right; the darker, the more."""
+"""Lines from the attending tokens on the left to their targets on the right; darker means more attention."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,15 +10,15 @@ from bertexplorer.figures.style import ACCENT, MONO, TEXT, clip, finish, percent
 
 SHOWN = 96  # tokens in a column
 LINES = 400
-LEAST = 0.01  # of the largest: weaker lines would not be seen
+LEAST = 0.01  # of the largest; weaker lines would be invisible
 LETTERS = 11
 ROW = 24  # pixels of a token
 BINS = ((0.05, 0.8, 0.5), (0.15, 1.2, 0.65), (0.3, 2.0, 0.75), (0.6, 3.0, 0.9), (1.01, 4.5, 1.0))  # up to, px, opacity
-LEFT, RIGHT, GAP = 0.32, 0.68, 0.008  # of the width: between them the lines
+LEFT, RIGHT, GAP = 0.32, 0.68, 0.008  # of the width; the lines run between them
 
 
 def window(result: Attention) -> tuple[range, range]:
-    """The rows and columns that are drawn: all, or SHOWN of them around what the view is about."""
+    """The rows and columns to draw: all of them, or SHOWN around the tokens that the view is about."""
     ranges = []
     middle = result.rows[result.about[0]].positions[0]
     for units in (result.rows, result.columns):
@@ -66,7 +66,7 @@ def strongest(part: Float[np.ndarray, "r c"], top: float) -> tuple[np.ndarray, n
 
 
 def lines(fig: go.Figure, starts: np.ndarray, ends: np.ndarray, width: float, opacity: float) -> None:
-    """One trace for all lines of a width; None lifts the pen."""
+    """Draw all lines of the same width as one trace; None ends a line."""
     if len(starts):
         ys = [y for i, j in zip(starts.tolist(), ends.tolist(), strict=True) for y in (i, j, None)]
         line = {"color": ACCENT, "width": width}

@@ -1,4 +1,4 @@
-"""Attention drawn: every head as a tile, one map of who looks at whom, or lines between two columns of text."""
+"""Figure for attention: every head as a tile, one attention map, or lines between two columns of text."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,9 +9,9 @@ from bertexplorer.figures import arcs, kit
 from bertexplorer.figures.style import MONO, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
-LETTERS = 12  # of a token beside the map
-NUMBERED = 10  # tokens up to which a cell holds its number
-MAPPED = 512  # tokens up to which each has a row of its own
+LETTERS = 12  # of a token next to the map
+NUMBERED = 10  # tokens up to which cells show their numbers
+MAPPED = 512  # tokens up to which each has its own row
 LINE, TALLEST, NAMES = 24, 1100, 110  # pixels: a row, all rows, the names above
 
 
@@ -73,7 +73,7 @@ def hover_text(result: Attention, layer: int, head: int) -> str:
 
 
 def token_map(result: Attention) -> go.Figure:
-    """A row for each token that looks, a column for each that is looked at."""
+    """A row for each attending token, a column for each target."""
     step = tokens_per_cell(result)
     scale = 1.0 if result.norms else 100.0
     values = pool(pool(result.matrix, step, 0), step, 1).astype(np.float32) * np.float32(scale)
@@ -141,7 +141,7 @@ def describe_heads(result: Attention) -> str:
 
 
 def say(result: Attention) -> str:
-    """To which tokens the token that the view is about gives most, and how common that is among the heads."""
+    """The main targets of the tokens that the view is about, compared with the other heads."""
     start = say_grid(result) if result.show == "grid" else say_map(result)
     kinds = {
         "hidden": "[CLS] and [SEP] are left out.",
@@ -153,7 +153,7 @@ def say(result: Attention) -> str:
 
 
 def pooling_note(result: Attention) -> str:
-    """A sentence that neighbouring tokens share a place, if they do."""
+    """A sentence if neighbouring tokens share a pixel or a cell; otherwise ""."""
     step = pixels(result.every) if result.show == "grid" else tokens_per_cell(result)
     unit = "a pixel" if result.show == "grid" else "a cell"
     return f"{step} neighbouring tokens share {unit}, which shows the largest." if step > 1 else ""

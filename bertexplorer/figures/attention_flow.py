@@ -1,4 +1,4 @@
-"""Attention flow drawn: token by token and layer by layer, and the chosen layer next to its raw attention."""
+"""Figure for attention flow: shares by token and layer, and the chosen layer next to its raw attention."""
 
 import numpy as np
 import plotly.graph_objects as go

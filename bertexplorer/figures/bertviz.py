@@ -1,4 +1,4 @@
-"""BertViz drawn: its own scripts in one sandboxed HTML document that makes no network requests."""
+"""Figure for BertViz: its own scripts in one sandboxed HTML document that makes no network requests."""
 
 import json
 import re

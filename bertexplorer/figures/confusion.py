@@ -1,4 +1,4 @@
-"""Which labels were mistaken for which: a cell for each gold and predicted label."""
+"""Confusion matrix: a cell for each gold and predicted label."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import finish, label
 from bertexplorer.figures.tiles import ROOT
 
-MOST = 40  # labels that are drawn
+MOST = 40  # labels to draw
 NUMBERED = 12
 PREDICTED = {"title": {"text": "predicted", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
 GOLD = {

@@ -1,4 +1,4 @@
-"""Contrast drawn: each piece of the vocabulary at its probability in the one sentence and in the other."""
+"""Figure for contrast: each piece of the vocabulary at its probability in one sentence and in the other."""
 
 import math
 from textwrap import wrap

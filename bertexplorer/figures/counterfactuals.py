@@ -1,4 +1,4 @@
-"""Counterfactuals drawn: each edit with its words marked, and how probable the answers are before it and after."""
+"""Figure for counterfactuals: each edit with its words marked, and the probability of the answers before and after."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Difference: two results of one analysis, number by number, beginning with the largest differences."""
+"""Difference: two results of one analysis, number by number, starting with the largest differences."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,5 @@
-"""Embedding map drawn: a point for each token or sentence, the chosen one with its neighbours, and these as a list."""
+"""Figure for embedding map: a point for each token or sentence, the chosen one with its neighbours, and a list of
+these."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -14,12 +15,12 @@ from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, l
 PLOT = 440  # pixels: the map
 NAMED = 400  # points that may get a name
 BLUES = [[0.0, "#9cc3ea"], [1.0, "#1f5a9c"]]  # both ends are legible on the light and the dark page
-REST = "#7d8794"  # points of no group
+REST = "#7d8794"  # the colour of points without a group
 HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # ORANGE marks the chosen point
 SYMBOLS = ("circle", "diamond")  # for more groups than hues
 CHOSEN, RING = 20, 15  # pixels across
-FEW = 30  # tokens that all have a name in space
-CLOSE = 0.15  # share of the space within which only one name is written
+FEW = 30  # tokens up to which all get a name in space
+CLOSE = 0.15  # share of the space; of names closer than this, only one is written
 UNGROUPED = ("", "special")
 
 
@@ -59,7 +60,7 @@ def group_of(result: EmbeddingMap, i: int) -> str:
 
 
 def mark(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
-    """The points, then rings around the chosen one and its neighbours."""
+    """Draw the points, then rings around the chosen one and its neighbours."""
     count = len(result.points)
     table, flat = styles(groups), result.places.shape[1] == 2
     size = 9 if count <= 200 else 6 if count <= 2000 else 4
@@ -208,7 +209,7 @@ def say(result: EmbeddingMap) -> str:
 
 
 def colours(result: EmbeddingMap) -> dict[int, float]:
-    """Position in the workbench text -> cosine with the chosen token, for the strip; less than 0 is shown as 0."""
+    """Position in the workbench text -> cosine with the chosen token, for the strip; negative values become 0."""
     if result.nearness is None or result.options.lines or result.options.unit != "tokens":
         return {}
     return {

@@ -1,4 +1,5 @@
-"""Fill-mask drawn: a bar for each answer, blank by blank; the hidden piece and the named words in their own colours."""
+"""Figure for fill-mask: a bar for each answer, blank by blank; the hidden piece and the named words in their own
+colours."""
 
 import plotly.graph_objects as go
 

@@ -1,4 +1,4 @@
-"""Head roles drawn: a cell for each head with what it does, or a map on which heads that behave alike are near."""
+"""Figure for head roles: a cell for each head with its role, or a map where similar heads are close."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def key(result: HeadRoles) -> list[str]:
 
 
 def draw_map(result: HeadRoles) -> go.Figure:
-    """Each head at its place on the plane, in the colour of its main role."""
+    """Each head at its position on the plane, in the colour of its main role."""
     points = np.zeros((*result.measures["same"].shape, 2)) if result.points is None else result.points
     positions = list(np.ndindex(points.shape[:2]))
     roles = [result.roles[i][j] for i, j in positions]

@@ -1,4 +1,5 @@
-"""Layers drawn: the best answers after each layer, the rank of the followed words, and how far it is to the answer."""
+"""Figure for layers: the best answers after each layer, the rank of the followed words, and the distance to the
+answer."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -23,7 +24,7 @@ from bertexplorer.figures.style import (
 
 DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
-PLOT = 0.64  # share of the width that the lines take; their names stand to the right
+PLOT = 0.64  # share of the width for the lines; their names are to the right
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", GREY, "#7a4a1d")
 FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")

@@ -1,4 +1,4 @@
-"""How a run learns: its metric and its losses by epoch, from before the first step; several runs over each other."""
+"""Learning curves: the metric and the losses by epoch, from before the first step; several runs in one figure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Left context drawn: the two lists of answers, and below each list its attention mask."""
+"""Figure for left context: the two lists of answers, and below each list its attention mask."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -1,4 +1,4 @@
-"""Masking drawn: a line for each token, a column for each roll; next to it how often the token was chosen."""
+"""Figure for masking: a line for each token, a column for each roll; next to it how often the token was chosen."""
 
 import numpy as np
 import plotly.graph_objects as go

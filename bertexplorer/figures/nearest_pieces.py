@@ -1,4 +1,4 @@
-"""Nearest pieces drawn: a bar for each neighbour, and where all other pieces lie."""
+"""Figure for nearest pieces: a bar for each neighbour, and where all other pieces lie."""
 
 import plotly.graph_objects as go
 

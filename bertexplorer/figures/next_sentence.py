@@ -1,4 +1,4 @@
-"""Next sentence drawn: the tokens with their segment ids, both orders of the pair, and the candidates by rank."""
+"""Figure for next sentence: the tokens with their segment ids, both orders of the pair, and the candidates by rank."""
 
 import plotly.graph_objects as go
 
@@ -6,8 +6,8 @@ from bertexplorer.analysis.next_sentence import NextSentence, Score
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, MONO, PALE, TEXT, clip, decimal, finish, label, percent, quote, safe
 
-SHOWN = 30  # tokens of each segment that are drawn
-LINE = 44  # characters of a line of tokens, which fit 390 px
+SHOWN = 30  # tokens of each segment to draw
+LINE = 44  # characters in a line of tokens, as many as fit on 390 px
 LINE_HEIGHT, ROW_HEIGHT, GAP = 46, 62, 34  # px
 TINTS = ("rgba(43,108,176,0.20)", "rgba(213,94,0,0.18)")  # segments 0 and 1
 APART = 0.5  # rows between both orders and the candidates

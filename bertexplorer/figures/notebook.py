@@ -8,8 +8,8 @@ from typing import Any
 import plotly.io
 from plotly.graph_objects import Figure
 
-PLOTLY = "application/vnd.plotly.v1+json"  # JupyterLab, Notebook and VS Code draw it without a network
-CAPTION = 100  # characters on a line above the figure
+PLOTLY = "application/vnd.plotly.v1+json"  # the type that JupyterLab, Notebook and VS Code draw without a network
+CAPTION = 100  # characters in a line above the figure
 
 
 def bundle(figure: Figure, sentence: str) -> dict[str, Any]:

@@ -1,4 +1,5 @@
-"""Pretraining runs over each other: what their frozen vectors are good for, and how many hidden words they guess."""
+"""Pretraining runs in one figure: the probe accuracy of their frozen vectors, and the share of hidden words that they
+guess."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

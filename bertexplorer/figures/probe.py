@@ -1,4 +1,5 @@
-"""Probe drawn: accuracy layer by layer with its deviation over the seeds, the control task, and the majority label."""
+"""Figure for probe: accuracy layer by layer with its deviation over the seeds, the control task, and the majority
+label."""
 
 from __future__ import annotations
 
@@ -15,12 +16,12 @@ from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal
 from bertexplorer.figures.suite import unusable_note, unusable_rows
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
-PLOT = 0.66  # share of the width that the lines take; their names are to the right
+PLOT = 0.66  # share of the width for the lines; their names are to the right
 SCORE = (
     "the probability of the right label minus that of the best other one, mean over the splits that held the row out"
 )
 BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
-NAMED = 4  # labels in the sentence
+NAMED = 4  # labels to name in the sentence
 VARIED = 10  # different words below which any probe can memorise them
 
 

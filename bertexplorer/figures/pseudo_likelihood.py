@@ -1,4 +1,4 @@
-"""Pseudo-likelihood drawn: how surprising each token is, and the same numbers as colours for the strip."""
+"""Figure for pseudo-likelihood: how surprising each token is, and the same numbers as colours for the strip."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Query and key drawn: a row of products for each token, with the score that they sum to and the attention weight."""
+"""Figure for query and key: a row of products for each token, with the score that they sum to and the attention
+weight."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +13,7 @@ DRAWN = 40  # tokens
 LINE, ABOVE = 24, 64  # pixels: a row, the space above them
 LETTERS = 12  # of a token
 MAP, SCORES, BARS = (0, 0.6), (0.61, 0.75), (0.76, 0.9)  # shares of the width; the numbers are to the right of the bars
-QUERY = -1.4  # the place of the query, above the first row
+QUERY = -1.4  # the position of the query, above the first row
 
 
 def draw(result: QueryKey) -> go.Figure:

@@ -1,4 +1,4 @@
-"""Referee drawn: the answer's probability as words are hidden (deletion) and as they are shown (insertion)."""
+"""Figure for referee: the answer's probability as words are hidden (deletion) and as they are shown (insertion)."""
 
 import numpy as np
 import plotly.graph_objects as go

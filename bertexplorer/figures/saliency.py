@@ -1,4 +1,4 @@
-"""Saliency drawn: a bar for each token, to the right or the left of zero; several methods as columns."""
+"""Figure for saliency: a bar for each token, to the right or the left of zero; several methods as columns."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from bertexplorer.analysis.saliency import Saliency, shares
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, ORANGE, TEXT, coloured, finish, join_names, label, percent, quote
 
-DRAWN = 40  # units; of a longer text the strongest
+DRAWN = 40  # units to draw; the strongest, in a longer text
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
 LETTERS = {"bars": 12, "columns": 9}  # of a unit's name: the columns need the width
 SHADES = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # light enough for INK throughout

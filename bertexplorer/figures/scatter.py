@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, coloured, safe
 
-PHONE = 312  # pixels across that a plot has at the least
+PHONE = 312  # the minimal width of a plot in pixels
 LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
 ROW = 21  # pixels: a line under a figure
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # Okabe-Ito, yellow darkened, and brown
 SIDES = ("top center", "bottom center", "middle right", "middle left")
-SMALL = 7  # pixels across: a marker that text may cover
+SMALL = 7  # the width in pixels of a marker that text may cover
 QUIET = {"showticklabels": False, "showgrid": False, "fixedrange": True}  # an axis without numbers
 PAD = 0.08  # share of an axis that is left free at each end
 

@@ -1,4 +1,5 @@
-"""Search drawn: a line for each result with its cosine as a bar, and a mark at the cosine of two random sentences."""
+"""Figure for search: a line for each result with its cosine as a bar, and a mark at the cosine of two random
+sentences."""
 
 from textwrap import wrap
 

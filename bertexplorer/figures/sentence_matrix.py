@@ -1,4 +1,5 @@
-"""Sentence matrix drawn: a row for the sentence before, a column for the one after, and the sentences under it."""
+"""Figure for sentence matrix: a row for the first sentence, a column for the second, and the list of sentences
+below."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -7,7 +8,7 @@ from bertexplorer.analysis.sentence_matrix import SentenceMatrix
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ORANGE, SHADES, clip, finish, label, percent, quote
 
-ROOMY = 5  # sentences up to which a cell holds the sign too
+ROOMY = 5  # sentences up to which cells show the % sign
 
 
 def draw(result: SentenceMatrix) -> go.Figure:

@@ -1,4 +1,4 @@
-"""Sentence pairs drawn: A and B of each, marked as drawn, with the head's answer as a bar."""
+"""Figure for sentence pairs: A and B of each pair, whether they are neighbours, and the head's answer as a bar."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -88,6 +88,6 @@ def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Fi
 
 
 def merge_dicts(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """*old* with the entries of *new*, merged also within nested dicts."""
+    """*old* with the entries of *new*; nested dicts are merged too."""
     nested = {k: merge_dicts(old[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(old.get(k), dict)}
     return {**old, **new, **nested}

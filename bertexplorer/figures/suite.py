@@ -1,4 +1,4 @@
-"""Suite drawn: the share of right cases, in all and by category, with its interval, guessing and word frequency."""
+"""Figure for suite: the share of right cases, in total and by category, with its interval and baselines."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ MATRIX = 12  # labels in it
 DRAWN = 40  # categories
 LISTED = 1000  # cases in the table
 SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-RIGHT = {  # what counts, by kind
+RIGHT = {  # the criterion of each kind
     "minimal pairs": "prefers the better sentence",
     "stereotype pairs": "prefers the stereotype",
     "cloze": "puts an accepted word first",
@@ -189,7 +189,7 @@ def compare(first: Suite, second: Suite) -> str:
 
 
 def paired_test(first: Suite, second: Suite) -> tuple[Paired | None, int]:
-    """(the paired test on the cases that both could score, their number); None if there are none."""
+    """Return (the paired test on the cases that both could score, their number); None without such cases."""
     ours = {outcome.case: outcome.right for outcome in first.outcomes}
     pairs = [(ours[outcome.case], outcome.right) for outcome in second.outcomes if outcome.case in ours]
     if not pairs:

@@ -1,5 +1,5 @@
-"""Switchboard drawn: the effect of each head on the answer, as a grid to press, and the answer with and without the
-selected heads."""
+"""Figure for switchboard: the effect of each head on the answer, as a grid to press, and the answer with and without
+the selected heads."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -97,7 +97,7 @@ def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
 
 
 def bars(fig: go.Figure, result: Switchboard) -> None:
-    """The target's value before and after, and for random sets of the same number of heads, each set a tick."""
+    """The target's value before and after, and a tick for each random set of as many heads."""
     rows = bar_rows(result)
     values = [p for _, p, _ in rows] + result.controls.tolist()
     low, top = min(0.0, *values), max(0.0, *values)

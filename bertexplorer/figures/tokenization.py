@@ -1,4 +1,4 @@
-"""Input drawn: how each word that is cut was cut, step by step; below, the length of each token's vectors."""
+"""Figure for tokenization: the steps that cut each word into pieces; below, the lengths of each token's vectors."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -53,7 +53,7 @@ def draw(result: Tokenization) -> go.Figure:
 
 
 def cut_words(result: Tokenization) -> list[Word]:
-    """Words of several pieces, and unknown ones; each spelling once."""
+    """Words of several pieces, and unknown words; each spelling once."""
     unique = {(word.read, word.steps): word for word in result.words if len(word.steps) > 1 or word.reason}
     return list(unique.values())
 

@@ -1,4 +1,5 @@
-"""Word in context drawn: a cell for every pair of occurrences, their mean cosine layer by layer, and the sentences."""
+"""Figure for word in context: a cell for every pair of occurrences, their mean cosine layer by layer, and the
+sentences."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,7 +13,7 @@ from bertexplorer.figures.word_path import by_layer, vertical_line
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
 WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
-NUMBERED = 9  # occurrences up to which a cell holds its number
+NUMBERED = 9  # occurrences up to which cells show their numbers
 PLOT = 0.55  # share of the width for the lines; their names are to the right
 
 
@@ -49,7 +50,7 @@ def matrix(fig: go.Figure, result: WordInContext) -> None:
 
 
 def scale(result: WordInContext) -> float:
-    """The end of the colours: the same at every layer."""
+    """The end of the colour scale, the same at every layer."""
     count = len(result.occurrences)
     off = ~np.eye(count, dtype=bool)
     base = result.baseline[:, None] if result.subtract else 0
@@ -96,7 +97,7 @@ def curves(fig: go.Figure, result: WordInContext) -> None:
 
 
 def key(result: WordInContext) -> list[tuple[str, str]]:
-    """The sentences under the picture, the senses coloured."""
+    """The sentences under the picture, coloured by sense."""
     senses = list(dict.fromkeys(o.label for o in result.occurrences if o.label))
     colours = {sense: COLOURS[i % len(COLOURS)] for i, sense in enumerate(senses)}
     lines = [

@@ -1,4 +1,4 @@
-"""Word path drawn: each occurrence's path through the layers on one plane, and its distance from its input."""
+"""Figure for word path: each occurrence's path through the layers on one plane, and its distance from its input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -27,7 +27,7 @@ def draw(result: WordPath) -> go.Figure:
 
 
 def plane(fig: go.Figure, result: WordPath) -> None:
-    """The paths over the crowd: the other tokens of the texts, at their places at the chosen layer."""
+    """The paths over the crowd: the other tokens of the texts, at their positions at the chosen layer."""
     crowd, tokens = result.crowd[result.layer][:CROWD], result.tokens[:CROWD]
     everything = np.concatenate([result.paths.reshape(-1, 2), crowd])
     ranges = [limits(everything[:, 0]), limits(everything[:, 1])]

@@ -21,7 +21,7 @@ def both(tiny: Callable[..., Path]) -> list[tokenization.Tokenization]:
     return [tokenization.run(load(tiny(family), precision="fp32"), TEXT) for family in ("bert", "roberta")]
 
 
-def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[..., Path]) -> None:
+def test_pieces_are_drawn_at_their_characters(both: list, tiny: Callable[..., Path]) -> None:
     fig = alignment.draw(*both, ("one", "other"))
     assert not any("<b>" in text for trace in fig.data for text in trace.text)
     lines = alignment.wrap_lines(both[0].texts)
@@ -41,7 +41,7 @@ def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[
         assert seen.replace(" ", "") == "".join(result.texts).replace(" ", "")
 
 
-def test_what_is_shared_is_counted(both: list) -> None:
+def test_shared_pieces_are_counted(both: list) -> None:
     sets = [{piece[:3] for piece in alignment.pieces(one)} for one in both]
     assert f"; {len(sets[0] & sets[1])} cover the same characters" in figure.compare(*both)
     assert f"; {len(alignment.pieces(both[0]))} cover" in figure.compare(both[0], both[0])

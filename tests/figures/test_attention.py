@@ -1,4 +1,4 @@
-"""Attention drawn: the tiles, the map and the lines hold the result's own numbers; tokens are shown as typed."""
+"""Figure for attention: the tiles, the map and the lines hold the result's own numbers; tokens are shown as typed."""
 
 import base64
 import html
@@ -41,7 +41,7 @@ def attention(show: str = "head", tokens: int = 5, layers: int = 2, heads: int =
 
 @pytest.mark.parametrize("show", ["grid", "head", "arcs"])
 @pytest.mark.parametrize("tokens", [1, 2, 5, 70, 512])
-def test_whole_escaped_and_small(show: str, tokens: int) -> None:
+def test_figures_are_valid_escaped_and_small(show: str, tokens: int) -> None:
     fig = figure.draw(attention(show, tokens))
     check(fig)
     text = fig.to_json()
@@ -154,7 +154,7 @@ def test_say_of_the_grid() -> None:
     assert "4 neighbouring tokens share a pixel" in said and said.endswith("not read.")
 
 
-def test_say_of_norms_and_of_what_is_left_out() -> None:
+def test_say_of_norms_and_omissions() -> None:
     result = attention(norms=True, special="discounted", notes=("One thing.",))
     assert "takes in a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")

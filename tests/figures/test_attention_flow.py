@@ -1,4 +1,4 @@
-"""Attention flow drawn: every number where it belongs, the long text cut to what can be read, and both said."""
+"""Figure for attention flow: every number at its position, long texts cut to a readable length, and the sentence."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def result(method: str = "rollout", tokens: int = 4, layers: int = 3, **more: An
 
 @pytest.mark.parametrize("method", ["rollout", "flow", "raw"])
 @pytest.mark.parametrize(("tokens", "layers"), [(1, 1), (4, 3), (60, 24), (512, 12)])
-def test_whole_and_escaped(method: str, tokens: int, layers: int) -> None:
+def test_figures_are_valid_and_escaped(method: str, tokens: int, layers: int) -> None:
     fig = figure.draw(result(method, tokens, layers))
     check(fig)
     assert len(fig.to_json()) < 500_000
@@ -57,7 +57,7 @@ def test_say() -> None:
     assert figure.say(result(left_out=9)).endswith("9 tokens beyond the limit are not read.")
 
 
-def test_say_that_flow_tells_no_more() -> None:
+def test_say_where_flow_no_longer_distinguishes() -> None:
     full = result("flow")
     assert "at most 50 % from" in figure.say(full) and "in full" not in figure.say(full)
     full.shares[-1] = 1.0

@@ -1,4 +1,4 @@
-"""BertViz's document: nothing from outside, no token that ends the script, an error where bertviz is another one."""
+"""BertViz's document: no network requests, no token that ends the script, an error for another version of bertviz."""
 
 import json
 import re
@@ -38,13 +38,13 @@ def test_say_and_height() -> None:
     assert figure.height(made("head", 20)) > figure.height(made("head", 6)) > 200
 
 
-def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure, "VERSION", "1.5.0")
     with pytest.raises(ExplorerError, match=r"needs bertviz 1\.5\.0; 1\.4\.1 is installed"):
         figure.draw(made("head"))
 
 
-def test_a_script_that_was_changed_is_refused() -> None:
+def test_a_changed_script_is_rejected() -> None:
     assert figure.replace_once("a+", "b", "caat") == "cbt"
     for text in ("xyz", "a b a"):
         with pytest.raises(ExplorerError, match="not that of version"):

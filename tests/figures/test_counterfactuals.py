@@ -1,4 +1,5 @@
-"""Counterfactuals drawn: bars hold the result's own numbers, words are marked and escaped, sentences say what holds."""
+"""Figure for counterfactuals: bars hold the result's own numbers, words are marked and escaped, sentences say what
+holds."""
 
 import math
 import re
@@ -58,7 +59,7 @@ def written(fig: Figure) -> list[str]:
 
 
 @pytest.mark.parametrize("one", CASES)
-def test_whole_and_escaped(one: Counterfactuals) -> None:
+def test_figures_are_valid_and_escaped(one: Counterfactuals) -> None:
     fig = figure.draw(one)
     whole = parsed(fig)
     assert 300 <= whole["layout"]["height"] <= 4000

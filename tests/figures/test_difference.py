@@ -1,4 +1,4 @@
-"""Two results side by side: which rows are held against each other, what differs most, and on one scale."""
+"""Two results side by side: matching rows, the largest differences, and common scales."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ def row(layer: int, token: str, probability: float) -> dict[str, object]:
     return {"layer": layer, "token": token, "probability": probability}
 
 
-def test_what_is_not_listed_counts_from_the_last_that_is() -> None:
+def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
     ours = {("a",): 0.9, ("b",): 0.30, ("c",): 0.01}
     theirs = {("a",): 0.4, ("b",): 0.31, ("d",): 0.28}
     assert difference.sort_by_difference(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
@@ -28,18 +28,18 @@ def test_labels_name_the_numbers_and_leave_out_what_all_share() -> None:
     assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
 
 
-def test_cosines_are_no_shares() -> None:
+def test_cosines_are_not_formatted_as_shares() -> None:
     cosines = SimpleNamespace(KEYS=("token",), MEASURE="cosine", rows=lambda result: result)
     drawn = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
     assert "a: 0.93 → 0.76" in [text for part in drawn.data if part.mode == "text" for text in part.text]
 
 
-def test_a_view_that_says_no_number_has_no_difference() -> None:
+def test_a_view_without_a_measure_has_no_difference() -> None:
     assert difference.draw(SimpleNamespace(rows=lambda result: result), [], [], ("one", "two")) is None
     assert difference.draw(LISTS, [], [], ("one", "two")) is None
 
 
-def test_axes_and_colours_end_where_the_wider_of_two_does() -> None:
+def test_two_figures_share_the_wider_scales() -> None:
     one, two = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
     one.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
     two.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
@@ -49,7 +49,7 @@ def test_axes_and_colours_end_where_the_wider_of_two_does() -> None:
     assert one.data[0].zmax == two.data[0].zmax == 3
 
 
-def test_what_one_does_not_list_is_looked_up() -> None:
+def test_unlisted_numbers_are_looked_up() -> None:
     """The other sentence's answers in this one's blank: a number, not "not listed"."""
     checkpoint = CheckpointRegistry().get("mini")
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
@@ -63,7 +63,7 @@ def test_what_one_does_not_list_is_looked_up() -> None:
     assert f"paris: {percent(best.probability)} → {percent(asked.probability)}" in message
 
 
-def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
+def test_rows_of_a_replaced_word_match_by_position() -> None:
     placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
     one = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
     two = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
@@ -72,14 +72,14 @@ def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
     assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
 
 
-def test_long_names_are_cut_where_they_are_the_same() -> None:
+def test_long_names_are_cut_at_their_common_part() -> None:
     names = ["The man sat by the bank of the wide old river.", "The man sat by the bank of the narrow new river."]
     cut = difference.distinct_names(names, 30)
     assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
     assert difference.distinct_names(["mini", "tiny"], 30) == ["mini", "tiny"]
 
 
-def test_a_position_stands_right_after_its_token() -> None:
+def test_a_position_follows_its_token() -> None:
     keys = [("1·3", "bank", 6, "the", 5), ("1·3", "the", 1, "went", 3), ("2·7", "doctor", 2, "[CLS]", 0)]
     message = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
     assert message == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
@@ -87,7 +87,7 @@ def test_a_position_stands_right_after_its_token() -> None:
     assert once == ["layer 1 · to position 2", "layer 2 · to position 3"]
 
 
-def test_rows_that_are_too_long_for_a_phone_have_their_numbers_in_a_second_line() -> None:
+def test_long_rows_have_their_numbers_on_a_second_line() -> None:
     rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
     drawn = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
     assert drawn.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")

@@ -1,4 +1,4 @@
-"""The four views of vectors drawn: the result's own numbers, names that do not touch, tokens shown as typed."""
+"""Figure for the four views of vectors: the result's own numbers, names that do not touch, tokens shown as typed."""
 
 import json
 import re
@@ -108,7 +108,7 @@ DRAWN = [
 
 
 @pytest.mark.parametrize(("figure", "result"), DRAWN)
-def test_whole_and_escaped(figure: Any, result: Any) -> None:
+def test_figures_are_valid_and_escaped(figure: Any, result: Any) -> None:
     fig = figure.draw(result)
     check(fig)
     text = fig.to_json()
@@ -124,7 +124,7 @@ def test_ten_thousand_points_are_light() -> None:
         assert len(fig.to_json()) < 3_000_000 and fig.data[0].type == "scatter"  # of the bundle that the page loads
 
 
-def test_names_do_not_touch() -> None:
+def test_names_do_not_overlap() -> None:
     names = [
         Name(place, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
         for i, place in enumerate(SEED.normal(size=(80, 2)))
@@ -139,7 +139,7 @@ def test_names_do_not_touch() -> None:
     assert all(b[0] >= 0 and b[2] <= PHONE and b[1] >= 0 and b[3] <= 400 for b in boxes)
 
 
-def test_around_keeps_the_word() -> None:
+def test_an_excerpt_keeps_the_word() -> None:
     sentence = "a" * 40 + " bank " + "b" * 40
     found = excerpt(sentence, 41, 45, 20)
     assert "bank" in found and found[0] == found[-1] == "…" and len(found) <= 22
@@ -217,7 +217,7 @@ def test_search() -> None:
     assert json.loads(fig.to_json())
 
 
-def test_before_any_context_is_what_the_curve_begins_with() -> None:
+def test_the_sentence_agrees_with_the_start_of_the_curve() -> None:
     """The sentence said 1.00, of the table, beside a curve that begins at 0.90, with positions added."""
     options = analysed.Options(word="bank", sentences="The bank lent him money. | He works at a bank.")
     result = analysed.run(CheckpointRegistry().get("mini"), "They sat on the bank.", options=options)

@@ -1,4 +1,4 @@
-"""Head roles drawn: a cell for each head, a map, and a sentence with the strongest or the most alike."""
+"""Figure for head roles: a cell for each head, a map, and a sentence with the strongest or the most alike."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def result(show: str = "roles", pattern: str = "main role", layers: int = 2, hea
 @pytest.mark.parametrize("show", ["roles", "map"])
 @pytest.mark.parametrize("pattern", ["main role", *MEASURES])
 @pytest.mark.parametrize(("layers", "heads"), [(1, 1), (2, 3), (12, 12), (24, 16)])
-def test_whole(show: str, pattern: str, layers: int, heads: int) -> None:
+def test_figures_are_valid(show: str, pattern: str, layers: int, heads: int) -> None:
     fig = figure.draw(result(show, pattern, layers, heads))
     check(fig)
     assert len(fig.to_json()) < 500_000

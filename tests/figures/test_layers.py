@@ -1,4 +1,4 @@
-"""Layers drawn: cells, lines and the sentence hold the result's own numbers; tokens are shown as typed."""
+"""Figure for layers: cells, lines and the sentence hold the result's own numbers; tokens are shown as typed."""
 
 import json
 from dataclasses import replace
@@ -43,7 +43,7 @@ def tuned(count: int = 3, worse: int = 0) -> Layers:
 @pytest.mark.parametrize(
     "result", [layers(), layers(12), layers(48), layers(1, 1, 1), layers(3, 10, 8), tuned(), tuned(1), tuned(24, 2)]
 )
-def test_whole_and_escaped(result: Layers) -> None:
+def test_figures_are_valid_and_escaped(result: Layers) -> None:
     fig = figure.draw(result)
     check(fig)
     assert "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
@@ -66,7 +66,7 @@ def test_lines() -> None:
     assert "rank 12, 1.0 %" in lines[1].customdata[0]
 
 
-def test_labels_stand_apart() -> None:
+def test_labels_do_not_overlap() -> None:
     ends = [0.0, 3.0, 3.0, 90.0, 249.0, 250.0]
     moved = kit.spread(ends, 250)
     assert all(b - a >= kit.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
@@ -92,7 +92,7 @@ def test_say_where_nothing_changes() -> None:
     assert "masks" not in figure.say(same)
 
 
-def test_the_tuned_lens_is_drawn_beside_the_raw_one() -> None:
+def test_the_tuned_lens_is_drawn_with_the_raw_one() -> None:
     result = tuned()
     fig = figure.draw(result)
     *_, new, old, names = [trace for trace in fig.data if trace.yaxis == "y4"]
@@ -103,7 +103,7 @@ def test_the_tuned_lens_is_drawn_beside_the_raw_one() -> None:
     assert not [trace for trace in figure.draw(layers()).data if trace.yaxis == "y4"]
 
 
-def test_the_tuned_lens_is_told_with_its_fit() -> None:
+def test_the_sentence_describes_the_fit_of_the_tuned_lens() -> None:
     said = figure.say(tuned())
     assert "fitted at 729 masks of built-in English sentences in 12 s. At 1,220 other masks it is 1.8 bits from" in said
     assert "the final answer at layer 1, the raw lens 3.7." in said and "worse" not in said

@@ -1,4 +1,4 @@
-"""Next sentence and its matrix drawn by hand-made results: nothing unescaped, and the numbers that follow by hand."""
+"""Figures for next sentence and its matrix, from hand-made results: texts are escaped, and the numbers are right."""
 
 import html
 import json
@@ -62,7 +62,7 @@ def strings(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("figure", "result"), CASES)
-def test_nothing_is_left_unescaped(figure: ModuleType, result: Any) -> None:
+def test_everything_is_escaped(figure: ModuleType, result: Any) -> None:
     drawn = figure.draw(result)
     whole = json.loads(drawn.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
     assert whole["data"] and 300 <= whole["layout"]["height"] <= 9000
@@ -73,13 +73,13 @@ def test_nothing_is_left_unescaped(figure: ModuleType, result: Any) -> None:
 
 
 @pytest.mark.parametrize(("figure", "result"), CASES)
-def test_drawing_leaves_the_result_alone(figure: ModuleType, result: Any) -> None:
+def test_drawing_does_not_change_the_result(figure: ModuleType, result: Any) -> None:
     before = repr(result)
     figure.draw(result)
     assert figure.say(result).endswith(".") and repr(result) == before
 
 
-def test_bars_hold_the_probabilities() -> None:
+def test_bars_show_the_probabilities() -> None:
     tokens, yes, no, beside, over, heading = next_sentence.draw(pair()).data
     assert list(yes.x) == pytest.approx([0.75, 0.2, 0.9, 0.75, 0.1])
     assert np.add(yes.x, no.x) == pytest.approx(1)
@@ -104,7 +104,7 @@ def test_chips_of_a_line_do_not_overlap_and_long_texts_are_cut() -> None:
     assert len(chips) == 2 * next_sentence.SHOWN
 
 
-def test_the_pair_is_said() -> None:
+def test_the_sentence_on_the_pair() -> None:
     said = next_sentence.say(pair())
     assert said.startswith(
         "B follows A with 75 %, does not with 25 % (logits 1.10 for is next, 0.00 for is not next, in this order); the "
@@ -116,7 +116,7 @@ def test_the_pair_is_said() -> None:
 
 
 @pytest.mark.parametrize(("rank", "word"), [(2, "2nd"), (3, "3rd"), (11, "11th"), (21, "21st"), (51, "51st")])
-def test_place(rank: int, word: str) -> None:
+def test_ordinal(rank: int, word: str) -> None:
     assert next_sentence.ordinal(rank) == word
 
 
@@ -129,7 +129,7 @@ def test_cells() -> None:
     assert [sentence_matrix.number(p, 12) for p in (0.991, 0.99, 0.01, 0.009)] == ["&gt;99", "99", "1", "&lt;1"]
 
 
-def test_the_matrix_is_said() -> None:
+def test_the_sentence_on_the_matrix() -> None:
     said = sentence_matrix.say(matrix())  # the others: 50, 50, 10 and 50 per cent
     assert "score 75 % on average, all other pairs 40 %; 2 of 2 neighbours are above that." in said
     assert said.endswith(f"Least likely (10 %): “{EVIL} 0” after “{EVIL} 2”.")

@@ -1,4 +1,4 @@
-"""What pretraining does to a text, and runs over each other: results made by hand, tokens that would run as HTML."""
+"""Figures for masking, sentence pairs and pretraining runs: hand-made results, with tokens that would run as HTML."""
 
 import html
 import json
@@ -64,7 +64,7 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_what_is_drawn_is_shown_as_typed_and_not_run(name: str) -> None:
+def test_texts_are_shown_as_typed(name: str) -> None:
     fig: Figure = DRAWN[name]
     found = strings(json.loads(fig.to_json(), parse_constant=lambda odd: pytest.fail(f"{odd} is no JSON")))
     for text in found:
@@ -74,20 +74,20 @@ def test_what_is_drawn_is_shown_as_typed_and_not_run(name: str) -> None:
     assert 300 <= fig.layout.height <= 9000
 
 
-def test_masking_is_said_with_its_shares() -> None:
+def test_the_sentence_on_masking_gives_its_shares() -> None:
     said = masking.say(masked())
     assert f"“{EVIL}” becomes [MASK], “t1” becomes “{EVIL}”, “t2” stays" in said
     assert "3 of 4 tokens" in said and "12 % were chosen (15 % asked for)" in said  # 500 of 4 x 1,000
     assert "60 % became [MASK], 20 % a random piece, 20 % stayed (80 %, 10 %, 10 % asked for)" in said
 
 
-def test_pairs_are_said_with_and_without_a_head() -> None:
+def test_the_sentence_on_pairs_with_and_without_a_head() -> None:
     said = sentence_pairs.say(pairs())
     assert said.startswith("1 of 3 pairs really are neighbours") and said.endswith("tells 2 of 3 right.")
     assert "no next-sentence head" in sentence_pairs.say(pairs(False))
 
 
-def test_curves_have_the_unit_that_is_asked_for() -> None:
+def test_curves_have_the_requested_unit() -> None:
     (curve,) = curves(1)
     assert curve.points("probe", "minutes") == [(0.0, 0.2), (pytest.approx(0.1), pytest.approx(0.3))]
     assert [x for x, _ in curve.points("probe", "step")] == [0, 1]

@@ -1,4 +1,4 @@
-"""Probes drawn: lines, sentence and table say what the result holds, also of labels that would run as HTML."""
+"""Figure for probes: lines, sentence and table say what the result holds, also of labels that would run as HTML."""
 
 from dataclasses import replace
 from typing import Any
@@ -79,7 +79,7 @@ def test_the_sentence_names_layer_accuracy_input_majority_control_and_selectivit
         ({"accuracies": np.full((4, 2), 0.5)}, "at the input of the first layer: it is right for 50 %"),
     ],
 )
-def test_the_sentence_says_what_a_reader_must_know(changes: dict[str, Any], part: str) -> None:
+def test_the_sentence_has_its_caveats(changes: dict[str, Any], part: str) -> None:
     assert part in probe.say(replace(result(), **changes)) and part not in probe.say(result())
 
 

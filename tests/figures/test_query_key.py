@@ -1,4 +1,5 @@
-"""Query and key drawn: products, scores and weights of the same token on the same row; tokens are shown as typed."""
+"""Figure for query and key: products, scores and weights of the same token on the same row; tokens are shown as
+typed."""
 
 import numpy as np
 import pytest
@@ -27,13 +28,13 @@ def result(tokens: int = 4, size: int = 4, window: int = 99, **more: object) -> 
 @pytest.mark.parametrize(
     "one", [result(), result(1), result(2, 1), result(600, 64), result(30, 8, 3), result(3, picked=False)]
 )
-def test_whole_and_escaped(one: QueryKey) -> None:
+def test_figures_are_valid_and_escaped(one: QueryKey) -> None:
     fig = figure.draw(one)
     check(fig)
     assert fig.layout.height >= 300 and len(fig.data[0].z) <= figure.DRAWN
 
 
-def test_a_row_holds_the_numbers_of_its_token() -> None:
+def test_rows_show_the_numbers_of_their_token() -> None:
     one = result()
     fig = figure.draw(one)
     heat, query, scores, bars = fig.data
@@ -46,7 +47,7 @@ def test_a_row_holds_the_numbers_of_its_token() -> None:
     assert list(fig.layout.yaxis.ticktext) == ["query", "t0", "▸ &lt;img src=x …", "t2", "t3"]
 
 
-def test_what_is_outside_the_window_is_empty() -> None:
+def test_tokens_outside_the_window_are_empty() -> None:
     fig = figure.draw(result(6, 4, 1))
     heat, _, scores, bars = fig.data
     assert [line[0] is None for line in heat.z] == [False] * 3 + [True] * 3

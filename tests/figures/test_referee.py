@@ -1,4 +1,4 @@
-"""Referee drawn: curves, band and labels hold the result's own numbers; the sentence names what beats chance."""
+"""Figure for referee: curves, band and labels hold the result's own numbers; the sentence names what beats chance."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def referee(count: int = 4, points: int = 5, whole: float = 0.8) -> Referee:
 @pytest.mark.parametrize(
     "result", [referee(), referee(2, 3), referee(510, 11), referee(whole=1e-7), referee(whole=0.0)]
 )
-def test_whole_and_escaped(result: Referee) -> None:
+def test_figures_are_valid_and_escaped(result: Referee) -> None:
     fig = figure.draw(result)
     check(fig)
     assert "&lt;img src=x …" in fig.layout.annotations[0].text

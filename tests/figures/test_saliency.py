@@ -1,4 +1,5 @@
-"""Saliency drawn: bars and cells hold the result's own numbers, the sentence follows from them, tokens are as typed."""
+"""Figure for saliency: bars and cells hold the result's own numbers, the sentence follows from them, tokens are as
+typed."""
 
 import re
 from dataclasses import replace
@@ -36,7 +37,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("result", CASES)
-def test_whole_and_escaped(result: Saliency) -> None:
+def test_figures_are_valid_and_escaped(result: Saliency) -> None:
     fig = figure.draw(result)
     for note in fig.layout.annotations:  # the colours of the two directions are ours
         note.text = re.sub(r'<span style="color:#[0-9a-f]{6}">|</span>', "", note.text)
@@ -102,7 +103,7 @@ def test_say_of_all() -> None:
     assert f"What speaks for it most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in said
 
 
-def test_say_what_is_left_out() -> None:
+def test_say_omissions() -> None:
     coarse = Attribution("LIME", np.zeros(5), group=16, samples=64)
     result = replace(saliency(3), attributions=(*saliency(3).attributions, coarse))
     said = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
@@ -117,5 +118,5 @@ def test_say_what_is_left_out() -> None:
     ("value", "digits", "shown"),
     [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
 )
-def test_signed(value: float, digits: int, shown: str) -> None:
+def test_format_signed(value: float, digits: int, shown: str) -> None:
     assert figure.format_signed(value, digits) == shown

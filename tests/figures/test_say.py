@@ -1,4 +1,4 @@
-"""The figure in a sentence: the numbers are those that follow from the result by hand."""
+"""The figure as a sentence, with numbers computed by hand."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_percent(p: float, words: str) -> None:
     assert percent(float(p)) == words
 
 
-def test_percent_never_says_that_more_is_less() -> None:
+def test_percent_is_monotonic() -> None:
     shares = [float(percent(i / 20000).strip("<> %")) for i in range(20001)]
     assert shares == sorted(shares)
 
@@ -97,7 +97,7 @@ def test_template() -> None:
     assert template.say(hand.template(1)).startswith("For “<img")
 
 
-def test_template_where_nothing_moves() -> None:
+def test_template_without_changes() -> None:
     still = hand.template()
     still = replace(still, probabilities=still.probabilities[[0, 0]])
     assert "moves the most" not in template.say(still)

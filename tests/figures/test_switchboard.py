@@ -1,4 +1,4 @@
-"""The switchboard drawn: what a press of a cell switches, what is said of it, and odd tokens."""
+"""Figure for switchboard: the effect of a press on a cell, the sentence, and odd tokens."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_a_press_switches_one_head_and_leaves_the_others() -> None:
     assert off[1][0] == "1·2" and off[0][1] == "2·1" and off[2][1] == "1·2, 2·1, 3·2"
 
 
-def test_what_is_said_is_what_was_measured() -> None:
+def test_the_sentence_matches_the_result() -> None:
     said = switchboard.say(board())
     assert "With 2·1 off, “paris” goes from 60 % to 10 %" in said and "between 50 % and 55 %" in said
     assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in said
@@ -66,6 +66,6 @@ def written(result: Switchboard) -> list[str]:
     return [text for part in switchboard.draw(result).data if part.type == "scatter" for text in part.text or ()]
 
 
-def test_odd_tokens_are_shown_as_they_are() -> None:
+def test_odd_tokens_are_shown_as_typed() -> None:
     drawn = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
     assert "<img" not in json.dumps(drawn.to_plotly_json(), default=str)

@@ -1,4 +1,4 @@
-"""Input drawn: bars, steps and the sentence hold the result's own numbers; tokens are shown as typed."""
+"""Figure for tokenization: bars, steps and the sentence hold the result's own numbers; tokens are shown as typed."""
 
 import html
 from dataclasses import replace
@@ -52,7 +52,7 @@ RESULTS = [
 
 
 @pytest.mark.parametrize("result", RESULTS)
-def test_whole_and_escaped(result: Tokenization) -> None:
+def test_figures_are_valid_and_escaped(result: Tokenization) -> None:
     fig = figure.draw(result)
     check(fig)
     assert any("<img src=" in html.unescape(text) for text in strings(parsed(fig)))
@@ -79,7 +79,7 @@ def test_steps() -> None:
     assert "no piece of the vocabulary begins" in unknown.customdata[0][0]
 
 
-def test_a_word_is_drawn_once_and_not_too_many() -> None:
+def test_each_word_is_drawn_once_up_to_a_limit() -> None:
     again = tokenization(words=(UNBELIEVABLE,) * 9)
     assert len(figure.cut_words(again)) == 1
     many = tuple(replace(UNBELIEVABLE, read=f"unbelievable{i}") for i in range(20))

@@ -1,4 +1,4 @@
-"""The bundled lessons: read without a problem, their links restored, and every claim, key and example evaluated."""
+"""The bundled lessons: they parse without problems, their links restore, and every claim, key and example holds."""
 
 import json
 import re
@@ -50,7 +50,7 @@ def explore(tmp_path_factory):
 
 
 @pytest.mark.parametrize("slug", CATALOGUE.files)
-def test_a_lesson_is_whole_and_its_links_restore(slug, explore):
+def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, explore):
     lesson = CATALOGUE.lesson(slug)
     assert not lesson.problems
     assert 3 <= lesson.about["minutes"] <= 5 and lesson.about["sources"]
@@ -73,7 +73,7 @@ def test_every_claim_key_and_example_holds(slug, explore):
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_recording_is_small_and_can_be_asked(name):
+def test_recordings_are_small_and_offer_their_facts(name):
     held = recording(PREFIX + name)
     assert (FOLDER / f"{name}.json").stat().st_size < 25_000 and held.card and held.curves
     assert len(held.numbers) == len(held.curves) and "/root" not in json.dumps(held.card)
@@ -96,7 +96,7 @@ WRONG = {  # a block -> what is said of it
 
 
 @pytest.mark.parametrize("block", WRONG)
-def test_what_does_not_hold_is_named_with_its_line(block, explore):
+def test_failed_checks_are_reported_with_their_line(block, explore):
     lesson = read_lesson(f"{HEAD}\n\n```{block}\n```", "x")
     assert not lesson.problems
     found = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
@@ -115,7 +115,7 @@ def test_what_does_not_hold_is_named_with_its_line(block, explore):
         "/?view=bertviz&text=A+cat.: attention(1, 0, 'a', 'cat')",
     ],
 )
-def test_what_is_counted_from_1_is_never_counted_from_the_end(call, explore):
+def test_numbers_counted_from_1_never_count_from_the_end(call, explore):
     link, _, source = call.partition(": ")
     facts = grading.facts_for(explore, link, START)
     with pytest.raises(ExplorerError, match="There is no (sentence|layer|head|token) "):

@@ -1,4 +1,4 @@
-"""Answers to the questions of lessons, judged by facts: each kind of question, each kind of answer."""
+"""Grading: each kind of question with each kind of answer."""
 
 from functools import partial
 
@@ -57,7 +57,7 @@ def always(value, *_):
     return value
 
 
-def test_a_prediction_is_never_scored_twice_and_the_key_is_the_views():
+def test_predictions_have_one_attempt_and_the_key_of_the_view():
     found = grade(PREDICT, 0, FACTS)
     assert (found.right, found.done, found.key, found.answer) == (False, True, 1, "Paris.")
     assert (found.text, found.after) == ("Rome has 20 %.", "It is Paris.")
@@ -97,7 +97,7 @@ def test_numbers_as_people_type_them(answer, right):
     assert grade(NUMBER, answer, FACTS).right is right
 
 
-def test_a_wrong_number_is_answered_by_its_range():
+def test_a_wrong_number_gets_the_feedback_of_its_range():
     assert grade(NUMBER, "0.1", FACTS).text == "Far too low."
     assert grade(NUMBER, "95 %", FACTS).text == "Too sure."
     assert grade(NUMBER, "0.5", FACTS).text == "Too low."
@@ -126,13 +126,13 @@ def test_a_press_on_a_token():
     assert (first.text, first.done, second.done) == ("Look.", False, True)
 
 
-def test_points_beside_the_checkpoints_own():
+def test_points_are_compared_with_the_checkpoints_shares():
     found = grade(SHARE, [50, 50, 0], FACTS)
     assert found.shares == pytest.approx((0.7, 0.2, 0.1))
     assert found.text == "70 of your 100 points are where BERT puts them." and found.right is None
 
 
-def test_words_of_ones_own_are_not_graded():
+def test_free_text_answers_are_not_graded():
     found = grade(SAY, "It does.", {})
     assert (found.right, found.answer, found.criteria) == (None, "Because.", ("names it",))
 
@@ -156,12 +156,12 @@ def test_words_of_ones_own_are_not_graded():
         (SAY, "  ", "Nothing is written"),
     ],
 )
-def test_other_answers_are_refused_in_words(asked, answer, said):
+def test_invalid_answers_are_rejected(asked, answer, said):
     with pytest.raises(ExplorerError, match=said):
         grade(asked, answer, FACTS)
 
 
-def test_a_claim_says_what_is_so_instead():
+def test_a_false_claim_gives_its_alternative():
     source = "claim a\ntext: It is {p('paris'):%}.\nview: v\nholds: p('paris') > 0.5\notherwise: Only {p('paris'):%}."
     assert claim(block(source), FACTS).text == "It is 70 %."
     other = claim(block(source), facts(p=0.3))

@@ -1,4 +1,4 @@
-"""A lesson's file: what is read, and what of it is refused by its line while the rest stays."""
+"""Parsing lessons: faulty parts are reported with their line, and the rest stays."""
 
 import pytest
 
@@ -68,7 +68,7 @@ def test_a_view_that_would_answer_a_later_question_is_not_shown():
         ("```find a\nWhat?\nstart: v\naccept: 1 > 0\nnear: 1 > 0\n```", 14, "near:"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, said):
+def test_mistakes_are_reported_with_their_line_and_the_rest_stays(body, line, said):
     lesson = read_lesson(f"{HEAD}{body}\n\n{GUESS}" if "no end" not in said else f"{HEAD}{GUESS}\n{body}", "masks")
     found = [problem for problem in lesson.problems if said in problem.text]
     assert found, lesson.problems
@@ -89,7 +89,7 @@ def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, sai
         ("", "does not begin with front matter"),
     ],
 )
-def test_front_matter_that_cannot_be_used(source, said):
+def test_invalid_front_matter(source, said):
     assert said in " ".join(problem.text for problem in read_lesson(source, "x").problems)
 
 
@@ -108,6 +108,6 @@ def test_markup_in_a_lesson_stays_text():
     assert '<code translate="no">x&lt;y</code>' in found
 
 
-def test_the_words_of_prose():
+def test_plain_text_of_prose():
     assert plain("A *word*, `code` and [a link](https://x.org).") == "A word, code and a link."
     assert inline("A *word*.") == ["A ", ["em", {}, ["word"]], "."]

@@ -1,4 +1,4 @@
-"""Translations: texts replaced block by block; what is stale or missing stays English."""
+"""Translations: texts are replaced block by block; stale or missing blocks stay English."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_hints_are_replaced_and_their_conditions_stay():
         ("```text prose-1", "```quiz prose-1", "'quiz prose-1' is not a block", "prose-1"),
     ],
 )
-def test_what_is_stale_or_missing_stays_english(old, new, said, id):
+def test_stale_or_missing_blocks_stay_english(old, new, said, id):
     assert old in GERMAN
     lesson, problems = translate(LESSON, GERMAN.replace(old, new))
     assert any(said in problem.text for problem in problems)
@@ -64,7 +64,7 @@ def test_what_is_stale_or_missing_stays_english(old, new, said, id):
 
 
 @pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.*.md")), ids=lambda file: file.name)
-def test_bundled_translations_are_whole_and_not_stale(file):
+def test_bundled_translations_are_complete_and_current(file):
     catalogue = LessonCatalogue((BUNDLED,))
     slug, language = file.name.split(".")[0].partition("-")[2], file.name.split(".")[1]
     _, problems = translate(catalogue.lesson(slug), file.read_text("utf-8"))

@@ -1,5 +1,5 @@
-"""Whatever is typed, hidden, picked and set, in every view and of every kind of tokenizer: an answer whose figure draws
-and whose numbers are numbers, or a sentence."""
+"""Any text, hidden and picked words and settings, in every view and with every kind of tokenizer: an answer with a
+valid figure and finite numbers, or an error message."""
 
 import csv
 import io
@@ -86,7 +86,7 @@ def no_constant(name: str) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
+def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> None:
     @hypothesis_settings(max_examples=MANY or 10, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
     def whatever(state: State) -> None:

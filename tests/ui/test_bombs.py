@@ -1,4 +1,4 @@
-"""Long and repeated signs that patterns could stumble over: an answer or a sentence within seconds, in every view."""
+"""Long, repetitive texts that could slow down regular expressions: every view answers within seconds."""
 
 import shutil
 import time
@@ -31,7 +31,7 @@ def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactor
 
 
 @pytest.mark.parametrize("view", [name for name, view in VIEWS.items() if view.text])
-def test_a_view_answers_soon(explore: Explore, view: str) -> None:
+def test_every_view_answers_quickly(explore: Explore, view: str) -> None:
     plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
     words = [one.name for one in option_specs(VIEWS[view].analysis.Options) if one.kind is str and not one.choices]
     texts = [replace(plain, text=bomb) for bomb in SIGNS]
@@ -43,7 +43,7 @@ def test_a_view_answers_soon(explore: Explore, view: str) -> None:
         assert len(answer.error) < 2_000, answer.error[:200]
 
 
-def test_spans_of_a_link_are_read_soon() -> None:
+def test_spans_of_a_link_are_parsed_quickly() -> None:
     begun = time.perf_counter()
     for bomb in (*SIGNS, *LISTS, "0:0-1," * 3_000, "0:" * 9_000, "1" * 19_000):
         read_spans(bomb * 50)

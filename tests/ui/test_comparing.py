@@ -1,4 +1,4 @@
-"""Compare: which sides there are, and what is said and drawn of two or more."""
+"""Compare: the sides of a comparison, and the figures and sentences for two or more."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def explore() -> Explore:
     return Explore(CheckpointRegistry())
 
 
-def test_a_training_in_its_order_with_the_checkpoint_in_its_place(explore: Explore) -> None:
+def test_checkpoints_of_a_training_are_in_order(explore: Explore) -> None:
     sides = comparing.comparison_sides(explore.registry, SUITE)
     assert [side.state.checkpoint for side in sides] == SERIES
     assert [side.name for side in sides if side.checkpoint is None] == ["tiny, step 300"]
@@ -84,13 +84,13 @@ def test_the_export_has_every_side(explore: Explore) -> None:
         ({"against": "another text", "other": "x"}, "not about the text"),
     ],
 )
-def test_what_cannot_be_compared_is_said_beside_the_answer(explore: Explore, change: dict, said: str) -> None:
+def test_impossible_comparisons_are_reported_next_to_the_answer(explore: Explore, change: dict, said: str) -> None:
     answer = explore.answer(replace(SUITE, **change))
     assert not answer.error and answer.figure is not None and answer.comparison is not None
     assert said in answer.comparison.said and answer.comparison.figure is None
 
 
-def test_of_a_long_training_evenly_spread_ones_and_the_one_in_use(
+def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(
     explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(comparing, "MAX_SIDES", 4)

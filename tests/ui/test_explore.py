@@ -1,4 +1,4 @@
-"""Explore: every state gets an answer or a sentence, and what was typed comes back."""
+"""Explore: every state gets an answer or an error message, and keeps the typed text."""
 
 import csv
 import io
@@ -49,7 +49,7 @@ def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable
             assert answer.figure is not None and answer.figure.layout.height >= 300
 
 
-def test_without_a_fine_tuned_head_the_other_checkpoints_of_a_training_stay_in_reach(explore: Explore) -> None:
+def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:
     early = training_snapshots.snapshots()[0].name
     answer = explore.answer(replace(state("answer", "A cat."), checkpoint=early))
     assert "no fine-tuned head" in answer.error and len(answer.series) > 1
@@ -78,7 +78,7 @@ def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
 
 
 @pytest.mark.parametrize("against", ["random weights", "another checkpoint"])
-def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_path: Path) -> None:
+def test_comparisons_and_exports_use_the_name_of_a_run(against: str, tmp_path: Path) -> None:
     run = tmp_path / "runs" / ("ab" * 16)
     commit(run / "best", "step-1", lambda into: shutil.copytree(BUNDLED, into, dirs_exist_ok=True))
     (run / "spec.json").write_text(json.dumps({"folder": str(BUNDLED), "name": "first"}))
@@ -104,11 +104,11 @@ def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_pa
         assert "my-films" in name and "my films, best" in content and run.name in content, "it can be opened again"
 
 
-def test_a_bad_setting_is_a_sentence(explore: Explore) -> None:
+def test_an_invalid_setting_is_an_error(explore: Explore) -> None:
     assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error
 
 
-def test_what_is_compared_is_exported_on_both_sides(explore: Explore) -> None:
+def test_exports_include_both_sides_of_a_comparison(explore: Explore) -> None:
     asked = State("The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK].")
     rows = list(csv.DictReader(io.StringIO(explore.export(asked, "csv")[1])))
     alone = list(csv.DictReader(io.StringIO(explore.export(replace(asked, against=""), "csv")[1])))

@@ -1,4 +1,4 @@
-"""A link opens what it names; what it names in vain is said."""
+"""A link restores its state; unusable parts are reported."""
 
 import shutil
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) 
     assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
 
 
-def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> None:
+def test_the_link_overrides_the_example(explore: Explore) -> None:
     asked = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
     state, message = restore_state(explore, asked, OPENING)
     assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
@@ -41,7 +41,7 @@ def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> No
 
 
 @pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
-def test_a_checkpoint_alone_opens_on_what_it_has(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_checkpoint_alone_opens_on_a_view_of_its_head(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
     """Without a head for masks that is the answer of its fine-tuned head, to a text that it can answer."""
     for one in (name, "bert-mlm"):
         shutil.copytree(tiny(one), tmp_path / one)
@@ -56,12 +56,12 @@ def test_a_checkpoint_alone_opens_on_what_it_has(name: str, tiny: Callable[[str]
 
 
 @pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])
-def test_a_link_that_names_nothing_is_the_opening(explore: Explore, query: dict[str, str]) -> None:
+def test_an_empty_link_is_the_opening_state(explore: Explore, query: dict[str, str]) -> None:
     state, message = restore_state(explore, query, OPENING)
     assert replace(state, options={}) == OPENING and not message
 
 
-def test_what_is_named_in_vain_is_said(explore: Explore) -> None:
+def test_unusable_parts_of_a_link_are_reported(explore: Explore) -> None:
     state, message = restore_state(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
     assert (state.view, state.text, state.options["top"]) == (OPENING.view, "A robin is a [MASK].", 10)
     assert message.startswith("There is no view 'heads'. Pick one of those shown. ")

@@ -1,4 +1,4 @@
-"""A finished run opens in Explore on the view that has something to show, with a row of its own data."""
+"""A finished run opens in Explore on a fitting view, with a row of its own data."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ def test_a_row_of_the_data_is_the_text() -> None:
 
 
 @pytest.mark.parametrize("task", BY_NAME)
-def test_without_a_row_there_is_a_sentence(task: str) -> None:
+def test_without_a_row_there_is_an_example_sentence(task: str) -> None:
     pair = {"pair": html.OTHER} if task in ("similarity", "retrieval", "reranking") else {}
     view = "answer" if task in html.ANSWERED else "attention"
     assert query(task) == {"view": view, "text": "The film was a joy.", **pair}
@@ -50,7 +50,7 @@ def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
     assert example_of(tmp_path) == {}
 
 
-def test_an_earlier_answer_stands_beside_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_answer_is_compared_with_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"run:{ID}@0", f"run:{ID}@12", f"run:{ID}@24", f"run:{ID}"]
     monkeypatch.setattr(html, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
     run = Run(ID, folder=Path(), spec={"task": "classification"})

@@ -1,4 +1,4 @@
-"""The service: rows are looked at, a run goes on without the page, its checkpoints are opened like any other."""
+"""The service: previews of rows, runs that continue without the page, and checkpoints of runs."""
 
 import shutil
 import time
@@ -39,7 +39,7 @@ def file(folder: Path, *more: str) -> str:
 
 
 @pytest.mark.slow
-def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path: Path) -> None:
+def test_the_preview_shows_rows_unchanged(service: RunService, tmp_path: Path) -> None:
     preview = service.preview(
         RunRequest("classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"))
     )
@@ -64,12 +64,12 @@ def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path:
         (RunRequest("classification", "tiny", "/nowhere.csv"), "cannot be read"),
     ],
 )
-def test_what_cannot_be_is_said(wanted: RunRequest, message: str, service: RunService) -> None:
+def test_invalid_requests_are_rejected(wanted: RunRequest, message: str, service: RunService) -> None:
     with pytest.raises(ExplorerError, match=message):
         service.start(wanted, "")
 
 
-def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunService) -> None:
+def test_an_unsuitable_teacher_is_rejected_before_the_start(service: RunService) -> None:
     wanted = RunRequest("distillation", "tiny")
     preview = service.preview(wanted)
     assert any("A teacher with the labels" in what for what in preview.found.stops) and preview.found.train
@@ -78,9 +78,7 @@ def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunSer
     assert not service.runs("")
 
 
-def test_a_better_checkpoint_may_take_the_place_of_the_one_that_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_can_be_replaced_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for step in (1, 2):
         commit(tmp_path / "best", f"step-{step}", lambda into: (into / "task.json").write_text("{}") and None, keep=2)
     found = iter([[tmp_path / "best" / "gone"], list_commits(tmp_path / "best")])
@@ -88,7 +86,7 @@ def test_a_better_checkpoint_may_take_the_place_of_the_one_that_is_read(
     assert module.read_best(Run("a", folder=tmp_path), "task.json") == (tmp_path / "best" / "step-2", "{}")
 
 
-def test_a_second_press_finds_the_name_gone(service: RunService, tmp_path: Path) -> None:
+def test_a_second_press_does_not_start_a_second_run(service: RunService, tmp_path: Path) -> None:
     wanted = RunRequest("classification", "tiny", file(tmp_path), name="films")
     first = service.start(wanted, "")
     assert (
@@ -99,7 +97,7 @@ def test_a_second_press_finds_the_name_gone(service: RunService, tmp_path: Path)
 
 
 @pytest.mark.slow
-def test_a_run_is_started_once_finishes_and_is_looked_into(service: RunService, tmp_path: Path) -> None:
+def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tmp_path: Path) -> None:
     values = {"epochs": 3, "rate": 3e-3, "batch": 8, "snapshots": 2, "max_tokens": 32}
     wanted = RunRequest("classification", "tiny", file(tmp_path, "one;two;three"), name=EVIL, values=values)
     with pytest.raises(ExplorerError, match="cannot be used: 1"):

@@ -1,4 +1,4 @@
-"""A suite on the page: who was mistaken for whom, and each case in the view that shows it."""
+"""A suite on the page: the confusion matrix, and each case in its view."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,7 +32,7 @@ def labelled(count: int, names: int, seed: int = 0) -> Suite:
 
 
 @pytest.mark.parametrize("names", [2, 5, 30])
-def test_the_confusion_is_that_of_scikit_learn(names: int) -> None:
+def test_the_confusion_matrix_equals_scikit_learns(names: int) -> None:
     result = labelled(200, names)
     labels, counts = confused(result)
     gold, said = [one.case.answers[0] for one in result.outcomes], [one.said for one in result.outcomes]
@@ -46,7 +46,7 @@ def test_the_confusion_is_that_of_scikit_learn(names: int) -> None:
     assert f", {off.max():,} time" in figure.say(result)
 
 
-def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
+def test_without_labels_or_mistakes_the_sentence_omits_them() -> None:
     right = labelled(40, 3)
     every = [replace(one, right=True, said=one.case.answers[0]) for one in right.outcomes]
     right = summary("rows", "labels", "whole sentence", 0.3, every, [], 0)  # type: ignore[arg-type]
@@ -68,7 +68,7 @@ def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
         (Case("labels", 2, "", ("who ?", "a nurse"), ("good",)), "answer"),
     ],
 )
-def test_each_case_opens_where_it_is_shown(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
+def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
     given = figure.page_state(Outcome(case, right=True, score=0.0, said=""))
     assert given["view"] == view
     assert [given["text"], *filter(None, [given.get("pair"), given.get("other")])] == list(case.texts)

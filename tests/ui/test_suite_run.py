@@ -1,4 +1,4 @@
-"""A suite as a run: its numbers are those of the view; stopped and resumed, it ends with the same table."""
+"""A suite as a run: its numbers equal those of the view, also after a stop and a resume."""
 
 import csv
 import json
@@ -40,7 +40,7 @@ def begun(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return run
 
 
-def test_it_is_queued_then_scored_as_in_the_view(begun: runs.Run, checkpoint: Checkpoint) -> None:
+def test_a_queued_suite_scores_as_in_the_view(begun: runs.Run, checkpoint: Checkpoint) -> None:
     assert (begun.state, begun.name, begun.task) == ("queued", "mine", "suite")
     events = list(suite_run.score(begun.folder))
     assert [event["event"] for event in events] == ["begun", *["scored"] * 4, "finished"]
@@ -90,7 +90,7 @@ def test_cases_are_filtered_and_sorted(begun: runs.Run) -> None:
     assert listed("wrong", "b", "file", 0, 0) == (1, []) and listed("all", "c", "file", 0, 9) == (0, [])
 
 
-def test_a_run_of_an_earlier_version_shows_what_it_kept(begun: runs.Run) -> None:
+def test_runs_of_an_earlier_version_show_their_saved_cases(begun: runs.Run) -> None:
     with pytest.raises(ExplorerError, match="run has not finished"):
         suite_run.page(begun, "all", "", "file", 0, 9)
     kept = [{"line": 4, "category": "", "texts": ["x"], "right": False, "score": -2.0, "state": STATE}]
@@ -99,7 +99,7 @@ def test_a_run_of_an_earlier_version_shows_what_it_kept(begun: runs.Run) -> None
     assert (found["title"], found["found"], found["rows"][0]["line"]) == ("Wrong cases", 1, 4)
 
 
-def test_stopped_and_resumed_by_the_command_it_ends_with_the_same_table(
+def test_a_resumed_run_ends_with_the_same_table(
     begun: runs.Run, checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     looks = iter([False, True])
@@ -113,7 +113,7 @@ def test_stopped_and_resumed_by_the_command_it_ends_with_the_same_table(
     assert tables[0] == tables[1]
 
 
-def test_what_is_no_suite_fails_with_a_sentence(begun: runs.Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_an_invalid_suite_fails_with_a_message(begun: runs.Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
     (begun.folder / "data" / "rows.jsonl").write_text('[2, {"colour": "red"}]\n')
     with pytest.raises(ExplorerError):
         list(suite_run.score(begun.folder))
