@@ -52,22 +52,17 @@ def routes(
         own_explore = explore.for_owner(request.scope["state"]["owner"])
 
         def open_room(send_line: SendLine) -> Reply:
-            return json_reply(
-                {"code": rooms.open(own_explore.owner, *parse_questions(own_explore, catalogue, fields, opening)).code}
-            )
+            questions, lesson, language = parse_questions(own_explore, catalogue, fields, opening)
+            return json_reply({"code": rooms.open(own_explore.owner, questions, lesson, language).code})
 
         return admission.respond(request, open_room, queued=False)
 
     @router.post("/suggest", operation_id="suggest-question", summary="Suggest a question", openapi_extra=SUGGESTED)
     async def suggest(request: Request) -> Response:
         """A question about a view, which the teacher may change before asking the class."""
-        own_explore, given = (
-            explore.for_owner(request.scope["state"]["owner"]),
-            fields(parse_json(await request.body()), "link"),
-        )
-        return admission.respond(
-            request, lambda send_line: json_reply(suggest_question(own_explore, str(given["link"]), opening))
-        )
+        own_explore = explore.for_owner(request.scope["state"]["owner"])
+        link = str(fields(parse_json(await request.body()), "link")["link"])
+        return admission.respond(request, lambda send_line: json_reply(suggest_question(own_explore, link, opening)))
 
     @router.post("/{code}/step", operation_id="step-class", summary="Move a class on", openapi_extra=STEPPED)
     async def step(request: Request, code: str) -> Response:

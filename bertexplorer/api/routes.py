@@ -29,11 +29,8 @@ def routes(
 ) -> APIRouter:
     """*queues*: where requests wait. *opening*: the state with which the page opens. *service*: the runs, if any.
     *backend*: where views are computed, None for this process."""
-    admission, checkpoint, catalogue = (
-        Admission(queues),
-        opening.checkpoint,
-        LessonCatalogue.of(explore.registry.settings),
-    )
+    admission, checkpoint = Admission(queues), opening.checkpoint
+    catalogue = LessonCatalogue.of(explore.registry.settings)
     backend = backend or InProcess(explore, admission, opening)
     rooms = Classroom(explore.registry.settings.data_dir / "class")
     parts = [

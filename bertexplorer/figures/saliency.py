@@ -172,11 +172,7 @@ def say_strongest(result: Saliency, attribution: Attribution) -> str:
         way = "in the last layer looks most at" if attribution.method == "attention" else "takes most, by rollout, from"
         name = attention_source(result)[0].upper() + attention_source(result)[1:]
         return f"{name} {way} {join_names(best)}; that is about no answer in particular."
-    words = (
-        f"By {attribution.method} it rests most on {join_names(best)}"
-        if best
-        else f"By {attribution.method} nothing speaks for it"
-    )
+    words = f"By {attribution.method} " + (f"it rests most on {join_names(best)}" if best else "nothing speaks for it")
     worst = order[-1]
     score = float(attribution.scores[worst])
     against = f"; {quote(result.units[worst].label)} speaks against it most ({number(attribution, score)})"

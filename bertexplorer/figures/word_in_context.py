@@ -37,10 +37,9 @@ def matrix(fig: go.Figure, result: WordInContext) -> None:
     for dark in (False, True):  # two layers, so that each number stands out from its cell
         selected = strong == dark
         font = {"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK}
-        number_style = (
-            {"text": np.where(selected, text, ""), "textfont": font} if count <= NUMBERED else {"textfont": font}
-        )
-        style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, **number_style}
+        style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, "textfont": font}
+        if count <= NUMBERED:
+            style["text"] = np.where(selected, text, "")
         fig.add_trace(kit.cells(np.where(selected, values, np.nan), SIGNED, -most, most, hover=hovers, **style), 1, 1)
     ticks = {**kit.counted(count, 1 if count <= 20 else 5), "fixedrange": True}
     title = kit.title(title_of(result), 6)

@@ -107,9 +107,7 @@ class Classroom:
         self.rooms: dict[str, Room] = {}
         self.lock = threading.RLock()
         self.wrong_codes: dict[str, list[float]] = {}
-        self.ended_codes: set[str] = (
-            set()
-        )  # codes of classes that ended while this server ran; they do not count as guesses
+        self.ended_codes: set[str] = set()  # of classes that ended while this server ran; they are not guesses
 
     def open(self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "") -> Room:
         """Open a room. Raises ExplorerError for invalid questions, or if there are too many rooms."""

@@ -105,7 +105,7 @@ class RunFacts:
         return min(self._bests())
 
     def least(self, share: float, rows: float) -> float:
-        """The lower end of the 95 % interval (Wilson, 1927) of a share that was found on so many rows."""
+        """The lower end of the 95 % interval (Wilson, 1927) of a share measured on this number of rows."""
         return self._interval(share, rows)[0]
 
     def most(self, share: float, rows: float) -> float:

@@ -73,11 +73,9 @@ def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
         other_state = replace(state, text=state.other, hidden=(), picked=())
         checkpoint = registry.get(state.checkpoint, state.precision)
         return [Side(scrub(state.text), state), Side(scrub(other_state.text), other_state, checkpoint)]
-    names = (
-        training_series(registry, state)
-        if state.against == "its training"
-        else [state.checkpoint, *split_names(state.other)]
-    )
+    names = [state.checkpoint, *split_names(state.other)]
+    if state.against == "its training":
+        names = training_series(registry, state)
     if len(names) > MAX_SIDES:
         raise ExplorerError(f"{len(names)} checkpoints were named; {MAX_SIDES} fit side by side.")
     return [

@@ -234,11 +234,9 @@ class Explore:
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
             return f"{name}.py", export.as_python(analysis, checkpoint, text, options, title)
-        rows, provenance = (
-            analysis.rows(self.analyse(checkpoint, state)),
-            {"made_with": export.provenance_line(checkpoint, title)},
-        )
-        rows = [{**row, **provenance} for row in rows] if kind == "csv" else rows
+        rows = analysis.rows(self.analyse(checkpoint, state))
+        if kind == "csv":
+            rows = [{**row, "made_with": export.provenance_line(checkpoint, title)} for row in rows]
         if state.compared:
             rows = [
                 {"side": side.name, **row}

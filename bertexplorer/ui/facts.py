@@ -41,7 +41,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     if origin := convert.conversion_note(checkpoint.folder):
         items["Weights"] = origin
     if checkpoint.unused:
-        items["Left aside"] = f"a head that nothing here reads ({', '.join(checkpoint.unused)})"
+        items["Unused weights"] = f"a head that no view reads ({', '.join(checkpoint.unused)})"
     return list(items.items())
 
 

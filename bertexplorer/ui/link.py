@@ -41,9 +41,9 @@ def restore_state(explore: Explore, query: Mapping[str, str], opening: State) ->
     if view not in VIEWS:
         view, notice = opening.view, no_view(view)
     if "text" not in query:
-        default_state = (
-            opening if view == opening.view else with_example(VIEWS[view].examples[0], replace(opening, view=view))
-        )
+        default_state = opening
+        if view != opening.view:
+            default_state = with_example(VIEWS[view].examples[0], replace(opening, view=view))
         query = {**dict(parse_qsl(to_link(default_state, DEFAULTS[view])[1:])), **query}
     state = from_link(query, opening, DEFAULTS)
     try:

@@ -29,16 +29,16 @@ def test_pieces_are_drawn_at_their_characters(both: list, tiny: Callable[..., Pa
     assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
     for row, (result, family) in enumerate(zip(both, ("bert", "roberta"), strict=True)):
         whole = load(tiny(family)).tokenizer.whole
-        wanted = [
+        expected = [
             (side, *span)
             for side, text in enumerate(result.texts)
             for span in whole.encode(text, add_special_tokens=False).offsets
             if span[1] > span[0]  # RoBERTa has a piece for a space alone, which covers no character
         ]
-        drawn = [trace for trace in fig.data if trace.y[0] % 3 == row]
-        assert [piece[:3] for piece in alignment.pieces(result)] == wanted
-        seen = "".join(html.unescape(text) for trace in drawn for text in trace.text)
-        assert seen.replace(" ", "") == "".join(result.texts).replace(" ", "")
+        traces = [trace for trace in fig.data if trace.y[0] % 3 == row]
+        assert [piece[:3] for piece in alignment.pieces(result)] == expected
+        content = "".join(html.unescape(text) for trace in traces for text in trace.text)
+        assert content.replace(" ", "") == "".join(result.texts).replace(" ", "")
 
 
 def test_shared_pieces_are_counted(both: list) -> None:

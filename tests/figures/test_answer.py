@@ -87,13 +87,13 @@ def test_the_strip_shows_entities_and_covered_tokens() -> None:
 
 def test_names_below_the_tokens_do_not_overlap() -> None:
     weights = np.random.default_rng(0).random(400)
-    found = figure.tick_positions(weights)
-    assert len(found) == figure.TICKS and int(weights.argmax()) in found and min(np.diff(found)) >= 22
+    positions = figure.tick_positions(weights)
+    assert len(positions) == figure.TICKS and int(weights.argmax()) in positions and min(np.diff(positions)) >= 22
     assert figure.tick_positions(np.array([0.5, 0.2])) == [0, 1]
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "sentence"),
     [
         (labels(), f"The label is “{EVIL}” with 70 %, then “l1” with 15 %."),
         (labels("labels"), f"Above 50 %: “{EVIL}” (70 %)."),
@@ -112,8 +112,8 @@ def test_names_below_the_tokens_do_not_overlap() -> None:
         (spans(silent=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
     ],
 )
-def test_the_sentence(result: Answer, said: str) -> None:
-    assert said in figure.say(result)
+def test_the_sentence(result: Answer, sentence: str) -> None:
+    assert sentence in figure.say(result)
 
 
 def test_the_sentence_reports_where_the_run_answers_differently() -> None:

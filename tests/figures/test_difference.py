@@ -23,15 +23,15 @@ def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
 
 
 def test_labels_name_the_numbers_and_leave_out_what_all_share() -> None:
-    drawn = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
-    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    fig = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
     assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
 
 
 def test_cosines_are_not_formatted_as_shares() -> None:
     cosines = SimpleNamespace(KEYS=("token",), MEASURE="cosine", rows=lambda result: result)
-    drawn = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
-    assert "a: 0.93 → 0.76" in [text for part in drawn.data if part.mode == "text" for text in part.text]
+    fig = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
+    assert "a: 0.93 → 0.76" in [text for part in fig.data if part.mode == "text" for text in part.text]
 
 
 def test_a_view_without_a_measure_has_no_difference() -> None:
@@ -40,13 +40,13 @@ def test_a_view_without_a_measure_has_no_difference() -> None:
 
 
 def test_two_figures_share_the_wider_scales() -> None:
-    one, two = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
-    one.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
-    two.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
-    difference.share_scales(one, two)
-    assert one.layout.xaxis.range == two.layout.xaxis.range == (-2, 1)
-    assert one.layout.yaxis.range == two.layout.yaxis.range == (4, 0)
-    assert one.data[0].zmax == two.data[0].zmax == 3
+    first, second = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
+    first.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
+    second.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
+    difference.share_scales(first, second)
+    assert first.layout.xaxis.range == second.layout.xaxis.range == (-2, 1)
+    assert first.layout.yaxis.range == second.layout.yaxis.range == (4, 0)
+    assert first.data[0].zmax == second.data[0].zmax == 3
 
 
 def test_unlisted_numbers_are_looked_up() -> None:
@@ -54,21 +54,21 @@ def test_unlisted_numbers_are_looked_up() -> None:
     checkpoint = CheckpointRegistry().get("mini")
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
     first, second = (fill_mask.run(checkpoint, text) for text in texts)
-    drawn = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
-    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
-    assert len(message) == 16 and not any("not listed" in one for one in message)
-    asked = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
+    fig = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
+    assert len(message) == 16 and not any("not listed" in line for line in message)
+    expected = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
     best = first.blanks[0].candidates[0]
     assert best.token == "paris"
-    assert f"paris: {percent(best.probability)} → {percent(asked.probability)}" in message
+    assert f"paris: {percent(best.probability)} → {percent(expected.probability)}" in message
 
 
 def test_rows_of_a_replaced_word_match_by_position() -> None:
     placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
-    one = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
-    two = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
-    drawn = difference.draw(placed, one, two, ("one", "two"))
-    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    first = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
+    second = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
+    fig = difference.draw(placed, first, second, ("one", "two"))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
     assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
 
 
@@ -89,5 +89,5 @@ def test_a_position_follows_its_token() -> None:
 
 def test_long_rows_have_their_numbers_on_a_second_line() -> None:
     rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
-    drawn = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
-    assert drawn.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")
+    fig = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
+    assert fig.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")

@@ -41,12 +41,12 @@ def parsed(fig: Figure) -> dict[str, Any]:
 
 
 def check(fig: Figure) -> None:
-    whole = parsed(fig)
-    assert 300 <= whole["layout"]["height"] <= 9000
-    for text in strings(whole):
+    content = parsed(fig)
+    assert 300 <= content["layout"]["height"] <= 9000
+    for text in strings(content):
         bare = re.sub(r"<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)  # ours; a space after < opens no tag
         assert "<" not in bare and ">" not in bare, text
-    assert whole["data"]
+    assert content["data"]
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
@@ -55,8 +55,8 @@ def test_results_made_by_hand(name: str, number: int) -> None:
     fig = draw(name, result)
     check(fig)
     if name != "contrast" or result.words:
-        shown = [html.unescape(text) for text in strings(parsed(fig))]
-        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in shown), (
+        texts = [html.unescape(text) for text in strings(parsed(fig))]
+        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in texts), (
             "it is still read"
         )
 

@@ -77,17 +77,19 @@ def test_labels_do_not_overlap() -> None:
 
 
 def test_say() -> None:
-    said = figure.say(layers())
-    assert said.startswith(f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone")
-    assert "would have given “first0”" in said
-    assert "The hidden “word1” goes from rank 12 to rank 3." in said
-    assert "from 8.0 to 7.0 bits" in said and "still 0.8 bits away" in said
-    assert said.endswith("This is the first of 2 masks.")
+    sentence = figure.say(layers())
+    assert sentence.startswith(
+        f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone"
+    )
+    assert "would have given “first0”" in sentence
+    assert "The hidden “word1” goes from rank 12 to rank 3." in sentence
+    assert "from 8.0 to 7.0 bits" in sentence and "still 0.8 bits away" in sentence
+    assert sentence.endswith("This is the first of 2 masks.")
 
 
 def test_say_where_nothing_changes() -> None:
-    one = layers(1, 1, 1)
-    same = replace(one, layers=tuple(replace(one.layers[1], layer=i) for i in (0, 1)), other_masks=0)
+    unchanged = layers(1, 1, 1)
+    same = replace(unchanged, layers=tuple(replace(unchanged.layers[1], layer=i) for i in (0, 1)), other_masks=0)
     assert "is the first choice from the input on" in figure.say(same)
     assert "masks" not in figure.say(same)
 
@@ -104,8 +106,11 @@ def test_the_tuned_lens_is_drawn_with_the_raw_one() -> None:
 
 
 def test_the_sentence_describes_the_fit_of_the_tuned_lens() -> None:
-    said = figure.say(tuned())
-    assert "fitted at 729 masks of built-in English sentences in 12 s. At 1,220 other masks it is 1.8 bits from" in said
-    assert "the final answer at layer 1, the raw lens 3.7." in said and "worse" not in said
+    sentence = figure.say(tuned())
+    assert (
+        "fitted at 729 masks of built-in English sentences in 12 s. At 1,220 other masks it is 1.8 bits from"
+        in sentence
+    )
+    assert "the final answer at layer 1, the raw lens 3.7." in sentence and "worse" not in sentence
     assert "It is worse than the raw lens at input and layer 1." in figure.say(tuned(3, 2))
     assert "tuned" not in figure.say(layers())

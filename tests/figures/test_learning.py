@@ -10,11 +10,11 @@ from tests.figures.conftest import EVIL
 
 
 def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
-    found: list[dict] = [{"event": "ready", "floors": {"accuracy": {"name": EVIL, "value": floor}} if floor else {}}]
+    entries: list[dict] = [{"event": "ready", "floors": {"accuracy": {"name": EVIL, "value": floor}} if floor else {}}]
     for epoch, value in enumerate(values):
-        found.append({"event": "evaluated", "epoch": float(epoch), "metrics": {"accuracy": value, "loss": 1 - value}})
-        found.append({"event": "steps", "epoch": epoch + 0.5, "loss": {"label": 0.9, "other": 0.5}})
-    return found
+        entries.append({"event": "evaluated", "epoch": float(epoch), "metrics": {"accuracy": value, "loss": 1 - value}})
+        entries.append({"event": "steps", "epoch": epoch + 0.5, "loss": {"label": 0.9, "other": 0.5}})
+    return entries
 
 
 def curve(*values: float, name: str = "run", floor: float | None = 0.5) -> Curve:
@@ -29,8 +29,8 @@ def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
 
 
 def test_the_sentence() -> None:
-    said = learning.say([curve(0.4, 0.7, 0.6)])
-    assert said == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
+    sentence = learning.say([curve(0.4, 0.7, 0.6)])
+    assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
     assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
     assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
     assert "has not been tried yet" in learning.say([curve()]) and learning.say([]) == ""

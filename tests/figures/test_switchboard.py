@@ -19,7 +19,7 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
     states = np.zeros((3, 2), bool)
     for head in off:
         states[head] = True
-    held = {
+    fields = {
         "target": "paris",
         "off": off,
         "how": how,
@@ -30,7 +30,7 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
         "states": states,
         "other_masks": 0,
     }
-    return Switchboard(**{**held, **more})
+    return Switchboard(**{**fields, **more})
 
 
 def leads(result: Switchboard) -> list[list[str]]:
@@ -48,9 +48,9 @@ def test_a_press_switches_one_head_and_leaves_the_others() -> None:
 
 
 def test_the_sentence_matches_the_result() -> None:
-    said = switchboard.say(board())
-    assert "With 2·1 off, “paris” goes from 60 % to 10 %" in said and "between 50 % and 55 %" in said
-    assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in said
+    sentence = switchboard.say(board())
+    assert "With 2·1 off, “paris” goes from 60 % to 10 %" in sentence and "between 50 % and 55 %" in sentence
+    assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in sentence
     assert "patching 3·2 raises it most" in switchboard.say(board(how="patch"))
     none = switchboard.say(board(()))
     assert none.startswith("With all heads on, “paris” has 60 %.") and "random" not in none
@@ -67,5 +67,5 @@ def written(result: Switchboard) -> list[str]:
 
 
 def test_odd_tokens_are_shown_as_typed() -> None:
-    drawn = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
-    assert "<img" not in json.dumps(drawn.to_plotly_json(), default=str)
+    fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
+    assert "<img" not in json.dumps(fig.to_plotly_json(), default=str)

@@ -89,11 +89,11 @@ def test_each_word_is_drawn_once_up_to_a_limit() -> None:
 
 
 def test_say() -> None:
-    said = figure.say(tokenization())
-    assert said.startswith("3 words and signs become 6 tokens, the special ones included.")
-    assert "“Unbelievable” is cut into un + ##believ + ##able." in said
-    assert f"“{EVIL}” becomes [UNK]: no piece of the vocabulary begins “{EVIL}”." in said
-    assert "word 1.25, position 2.25, segment 3.25; the sum 4.25, after LayerNorm 5.25" in said
-    assert "cosine of 0.25" in said
+    sentence = figure.say(tokenization())
+    assert sentence.startswith("3 words and signs become 6 tokens, the special ones included.")
+    assert "“Unbelievable” is cut into un + ##believ + ##able." in sentence
+    assert f"“{EVIL}” becomes [UNK]: no piece of the vocabulary begins “{EVIL}”." in sentence
+    assert "word 1.25, position 2.25, segment 3.25; the sum 4.25, after LayerNorm 5.25" in sentence
+    assert "cosine of 0.25" in sentence
     assert "The first 64 of 512 tokens are drawn." in figure.say(tokenization(512))
     assert "position" not in figure.say(tokenization(parts=("word", "sum", "normalised")))

@@ -74,9 +74,9 @@ def test_every_claim_key_and_example_holds(slug, explore):
 
 @pytest.mark.parametrize("name", RUNS)
 def test_recordings_are_small_and_offer_their_facts(name):
-    held = recording(PREFIX + name)
-    assert (FOLDER / f"{name}.json").stat().st_size < 25_000 and held.card and held.curves
-    assert len(held.numbers) == len(held.curves) and "/root" not in json.dumps(held.card)
+    content = recording(PREFIX + name)
+    assert (FOLDER / f"{name}.json").stat().st_size < 25_000 and content.card and content.curves
+    assert len(content.numbers) == len(content.curves) and "/root" not in json.dumps(content.card)
 
 
 MASK = "/?view=fill-mask&text=A+[MASK]."
@@ -99,10 +99,10 @@ WRONG = {  # a block -> what is said of it
 def test_failed_checks_are_reported_with_their_line(block, explore):
     lesson = read_lesson(f"{HEAD}\n\n```{block}\n```", "x")
     assert not lesson.problems
-    found = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
-    assert len(found) == 1
+    wrong_lines = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
+    assert len(wrong_lines) == 1
     with pytest.raises(ExplorerError, match=WRONG[block]):
-        raise ExplorerError(found[0].text)
+        raise ExplorerError(wrong_lines[0].text)
 
 
 @pytest.mark.parametrize(

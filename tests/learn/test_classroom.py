@@ -109,14 +109,17 @@ def test_acknowledged_votes_survive_a_crash_at_any_byte(rooms):
     for i in range(20):
         rooms.vote(room, f"p{i % 7}", 0, 1, i % 3)
         lines.append(room.file.read_bytes())
-    whole, expected = lines[-1], {}
+    last_line, expected = lines[-1], {}
     for acknowledged, before in zip(lines[1:], lines, strict=False):
         voter, question, round, choice = json.loads(acknowledged[len(before) :])["vote"]
         expected[voter] = choice
-        for end in (len(acknowledged), min(len(whole), len(acknowledged) + 9)):  # whole, and cut within the next line
-            room.file.write_bytes(whole[:end])
-            there = again(rooms).room(room.code)
-            assert there.votes[(0, 1)] == expected and there.phase == "vote1"
+        for end in (
+            len(acknowledged),
+            min(len(last_line), len(acknowledged) + 9),
+        ):  # whole, and cut within the next line
+            room.file.write_bytes(last_line[:end])
+            restored = again(rooms).room(room.code)
+            assert restored.votes[(0, 1)] == expected and restored.phase == "vote1"
         more = again(rooms)
         more.vote(more.room(room.code), "after", 0, 1, 2)
         assert len(again(rooms).room(room.code).votes[(0, 1)]) == len(expected) + 1
@@ -139,9 +142,9 @@ def test_a_full_disk_is_reported_and_the_vote_does_not_count(rooms, monkeypatch)
 
 
 def test_a_partial_write_does_not_corrupt_later_votes(rooms, monkeypatch):
-    room, whole = opened(rooms, "vote1"), classroom.os.write
+    room, real_write = opened(rooms, "vote1"), classroom.os.write
     with monkeypatch.context() as patch:
-        patch.setattr(classroom.os, "write", lambda file, data: whole(file, data[:9]))
+        patch.setattr(classroom.os, "write", lambda file, data: real_write(file, data[:9]))
         with pytest.raises(ExplorerError, match="No space left"):
             rooms.vote(room, "p", 0, 1, 0)
     rooms.vote(room, "q", 0, 1, 2)
@@ -207,7 +210,7 @@ def test_the_file_names_nobody(rooms):
 
 
 @pytest.mark.parametrize(
-    ("questions", "said"),
+    ("questions", "message"),
     [
         ((), "0 questions"),
         ((Question(" ", ()),), "empty"),
@@ -217,8 +220,8 @@ def test_the_file_names_nobody(rooms):
         ((Question("x" * 2001, ()),), "longer than 2,000"),
     ],
 )
-def test_invalid_questions(rooms, questions, said):
-    with pytest.raises(ExplorerError, match=said):
+def test_invalid_questions(rooms, questions, message):
+    with pytest.raises(ExplorerError, match=message):
         rooms.open(TEACHER, questions)
 
 

@@ -66,7 +66,7 @@ def test_other_python_syntax_is_rejected(source):
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("'a' * 1000000000", "not a number"),
         ("'a' + 'b'", "not a number"),
@@ -81,8 +81,8 @@ def test_other_python_syntax_is_rejected(source):
         ("bottom()", "it has none, p, top"),
     ],
 )
-def test_meaningless_operations_are_errors(source, said):
-    with pytest.raises(ExplorerError, match=said.replace("(", r"\(").replace(")", r"\)")):
+def test_meaningless_operations_are_errors(source, message):
+    with pytest.raises(ExplorerError, match=message.replace("(", r"\(").replace(")", r"\)")):
         Expression.read(source, FACTS).value(FACTS)
 
 

@@ -58,9 +58,9 @@ def always(value, *_):
 
 
 def test_predictions_have_one_attempt_and_the_key_of_the_view():
-    found = grade(PREDICT, 0, FACTS)
-    assert (found.right, found.done, found.key, found.answer) == (False, True, 1, "Paris.")
-    assert (found.text, found.after) == ("Rome has 20 %.", "It is Paris.")
+    feedback = grade(PREDICT, 0, FACTS)
+    assert (feedback.right, feedback.done, feedback.key, feedback.answer) == (False, True, 1, "Paris.")
+    assert (feedback.text, feedback.after) == ("Rome has 20 %.", "It is Paris.")
     with pytest.raises(ExplorerError, match="None of the choices"):
         grade(PREDICT, 0, facts(top="London"))
 
@@ -127,18 +127,18 @@ def test_a_press_on_a_token():
 
 
 def test_points_are_compared_with_the_checkpoints_shares():
-    found = grade(SHARE, [50, 50, 0], FACTS)
-    assert found.shares == pytest.approx((0.7, 0.2, 0.1))
-    assert found.text == "70 of your 100 points are where BERT puts them." and found.right is None
+    feedback = grade(SHARE, [50, 50, 0], FACTS)
+    assert feedback.shares == pytest.approx((0.7, 0.2, 0.1))
+    assert feedback.text == "70 of your 100 points are where BERT puts them." and feedback.right is None
 
 
 def test_free_text_answers_are_not_graded():
-    found = grade(SAY, "It does.", {})
-    assert (found.right, found.answer, found.criteria) == (None, "Because.", ("names it",))
+    feedback = grade(SAY, "It does.", {})
+    assert (feedback.right, feedback.answer, feedback.criteria) == (None, "Because.", ("names it",))
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer", "said"),
+    ("block", "answer", "message"),
     [
         (PREDICT, 2, "0 to 1"),
         (PREDICT, True, "the number of a choice"),
@@ -156,9 +156,9 @@ def test_free_text_answers_are_not_graded():
         (SAY, "  ", "Nothing is written"),
     ],
 )
-def test_invalid_answers_are_rejected(asked, answer, said):
-    with pytest.raises(ExplorerError, match=said):
-        grade(asked, answer, FACTS)
+def test_invalid_answers_are_rejected(block, answer, message):
+    with pytest.raises(ExplorerError, match=message):
+        grade(block, answer, FACTS)
 
 
 def test_a_false_claim_gives_its_alternative():

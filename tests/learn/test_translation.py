@@ -29,8 +29,8 @@ def test_texts_are_replaced_and_keys_still_name_the_english_choice():
     assert not problems and lesson.title == "Masken" and lesson.parts[0] == "Hallo." and lesson.parts[2] == "Bye."
     block = lesson.block("first")
     assert (block.prompt, block.items[0].text, block.fields["key"]) == ("Welches *Wort*?", "Paris (F)", "top()")
-    found = grade(block, 1, {"top": lambda: "Paris"})
-    assert (found.right, found.key, found.answer) == (False, 0, "Paris (F)")
+    feedback = grade(block, 1, {"top": lambda: "Paris"})
+    assert (feedback.right, feedback.key, feedback.answer) == (False, 0, "Paris (F)")
 
 
 def test_hints_are_replaced_and_their_conditions_stay():
@@ -41,14 +41,17 @@ def test_hints_are_replaced_and_their_conditions_stay():
     german = "\n".join(template(english)).replace("Nearly:", "Fast:")
     lesson, problems = translate(english, german)
     assert not problems and lesson.block("it").near == (('top() == "y"', "Fast: {top()}."),)
-    for lacking, said in (("", "it has 0 lines of near:; wanted 1"), ('near: top() -> "x"', 'not of the form: "hint"')):
+    for lacking, message in (
+        ("", "it has 0 lines of near:; wanted 1"),
+        ('near: top() -> "x"', 'not of the form: "hint"'),
+    ):
         lesson, problems = translate(english, german.replace('near: "Fast: {top()}."', lacking))
         assert lesson.block("it").near == english.block("it").near
-        assert any(said in problem.text for problem in problems)
+        assert any(message in problem.text for problem in problems)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said", "id"),
+    ("old", "new", "message", "id"),
     [
         (fingerprint(LESSON.block("first")), "00000000", "The English text of first has changed", "first"),
         ("- Rome", "Rome", "first has 1 items; wanted 2", "first"),
@@ -56,10 +59,10 @@ def test_hints_are_replaced_and_their_conditions_stay():
         ("```text prose-1", "```quiz prose-1", "'quiz prose-1' is not a block", "prose-1"),
     ],
 )
-def test_stale_or_missing_blocks_stay_english(old, new, said, id):
+def test_stale_or_missing_blocks_stay_english(old, new, message, id):
     assert old in GERMAN
     lesson, problems = translate(LESSON, GERMAN.replace(old, new))
-    assert any(said in problem.text for problem in problems)
+    assert any(message in problem.text for problem in problems)
     assert translatable_parts(lesson)[id].prompt == translatable_parts(LESSON)[id].prompt
 
 

@@ -65,9 +65,9 @@ def value(setting: OptionSpec) -> st.SearchStrategy[Any]:
 
 
 def states(view: str) -> st.SearchStrategy[State]:
-    named = {one.name: value(one) for one in option_specs(VIEWS[view].analysis.Options)}
-    needed = {name: named.pop(name) for name in ("other",) if name in named}  # without it there is no answer
-    options = st.fixed_dictionaries(needed, optional=named)
+    optional = {setting.name: value(setting) for setting in option_specs(VIEWS[view].analysis.Options)}
+    needed = {name: optional.pop(name) for name in ("other",) if name in optional}  # without it there is no answer
+    options = st.fixed_dictionaries(needed, optional=optional)
     names, pair = st.sampled_from(("bert", "bert", *CHECKPOINTS)), st.one_of(st.just(""), st.just(""), TEXT)
     against = st.sampled_from(("", "", "", "random weights", "another text"))
     return st.builds(State, TEXT, pair, SPANS, SPANS, names, st.just("fp32"), st.just(view), options, against, TEXT)
@@ -75,10 +75,10 @@ def states(view: str) -> st.SearchStrategy[State]:
 
 @pytest.fixture(scope="module")
 def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
-    place = tmp_path_factory.mktemp("any")
+    folder = tmp_path_factory.mktemp("any")
     for name in CHECKPOINTS:
-        shutil.copytree(tiny(name), place / "models" / name)
-    return Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data")))
+        shutil.copytree(tiny(name), folder / "models" / name)
+    return Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
 
 
 def no_constant(name: str) -> None:
@@ -104,9 +104,9 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
             *((answer.comparison.figure, answer.comparison.difference) if answer.comparison else ()),
         ):
             if isinstance(figure, Figure):
-                drawn = json.loads(figure.to_json(), parse_constant=no_constant)
-                assert drawn["data"] and drawn["layout"]["height"] >= 100
-                Figure(drawn)  # raises ValueError for a property that plotly does not know
+                figure_json = json.loads(figure.to_json(), parse_constant=no_constant)
+                assert figure_json["data"] and figure_json["layout"]["height"] >= 100
+                Figure(figure_json)  # raises ValueError for a property that plotly does not know
         exported(VIEWS[view].analysis, explore, answer)
 
     whatever()

@@ -54,12 +54,12 @@ def test_a_suite_over_a_training(explore: Explore) -> None:
 
 
 def test_several_named_checkpoints(explore: Explore) -> None:
-    asked = replace(SUITE, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
-    comparison = explore.answer(asked).comparison
+    state = replace(SUITE, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
+    comparison = explore.answer(state).comparison
     assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
-    results = [explore.analyse(explore.registry.get(name), asked) for name in ("mini", "tiny", "tiny@0")]
-    assert list(comparison.figure.data[0]["x"]) == pytest.approx([one.total.right for one in results])
-    ours, theirs = ({one.case: one.right for one in result.outcomes} for result in results[:2])
+    results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
+    assert list(comparison.figure.data[0]["x"]) == pytest.approx([outcome.total.right for outcome in results])
+    ours, theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results[:2])
     only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, theirs), (theirs, ours))]
     p = binomtest(only[0], sum(only)).pvalue
     assert p < 0.05 and f"p = {p:.3f}" in comparison.said
@@ -75,7 +75,7 @@ def test_the_export_has_every_side(explore: Explore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"checkpoint": "mini"}, "mini does not come from a training"),
         ({"view": "layers", "options": DEFAULTS["layers"], "text": "A [MASK]."}, "Layers draws two checkpoints"),
@@ -84,10 +84,10 @@ def test_the_export_has_every_side(explore: Explore) -> None:
         ({"against": "another text", "other": "x"}, "not about the text"),
     ],
 )
-def test_impossible_comparisons_are_reported_next_to_the_answer(explore: Explore, change: dict, said: str) -> None:
+def test_impossible_comparisons_are_reported_next_to_the_answer(explore: Explore, change: dict, message: str) -> None:
     answer = explore.answer(replace(SUITE, **change))
     assert not answer.error and answer.figure is not None and answer.comparison is not None
-    assert said in answer.comparison.said and answer.comparison.figure is None
+    assert message in answer.comparison.said and answer.comparison.figure is None
 
 
 def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(

@@ -115,14 +115,14 @@ def test_rows_are_exported_only_on_request(rows: bool, tmp_path: Path) -> None:
         (best / name).write_text(text)
     detail = RunDetail(Run("a", "films", spec={}), [], None, best)
     archive = zipfile.ZipFile(export.write_zip(detail, tmp_path / "tmp", "a" * 32, with_rows=rows))
-    whole = "".join(archive.read(name).decode() for name in archive.namelist())
-    assert ("my secret" in whole) == rows and "## On the rows to try on" in whole
-    assert whole.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
+    text = "".join(archive.read(name).decode() for name in archive.namelist())
+    assert ("my secret" in text) == rows and "## On the rows to try on" in text
+    assert text.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
 
 
 def test_a_question_without_an_answer_is_marked() -> None:
-    shown = html.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
-    assert '<td dir="auto">no answer</td>' in shown and shown.count("no answer") == 1
+    markup = html.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
+    assert '<td dir="auto">no answer</td>' in markup and markup.count("no answer") == 1
     assert "no answer" not in html.table([{"text": "no names here", "gold": "", "predicted": ""}])
 
 

@@ -55,8 +55,8 @@ def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -
     spec = trial.arms[2].run.spec["stretches"][0]
     assert spec["running"]["objective"] == "causal" and spec["running"]["minutes"] == 2.0
     assert spec["running"]["heldout_documents"] == 5  # a tenth of them
-    kept = Path(spec["text"][0])
-    assert kept.read_bytes() == Path(text).read_bytes() and kept != Path(text)  # an upload goes away
+    copy = Path(spec["text"][0])
+    assert copy.read_bytes() == Path(text).read_bytes() and copy != Path(text)  # an upload goes away
     assert [name for _, name in service.groups("one")] == [group] and service.groups("another") == []
 
 
@@ -65,19 +65,19 @@ def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
 ) -> None:
     group = service.start("floor", 1.0, text, "one")
     trial = service.trial(group, "one")
-    (kept,) = (tmp_path / "corpora" / "one").iterdir()
-    assert service.training.quota.used_bytes("one") > kept.stat().st_size
+    (copy,) = (tmp_path / "corpora" / "one").iterdir()
+    assert service.training.quota.used_bytes("one") > copy.stat().st_size
     for arm in trial.arms:
         service.jobs.stop(arm.run.id, "one")
         service.jobs.delete(arm.run.id, "one")
     service.delete_unused_texts("one")
-    assert kept.is_file(), "deleted runs can be brought back"
+    assert copy.is_file(), "deleted runs can be brought back"
     for arm in trial.arms:
         service.jobs.erase(arm.run.id, "one")
     service.delete_unused_texts("another")
-    assert kept.is_file()
+    assert copy.is_file()
     service.delete_unused_texts("one")
-    assert not kept.exists()
+    assert not copy.exists()
 
 
 def test_a_decompression_bomb_is_rejected(service: ExperimentService, tmp_path: Path) -> None:
@@ -136,15 +136,15 @@ def test_invalid_experiments_are_rejected(
 
 
 @pytest.mark.parametrize(
-    ("content", "wanted"),
+    ("content", "message"),
     [(b"", "0 different documents; wanted at least 20"), (b"A text.\n\n" * 30, "1 different documents"),
      (b"\x00\x01" * 99, "binary"), (b"caf\xe9 noir " * 40, "UTF-8")],
 )  # fmt: skip
 def test_an_invalid_text_is_rejected_before_the_run_starts(
-    service: ExperimentService, tmp_path: Path, content: bytes, wanted: str
+    service: ExperimentService, tmp_path: Path, content: bytes, message: str
 ) -> None:
     (tmp_path / "odd.txt").write_bytes(content)
-    with pytest.raises(ExplorerError, match=wanted):
+    with pytest.raises(ExplorerError, match=message):
         service.start("tasks", 1.0, str(tmp_path / "odd.txt"), "")
     assert service.groups("") == []
 

@@ -38,10 +38,10 @@ def state(view: str, text: str, **options) -> State:
 def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable[[str], Path]) -> None:
     settings = Settings(models_dir=tiny(TUNED).parent)
     for example in VIEWS[view].examples:
-        shown = with_example(example, state(view, ""))
+        example_state = with_example(example, state(view, ""))
         if VIEWS[view].tuned:
-            explore, shown = Explore(CheckpointRegistry(settings)), replace(shown, checkpoint=TUNED)
-        answer = explore.answer(shown)
+            explore, example_state = Explore(CheckpointRegistry(settings)), replace(example_state, checkpoint=TUNED)
+        answer = explore.answer(example_state)
         assert answer.error == "" and answer.said and bool(answer.strip) == VIEWS[view].text
         if isinstance(answer.figure, str):
             assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
@@ -68,8 +68,8 @@ def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeyp
 
 
 def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
-    found = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
-    assert found.text == "The capital of France is paris."
+    filled = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
+    assert filled.text == "The capital of France is paris."
 
 
 def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
@@ -83,24 +83,24 @@ def test_comparisons_and_exports_use_the_name_of_a_run(against: str, tmp_path: P
     commit(run / "best", "step-1", lambda into: shutil.copytree(BUNDLED, into, dirs_exist_ok=True))
     (run / "spec.json").write_text(json.dumps({"folder": str(BUNDLED), "name": "first"}))
     (run / "name").write_text("my films")
-    own = Explore(CheckpointRegistry(replace(Settings(), data_dir=tmp_path)))
-    asked = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
-    asked = replace(asked, other=f"run:{run.name}@0" if against.startswith("another") else "")
-    answer = own.answer(asked)
+    explore = Explore(CheckpointRegistry(replace(Settings(), data_dir=tmp_path)))
+    compared = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
+    compared = replace(compared, other=f"run:{run.name}@0" if against.startswith("another") else "")
+    answer = explore.answer(compared)
     assert not answer.error and answer.comparison
-    theirs = "my films, before" if asked.other else "my films, best, random weights"
+    theirs = "my films, before" if compared.other else "my films, best, random weights"
     assert (answer.title, answer.comparison.own_title, answer.comparison.name) == (
         "my films, best",
         "my films, best",
         theirs,
     )
-    shown = [
+    texts = [
         answer.comparison.difference.to_json(),
         facts.answer_provenance(answer.checkpoint, 1.0, answer.title)["short"],
     ]
-    assert "run:" not in "".join(shown) and "my films" in shown[0] and "my films" in shown[1]
+    assert "run:" not in "".join(texts) and "my films" in texts[0] and "my films" in texts[1]
     for kind in ("csv", "json", "python"):
-        name, content = own.export(asked, kind)
+        name, content = explore.export(compared, kind)
         assert "my-films" in name and "my films, best" in content and run.name in content, "it can be opened again"
 
 
@@ -109,9 +109,11 @@ def test_an_invalid_setting_is_an_error(explore: Explore) -> None:
 
 
 def test_exports_include_both_sides_of_a_comparison(explore: Explore) -> None:
-    asked = State("The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK].")
-    rows = list(csv.DictReader(io.StringIO(explore.export(asked, "csv")[1])))
-    alone = list(csv.DictReader(io.StringIO(explore.export(replace(asked, against=""), "csv")[1])))
-    assert [row["side"] for row in rows] == [asked.text] * len(alone) + [asked.other] * len(alone)
+    compared = State(
+        "The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK]."
+    )
+    rows = list(csv.DictReader(io.StringIO(explore.export(compared, "csv")[1])))
+    alone = list(csv.DictReader(io.StringIO(explore.export(replace(compared, against=""), "csv")[1])))
+    assert [row["side"] for row in rows] == [compared.text] * len(alone) + [compared.other] * len(alone)
     assert [row["probability"] for row in rows[: len(alone)]] == [row["probability"] for row in alone]
     assert rows[len(alone)]["token"] != rows[0]["token"]

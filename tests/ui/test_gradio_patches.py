@@ -33,8 +33,8 @@ def test_the_patched_version_is_installed() -> None:
 
 @pytest.mark.parametrize("patch", RELIED_ON)
 def test_gradio_has_what_each_patch_relies_on(patch: str) -> None:
-    where, name = RELIED_ON[patch]
-    assert hasattr(where, name) or name in inspect.getsource(where), patch
+    owner, name = RELIED_ON[patch]
+    assert hasattr(owner, name) or name in inspect.getsource(owner), patch
 
 
 def test_the_queue_and_the_app_have_the_patched_attributes() -> None:
@@ -68,20 +68,20 @@ def run(answer: Coroutine[Any, Any, list]) -> list:
 
 def answered(blocks: gr.Blocks, fn: int, answer: object) -> list:
     session = Session(blocks) if isinstance(blocks, Blocks) else SessionState(blocks)
-    found = run(blocks.postprocess_data(blocks.fns[fn], answer, session))
+    outputs = run(blocks.postprocess_data(blocks.fns[fn], answer, session))
     nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # what gr.HTML makes of gr.skip()
-    return [gr.skip() if one == nothing else one for one in found]
+    return [gr.skip() if output == nothing else output for output in outputs]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_answers_equal_those_of_gradio(answer: str) -> None:
-    found = []
+    answers = []
     for kind in (gr.Blocks, Blocks):
         with kind() as blocks:
             parts = gr.Textbox(), gr.HTML(), gr.Slider(0, 5)
             gr.Button().click(lambda: None, None, list(parts))
-        found.append(answered(blocks, 0, ANSWERS[answer](*parts)))
-    assert found[0] == found[1]
+        answers.append(answered(blocks, 0, ANSWERS[answer](*parts)))
+    assert answers[0] == answers[1]
 
 
 def test_unchanged_outputs_are_not_rebuilt() -> None:

@@ -9,14 +9,14 @@ from bertexplorer.ui.gradio_patches import Menu
 
 
 def test_a_value_that_is_no_longer_offered_is_ignored() -> None:
-    made = Menu([("The label", "label"), "text"])
-    assert [made.preprocess(value) for value in ("label", "text", "gone", None)] == ["label", "text", None, None]
+    menu = Menu([("The label", "label"), "text"])
+    assert [menu.preprocess(value) for value in ("label", "text", "gone", None)] == ["label", "text", None, None]
     assert Menu([]).preprocess("label") is None
 
 
 def test_only_offered_values_of_several_remain() -> None:
-    made = Menu(["a", "b"], multiselect=True)
-    assert made.preprocess(["a", "gone"]) == ["a"] and made.preprocess([]) == []
+    menu = Menu(["a", "b"], multiselect=True)
+    assert menu.preprocess(["a", "gone"]) == ["a"] and menu.preprocess([]) == []
 
 
 @pytest.mark.parametrize("several", [False, True])

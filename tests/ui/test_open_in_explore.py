@@ -17,18 +17,18 @@ ID = "0" * 32
 
 def query(task: str, **row: Any) -> dict[str, str]:
     detail = RunDetail(Run(ID, folder=Path(), spec={"task": task}), [], {}, Path(), row)
-    found = dict(parse_qsl(html.explore_query(detail)))
-    assert found.pop("checkpoint") == f"run:{ID}"
+    fields = dict(parse_qsl(html.explore_query(detail)))
+    assert fields.pop("checkpoint") == f"run:{ID}"
     assert html.explore_query(detail).replace("&", "&amp;") in html.headline(detail)
-    return found
+    return fields
 
 
 def test_a_row_of_the_data_is_the_text() -> None:
     assert query("classification", text="so & so [SEP]") == {"view": "answer", "text": "so & so [SEP]"}
     assert query("pair-classification", text="a [SEP] b") == {"view": "answer", "text": "a", "pair": "b"}
     assert query("tagging", text="Ada met him.") == {"view": "answer", "text": "Ada met him."}
-    found = query("question-answering", question="who?", context="<it>")
-    assert found == {"view": "answer", "text": "who?", "pair": "<it>"}
+    fields = query("question-answering", question="who?", context="<it>")
+    assert fields == {"view": "answer", "text": "who?", "pair": "<it>"}
     assert query("similarity", text_a="a", text_b="b") == {"view": "answer", "text": "a", "pair": "b"}
     assert query("retrieval", query="a", gold="b") == {"view": "answer", "text": "a", "pair": "b"}
 

@@ -58,7 +58,7 @@ def test_spans_are_read_as_written(spans: list[Span]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "kept"),
+    ("old", "new", "expected"),
     [
         ("a cat sat", "a cat sat", "cat"),
         ("a cat sat", "yes, a cat sat", "cat"),
@@ -68,10 +68,10 @@ def test_spans_are_read_as_written(spans: list[Span]) -> None:
         ("a cat sat", "", None),
     ],
 )
-def test_hidden_words_shift_with_an_edit(old: str, new: str, kept: str | None) -> None:
-    found = shift_spans((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
-    assert found[-1] == Span(1, 0, 1)  # the other side is left alone
-    assert [new[s.start : s.end] for s in found[:-1]] == ([kept] if kept else [])
+def test_hidden_words_shift_with_an_edit(old: str, new: str, expected: str | None) -> None:
+    shifted = shift_spans((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
+    assert shifted[-1] == Span(1, 0, 1)  # the other side is left alone
+    assert [new[s.start : s.end] for s in shifted[:-1]] == ([expected] if expected else [])
 
 
 @given(st.text("ab ", max_size=12), st.text("ab ", max_size=12), st.integers(0, 11), st.integers(1, 3))
@@ -79,5 +79,5 @@ def test_shifted_spans_cover_the_same_characters(old: str, new: str, start: int,
     span = Span(0, start, min(start + length, len(old)))
     if span.start >= span.end:
         return
-    for kept in shift_spans((span,), 0, old, new):
-        assert new[kept.start : kept.end] == old[span.start : span.end]
+    for shifted in shift_spans((span,), 0, old, new):
+        assert new[shifted.start : shifted.end] == old[span.start : span.end]

@@ -12,8 +12,8 @@ from bertexplorer.server.theme import STATIC, head, scripts
 @pytest.mark.parametrize("bundle", ["cartesian", "gl3d"])
 def test_plotly_js_matches_the_version_of_plotly(bundle: str) -> None:
     opening = (STATIC / "vendor" / f"plotly-{bundle}.min.js").read_text("utf-8")[:200]
-    found = re.search(r"plotly\.js \((\S+) - minified\) v(\S+)", opening)
-    assert found and found.groups() == (bundle, get_plotlyjs_version())
+    match = re.search(r"plotly\.js \((\S+) - minified\) v(\S+)", opening)
+    assert match and match.groups() == (bundle, get_plotlyjs_version())
 
 
 @pytest.mark.parametrize("file", sorted(STATIC.glob("*.*")), ids=lambda file: file.name)

@@ -20,8 +20,10 @@ def mini(bundled: Path) -> Checkpoint:
 
 def drawn(mini: Checkpoint, text: Text, colours: dict[int, float] | None = None, press: str = "hide") -> dict[str, Any]:
     """As the browser gets it."""
-    found: dict[str, Any] = json.loads(json.dumps(strip.draw(mini, mini.tokenizer.encode(text), colours, press=press)))
-    return found
+    content: dict[str, Any] = json.loads(
+        json.dumps(strip.draw(mini, mini.tokenizer.encode(text), colours, press=press))
+    )
+    return content
 
 
 def test_a_chip_for_every_token_in_order(mini: Checkpoint) -> None:
@@ -46,15 +48,15 @@ def test_a_typed_mask_is_marked_as_typed(mini: Checkpoint) -> None:
 
 
 def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("The cat sat.", picked=(Span(0, 4, 7), Span(2, 0, 1))), press="pick")
-    assert [chip["label"] for chip in made["chips"] if chip["on"]] == ["[CLS]", "cat"]
-    assert made["chips"][0]["span"] == "2:0-1" and "pick" in made["label"] and made["press"] == "pick"
-    assert all(read_spans(chip["span"]) for chip in made["chips"]), "a link can hold each"
+    content = drawn(mini, Text("The cat sat.", picked=(Span(0, 4, 7), Span(2, 0, 1))), press="pick")
+    assert [chip["label"] for chip in content["chips"] if chip["on"]] == ["[CLS]", "cat"]
+    assert content["chips"][0]["span"] == "2:0-1" and "pick" in content["label"] and content["press"] == "pick"
+    assert all(read_spans(chip["span"]) for chip in content["chips"]), "a link can hold each"
 
 
 def test_read_only_chips_have_no_spans(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("The cat sat."), press="")
-    assert {chip["span"] for chip in made["chips"]} == {""} and made["hint"] == ""
+    content = drawn(mini, Text("The cat sat."), press="")
+    assert {chip["span"] for chip in content["chips"]} == {""} and content["hint"] == ""
 
 
 def test_pieces_of_one_word_are_joined(mini: Checkpoint) -> None:
@@ -66,9 +68,9 @@ def test_pieces_of_one_word_are_joined(mini: Checkpoint) -> None:
 
 
 def test_markup_stays_text(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("<img src=x onerror=alert(1)>"))
-    assert [chip["label"] for chip in made["chips"] if chip["label"] in "<>="] == ["<", "=", "=", ">"]
-    assert "&lt;" not in json.dumps(made)
+    content = drawn(mini, Text("<img src=x onerror=alert(1)>"))
+    assert [chip["label"] for chip in content["chips"] if chip["label"] in "<>="] == ["<", "=", "=", ">"]
+    assert "&lt;" not in json.dumps(content)
 
 
 def test_only_visible_tokens_have_colours(mini: Checkpoint) -> None:
@@ -78,5 +80,7 @@ def test_only_visible_tokens_have_colours(mini: Checkpoint) -> None:
 
 
 def test_a_cut_is_reported_at_its_position(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("word " * 700))
-    assert [(i, chip["cut"]) for i, chip in enumerate(made["chips"]) if chip["cut"]] == [(len(made["chips"]) - 2, 190)]
+    content = drawn(mini, Text("word " * 700))
+    assert [(i, chip["cut"]) for i, chip in enumerate(content["chips"]) if chip["cut"]] == [
+        (len(content["chips"]) - 2, 190)
+    ]

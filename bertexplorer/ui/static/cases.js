@@ -48,7 +48,7 @@ class Cases extends HTMLElement {
     this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
     this.aside.hidden = !aside.length;
     const rows = aside.length === 1 ? "1 row" : `${aside.length.toLocaleString("en")} rows`;
-    this.aside.replaceChildren(h("summary", {}, `${rows} left aside`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
+    this.aside.replaceChildren(h("summary", {}, `${rows} skipped`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
     const compared = cases.some((one) => one.other), judged = cases.some((one) => one.right !== null);
     const categories = [...new Set(cases.map((one) => one.category))];
     this.from(rowSource(cases), { total: cases.length, categories, score, title, columns, compared, judged }, name);
