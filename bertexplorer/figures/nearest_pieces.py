@@ -21,9 +21,8 @@ def draw(result: NearestPieces) -> go.Figure:
         low, high = piece.typical - piece.spread, piece.typical + piece.spread
         fig.add_vrect(x0=low, x1=high, fillcolor=PALE, opacity=0.35, line_width=0, row=row, col=1)
         band_label = f"all other pieces: {digits(piece.typical)} ± {piece.spread:.2f}"
-        fig.add_trace(
-            kit.texts(max(piece.typical, 0.0), [count], [band_label]), row, 1
-        )  # left of the axis is not drawn
+        x = max(piece.typical, 0.0)  # text left of the axis would not be drawn
+        fig.add_trace(kit.texts(x, [count], [band_label]), row, 1)
         ticks = kit.ticks([label(n.token, 16) for n in neighbours], mono=14)
         fig.update_yaxes(range=[count + 0.6, -0.6], showgrid=False, fixedrange=True, **ticks, row=row, col=1)
     bands = [piece.typical - piece.spread for piece in result.found]

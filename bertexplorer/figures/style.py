@@ -77,14 +77,12 @@ def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Fi
         "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
     }
     parts = fig if isinstance(fig, dict) else {"data": fig.data, "layout": fig.layout.to_plotly_json()}
-    merged_layout = merge_dicts(parts["layout"], {**base, **layout})
-    for name in {"xaxis", "yaxis", *(key for key in merged_layout if re.fullmatch(r"[xy]axis\d*", key))}:
-        merged_layout[name] = merge_dicts(
-            merged_layout.get(name, {}), {**AXIS, **({"ticklabelstandoff": 6} if name[0] == "y" else {})}
+    merged = merge_dicts(parts["layout"], {**base, **layout})
+    for name in {"xaxis", "yaxis", *(key for key in merged if re.fullmatch(r"[xy]axis\d*", key))}:
+        merged[name] = merge_dicts(
+            merged.get(name, {}), {**AXIS, **({"ticklabelstandoff": 6} if name[0] == "y" else {})}
         )
-    return go.Figure(
-        parts["data"], merged_layout, _validate=False
-    )  # a test validates every view's figure; here it would take 3 ms
+    return go.Figure(parts["data"], merged, _validate=False)  # a test validates them; here it would take 3 ms
 
 
 def merge_dicts(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
