@@ -48,15 +48,15 @@ def test_the_preview_shows_rows_unchanged(service: RunService, tmp_path: Path) -
     assert "line 62" in markup and "another label" in markup and "<img" not in markup and "“neg”: 28 rows" in markup
     *words, timed = service.timed(preview)
     assert words[0] == "Loading the checkpoint…" and "Timing step 1 of 3…" in words and isinstance(timed, RunPreview)
-    request = RunRequest(
+    run_request = RunRequest(
         "classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"), name="n"
     )
-    assert service.start(request, "").seconds == timed.seconds, "the line knows how long it will take"
+    assert service.start(run_request, "").seconds == timed.seconds, "the line knows how long it will take"
     assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in html.preview(timed)
 
 
 @pytest.mark.parametrize(
-    ("request", "message"),
+    ("run_request", "message"),
     [
         (RunRequest("classification", "nowhere"), "not on this disk"),
         (RunRequest("nonsense", "tiny"), "no task"),
@@ -64,17 +64,17 @@ def test_the_preview_shows_rows_unchanged(service: RunService, tmp_path: Path) -
         (RunRequest("classification", "tiny", "/nowhere.csv"), "cannot be read"),
     ],
 )
-def test_invalid_requests_are_rejected(request: RunRequest, message: str, service: RunService) -> None:
+def test_invalid_requests_are_rejected(run_request: RunRequest, message: str, service: RunService) -> None:
     with pytest.raises(ExplorerError, match=message):
-        service.start(request, "")
+        service.start(run_request, "")
 
 
 def test_an_unsuitable_teacher_is_rejected_before_the_start(service: RunService) -> None:
-    request = RunRequest("distillation", "tiny")
-    preview = service.preview(request)
+    run_request = RunRequest("distillation", "tiny")
+    preview = service.preview(run_request)
     assert any("A teacher with the labels" in stop for stop in preview.found.stops) and preview.found.train
     with pytest.raises(ExplorerError, match="A teacher with the labels"):
-        service.start(request, "")
+        service.start(run_request, "")
     assert not service.runs("")
 
 
@@ -87,22 +87,22 @@ def test_a_checkpoint_can_be_replaced_while_it_is_read(tmp_path: Path, monkeypat
 
 
 def test_a_second_press_does_not_start_a_second_run(service: RunService, tmp_path: Path) -> None:
-    request = RunRequest("classification", "tiny", file(tmp_path), name="films")
-    first = service.start(request, "")
+    run_request = RunRequest("classification", "tiny", file(tmp_path), name="films")
+    first = service.start(run_request, "")
     assert (
-        service.start(replace(request, name=""), "").id
+        service.start(replace(run_request, name=""), "").id
         == first.id
-        != service.start(replace(request, name="other"), "").id
+        != service.start(replace(run_request, name="other"), "").id
     )
 
 
 @pytest.mark.slow
 def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tmp_path: Path) -> None:
     values = {"epochs": 3, "rate": 3e-3, "batch": 8, "snapshots": 2, "max_tokens": 32}
-    request = RunRequest("classification", "tiny", file(tmp_path, "one;two;three"), name=EVIL, values=values)
+    run_request = RunRequest("classification", "tiny", file(tmp_path, "one;two;three"), name=EVIL, values=values)
     with pytest.raises(ExplorerError, match="cannot be used: 1"):
-        service.start(RunRequest("classification", "tiny", request.file, skip=False), "")
-    runs = {service.start(request, "", key="same").id for _ in range(3)}
+        service.start(RunRequest("classification", "tiny", run_request.file, skip=False), "")
+    runs = {service.start(run_request, "", key="same").id for _ in range(3)}
     (id,) = runs
     until = time.monotonic() + 90
     while service.detail(id, "").run.state not in ("finished", "failed") and time.monotonic() < until:

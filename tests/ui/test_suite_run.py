@@ -43,7 +43,7 @@ def queued_run(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.Monke
 def test_a_queued_suite_scores_as_in_the_view(queued_run: runs.Run, checkpoint: Checkpoint) -> None:
     assert (queued_run.state, queued_run.name, queued_run.task) == ("queued", "mine", "suite")
     events = list(suite_run.score(queued_run.folder))
-    assert [event["event"] for event in events] == ["queued_run", *["scored"] * 4, "finished"]
+    assert [event["event"] for event in events] == ["begun", *["scored"] * 4, "finished"]
     assert [event.get("share") for event in events[1:-1]] == [0.0, 0.4, 0.8, 1.0] and events[-1]["step"] == 40
     assert runs.read(queued_run.folder).state == "finished"
     expected = suite.run(checkpoint, rows=ROWS, options=suite.Options(most=1000))
