@@ -20,7 +20,7 @@ from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.state import spots
+from bertexplorer.ui.state import find_word_spans
 from bertexplorer.ui.tabs import VIEWS
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def spans(text: str, pair: str, words: Words) -> tuple[Span, ...]:
     """The spans of *words*, which may be spans already. Raises ExplorerError for a word that is not in the texts."""
     result: list[Span] = []
     for word in [words] if isinstance(words, str) else words:
-        result += spots(text, pair, word) if isinstance(word, str) else [Span(*word)]
+        result += find_word_spans(text, pair, word) if isinstance(word, str) else [Span(*word)]
     return tuple(dict.fromkeys(result))
 
 

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from bertexplorer.options import OptionSpec, option_specs
-from bertexplorer.ui.state import spans_of
+from bertexplorer.ui.state import read_spans
 from bertexplorer.ui.tabs import VIEWS
 
 CONTENT = {  # settings whose values are content; on the page, the key of an upload
@@ -79,7 +79,7 @@ def example(name: str) -> str:
     view = VIEWS[name.replace("_", "-")]
     first = view.examples[0]
     arguments = [repr(text) for text in (first.text, first.pair) if text]
-    picked = [tuple(span) for span in spans_of(first.picked)]
+    picked = [tuple(span) for span in read_spans(first.picked)]
     arguments += [f"pick={picked}"] if picked else []
     arguments += [f"{option}={value!r}" for option, value in first.options.items()]
     source = "bx.TrainingRun('runs/films').load()" if view.tuned else "bx"

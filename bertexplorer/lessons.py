@@ -8,9 +8,9 @@ from typing import Any
 from bertexplorer.bert import library
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading, prose
+from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.lesson import Lesson as LessonContent
-from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore, opening
 from bertexplorer.ui.state import State
 
@@ -104,7 +104,7 @@ def lesson(name: str, *, checkpoint: str = "mini") -> Lesson:
         >>> bx.lesson("next-sentence").title
         'Does B follow A?'
     """
-    return Lesson(Shelf.of(library().settings).lesson(name), checkpoint)
+    return Lesson(LessonCatalogue.of(library().settings).lesson(name), checkpoint)
 
 
 def explore_and_opening() -> tuple[Explore, State]:

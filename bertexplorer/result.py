@@ -165,7 +165,7 @@ class Comparison:
         from bertexplorer.figures import difference
 
         pair = (self.first.checkpoint, self.second.checkpoint)
-        return difference.between(
+        return difference.draw_comparison(
             self.first.drawing, self.first.module, self.first.value, self.second.value, self.names, pair
         )
 

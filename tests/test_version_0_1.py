@@ -25,7 +25,7 @@ from bertexplorer.training.finetuning import command as finetuning
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.pretraining import command as pretraining
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
-from bertexplorer.ui.link import followed
+from bertexplorer.ui.link import restore_state
 from bertexplorer.ui.state import State, to_link
 from bertexplorer.ui.training.run_service import RunService
 from tests.conftest import ROOT
@@ -80,7 +80,7 @@ def test_its_fine_tuned_checkpoints_answer(
     detail = service.detail(run.id, "")
     assert detail.best and service.predictions(detail)
     assert predicted in service.answer(detail, cells)
-    assert service.library.get(f"run:{run.id}").name == f"run:{run.id}"
+    assert service.registry.get(f"run:{run.id}").name == f"run:{run.id}"
 
 
 def test_a_run_that_it_stopped_goes_on_to_its_end(service: RunService) -> None:
@@ -113,7 +113,9 @@ def links() -> list[str]:
 @pytest.mark.parametrize("link", links())
 def test_a_link_opens_the_state_that_it_names(link: str) -> None:
     query = dict(parse_qsl(link[1:], keep_blank_values=True))
-    state, message = followed(Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini"))
+    state, message = restore_state(
+        Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini")
+    )
     assert not message and state.view == query["view"] and state.view in VIEWS
     written = dict(parse_qsl(to_link(state, DEFAULTS[state.view])[1:], keep_blank_values=True))
     assert {name: value for name, value in query.items() if value} == {

@@ -67,7 +67,7 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
     """Rows, a sentence and provenance as orjson can serialize them. *figure*: also the figure. Raises ExplorerError as
     the analysis does."""
     view, text = VIEWS[state.view], state.as_text
-    checkpoint = explore.library.get(state.checkpoint, state.precision)
+    checkpoint = explore.registry.get(state.checkpoint, state.precision)
     result = explore.analyse(checkpoint, state)
     return {
         "analysis": state.view,
@@ -75,7 +75,7 @@ def answer(explore: Explore, state: State, figure: bool = False) -> dict[str, An
         "pair": text.second,
         **{kind: [span._asdict() for span in getattr(text, kind)] for kind in SPANS},
         "options": asdict(explore.options(state)),
-        "provenance": provenance(checkpoint, explore.library.title(state.checkpoint)),
+        "provenance": provenance(checkpoint, explore.registry.title(state.checkpoint)),
         "rows": view.analysis.rows(result),
         "said": view.figure.say(result),
         **(figure_json(view.figure.draw(result)) if figure else {}),

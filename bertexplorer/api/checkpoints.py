@@ -22,14 +22,14 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
     router = APIRouter(prefix="/api/v1/checkpoints", route_class=Route, tags=["Checkpoints"])
 
     def explore_of(request: Request) -> Explore:
-        return explore.of(request.scope["state"]["owner"])
+        return explore.for_owner(request.scope["state"]["owner"])
 
     @router.get(
         "", operation_id="list-checkpoints", summary="List checkpoints", responses={200: {"model": list[CheckpointOf]}}
     )
     def checkpoints(request: Request) -> Response:
         """The checkpoints to choose from."""
-        return to_response(json_reply(facts.checkpoints(explore_of(request).library)))
+        return to_response(json_reply(facts.offered_checkpoints(explore_of(request).registry)))
 
     @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=REQUEST)
     async def fetch(request: Request) -> Response:
@@ -40,7 +40,7 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
             name, precision = parse_request(fields)
             for notice in own.fetch(name):
                 send_line({"notice": notice})
-            own.library.get(name, precision)
+            own.registry.get(name, precision)
             return json_reply({"name": name})
 
         return admission.respond(request, download, queued=False)

@@ -16,11 +16,11 @@ from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, p
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.asking import asked, revealed, suggested
-from bertexplorer.learn.classroom import ROUND, Classroom, Room, own
+from bertexplorer.learn.catalogue import LessonCatalogue
+from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
+from bertexplorer.learn.classroom import ROUND, Classroom, Room, require_teacher
 from bertexplorer.learn.grading import in_percent, typed_number
 from bertexplorer.learn.prose import inline, tree
-from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
@@ -37,7 +37,9 @@ VOTED = body(("question", "round", "choice"), {"question": 0, "round": 1, "choic
 STEPPED = body(("question", "phase", "to"), {"question": 0, "phase": "lobby", "to": "vote1"})
 
 
-def routes(explore: Explore, admission: Admission, shelf: Shelf, rooms: Classroom, opening: State) -> APIRouter:
+def routes(
+    explore: Explore, admission: Admission, catalogue: LessonCatalogue, rooms: Classroom, opening: State
+) -> APIRouter:
     """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg, and POST …/vote, …/step, …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
@@ -47,18 +49,20 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, rooms: Classroo
     async def open_class(request: Request) -> Response:
         """A room with a code of four letters, for the questions of a lesson or one of your own."""
         fields = parse_json(await request.body())
-        own = explore.of(request.scope["state"]["owner"])
+        own_explore = explore.for_owner(request.scope["state"]["owner"])
 
         def open_room(send_line: SendLine) -> Reply:
-            return json_reply({"code": rooms.open(own.owner, *asked(own, shelf, fields, opening)).code})
+            questions, lesson, language = parse_questions(own_explore, catalogue, fields, opening)
+            return json_reply({"code": rooms.open(own_explore.owner, questions, lesson, language).code})
 
         return admission.respond(request, open_room, queued=False)
 
     @router.post("/suggest", operation_id="suggest-question", summary="Suggest a question", openapi_extra=SUGGESTED)
     async def suggest(request: Request) -> Response:
         """A question about a view, which the teacher may change before asking the class."""
-        own, given = explore.of(request.scope["state"]["owner"]), fields(parse_json(await request.body()), "link")
-        return admission.respond(request, lambda send_line: json_reply(suggested(own, str(given["link"]), opening)))
+        own_explore = explore.for_owner(request.scope["state"]["owner"])
+        link = str(fields(parse_json(await request.body()), "link")["link"])
+        return admission.respond(request, lambda send_line: json_reply(suggest_question(own_explore, link, opening)))
 
     @router.post("/{code}/step", operation_id="step-class", summary="Move a class on", openapi_extra=STEPPED)
     async def step(request: Request, code: str) -> Response:
@@ -66,12 +70,12 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, rooms: Classroo
         room, owner = find_room(rooms, request, code)
         given = fields(parse_json(await request.body()), "question", "phase", "to")
         question, phase, to = integer(given, "question"), str(given["phase"]), str(given["to"])
-        own_explore = explore.of(owner)
+        own_explore = explore.for_owner(owner)
 
         def move(send_line: SendLine) -> Reply:
-            own(room, owner)
+            require_teacher(room, owner)
             is_current = to == "reveal" and (room.at, room.phase) == (question, phase)
-            reveal = revealed(own_explore, shelf, room, opening) if is_current else None
+            reveal = reveal_answer(own_explore, catalogue, room, opening) if is_current else None
             rooms.step(room, owner, question, phase, to, reveal)
             return json_reply(snapshot(room, owner))
 
@@ -101,7 +105,7 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
                     {**snapshot(room, owner), **teacher_fields(room, peek), **join_fields(explore, request, room)}
                 )
             )
-        rooms.hear(room, owner)
+        rooms.record_poll(room, owner)
         if v == room.changes:
             return Response(status_code=204, headers={"cache-control": "no-store"})
         return to_response(json_reply(snapshot(room, owner)))
@@ -154,7 +158,7 @@ def results(room: Room) -> dict[str, Any]:
     """The votes of both rounds, and the moves between choices."""
     if not room.questions[room.at].choices:
         return {"numbers": [room.numbers(room.at, round) for round in (1, 2)]}
-    return {"counts": [room.counts(room.at, round) for round in (1, 2)], "moves": room.moves(room.at)}
+    return {"counts": [room.counts(room.at, round) for round in (1, 2)], "moves": room.transitions(room.at)}
 
 
 def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
@@ -167,7 +171,7 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
 def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:
     """The address for phones, and what to do if they cannot reach it."""
     note = ""
-    if explore.library.settings.local:
+    if explore.registry.settings.local:
         note = "Only this computer can reach the page. Start it with --host 0.0.0.0 so that phones can join."
     return {"address": address(explore, request, room.code), "note": note}
 
@@ -176,7 +180,7 @@ def address(explore: Explore, request: Request, code: str) -> str:
     """The address of a room with a host name that works on a phone."""
     url = request.url
     host = url.hostname or ""
-    if host in ("localhost", "127.0.0.1", "::1") and not explore.library.settings.local:
+    if host in ("localhost", "127.0.0.1", "::1") and not explore.registry.settings.local:
         host = own_address() or host
     port = f":{url.port}" if url.port else ""
     return f"{url.scheme}://{f'[{host}]' if ':' in host else host}{port}/j/{code}"

@@ -18,19 +18,19 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
 from bertexplorer.learn import export as exports
 from bertexplorer.learn import grading
-from bertexplorer.learn.keys import keys
+from bertexplorer.learn.answer_keys import answer_keys
+from bertexplorer.learn.catalogue import LessonCatalogue, views_of
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
-from bertexplorer.learn.shelf import Shelf, views_of
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import VIEWS
 
 EXPORTS = {
     "gift": exports.gift,
-    "csv": exports.table,
-    "keys": lambda *given: orjson.dumps(keys(*given)).decode(),
+    "csv": exports.question_table,
+    "keys": lambda *given: orjson.dumps(answer_keys(*given)).decode(),
 }
 ANSWERED = body(
     (),
@@ -42,13 +42,13 @@ ANSWERED = body(
 )
 
 
-def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State) -> APIRouter:
+def routes(explore: Explore, admission: Admission, catalogue: LessonCatalogue, opening: State) -> APIRouter:
     """GET /api/v1/lessons, GET /api/v1/lessons/{slug}, POST /api/v1/lessons/{slug}/{block}."""
     router = APIRouter(prefix="/api/v1/lessons", route_class=Route, tags=["Lessons"])
 
     def shown_language(slug: str, lang: str) -> str:
         """The language in which the lesson is shown."""
-        return lang if (slug, lang) in shelf.translations else "en"
+        return lang if (slug, lang) in catalogue.translations else "en"
 
     @router.get("", operation_id="list-lessons", summary="List lessons")
     def lessons(lang: str = "") -> Response:
@@ -56,17 +56,20 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
         translation exists."""
         return to_response(
             json_reply(
-                [{**summary(shelf.lesson(slug, lang)), "language": shown_language(slug, lang)} for slug in shelf.files]
+                [
+                    {**summary(catalogue.lesson(slug, lang)), "language": shown_language(slug, lang)}
+                    for slug in catalogue.files
+                ]
             )
         )
 
     @router.post("/own", operation_id="keep-lesson", summary="Upload a lesson")
     def keep(request: Request, file: UploadFile) -> Response:
         """Store a lesson of your own. Only people with its address can open it."""
-        content, own = file.file.read(), explore.of(request.scope["state"]["owner"])
+        content, own = file.file.read(), explore.for_owner(request.scope["state"]["owner"])
         own.quota.check(own.owner, len(content))
-        slug = shelf.keep(content)
-        problems = [f"Line {problem.line}: {problem.text}" for problem in shelf.lesson(slug).problems]
+        slug = catalogue.save_upload(content)
+        problems = [f"Line {problem.line}: {problem.text}" for problem in catalogue.lesson(slug).problems]
         return to_response(json_reply({"slug": slug, "problems": problems}))
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
@@ -81,22 +84,24 @@ def routes(explore: Explore, admission: Admission, shelf: Shelf, opening: State)
     @router.get("/{slug}", operation_id="read-lesson", summary="Read a lesson")
     def lesson(slug: str, lang: str = "") -> Response:
         """A lesson without its answers: prose as nested elements, questions, claims and figures."""
-        content = lesson_json(shelf.lesson(slug, lang))
+        content = lesson_json(catalogue.lesson(slug, lang))
         return to_response(
-            json_reply({**content, "language": shown_language(slug, lang), "languages": shelf.languages(slug)})
+            json_reply({**content, "language": shown_language(slug, lang), "languages": catalogue.languages(slug)})
         )
 
-    add_answer_routes(router, explore, admission, shelf, opening)
+    add_answer_routes(router, explore, admission, catalogue, opening)
     return router
 
 
-def add_answer_routes(router: APIRouter, explore: Explore, admission: Admission, shelf: Shelf, opening: State) -> None:
+def add_answer_routes(
+    router: APIRouter, explore: Explore, admission: Admission, catalogue: LessonCatalogue, opening: State
+) -> None:
     """Add the routes that compute: grading, and exports with all answers."""
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
         """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server."""
-        lesson, own = shelf.lesson(slug), explore.of(request.scope["state"]["owner"])
+        lesson, own = catalogue.lesson(slug), explore.for_owner(request.scope["state"]["owner"])
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
 
@@ -109,8 +114,8 @@ def add_answer_routes(router: APIRouter, explore: Explore, admission: Admission,
     @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
     async def answer(request: Request, slug: str, part: str, lang: str = "") -> Response:
         """Grade the answer to a question. For a claim: whether it holds on the checkpoint."""
-        block, fields = shelf.lesson(slug, lang).block(part), parse_json(await request.body())
-        own = explore.of(request.scope["state"]["owner"])
+        block, fields = catalogue.lesson(slug, lang).block(part), parse_json(await request.body())
+        own = explore.for_owner(request.scope["state"]["owner"])
 
         def grade(send_line: SendLine) -> Reply:
             return json_reply(grade_answer(own, block, fields, opening))

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.store.registry import PRECISIONS
-from bertexplorer.ui.state import spans_of
+from bertexplorer.ui.state import read_spans
 from bertexplorer.ui.view import View
 
 TEXT = {"type": "string"}
@@ -115,7 +115,7 @@ def question_model(view: View, checkpoint: str) -> type[BaseModel]:
 def example(view: View) -> dict[str, Any]:
     """The view's first example as a request."""
     first = view.examples[0]
-    picked = [span._asdict() for span in spans_of(first.picked)]
+    picked = [span._asdict() for span in read_spans(first.picked)]
     fields = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
     return {name: value for name, value in fields.items() if value not in ("", [])}
 

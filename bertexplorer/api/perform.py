@@ -36,7 +36,7 @@ class InProcess:
         self.explore, self.admission, self.opening = explore, admission, opening
 
     def task(self, call: Call) -> LocalTask:
-        explore = self.explore.of(call.owner)
+        explore = self.explore.for_owner(call.owner)
         return self.admission.task(lambda send_line: perform(explore, self.opening, call), slow=call.slow)
 
     def warm_up(self) -> str:

@@ -11,8 +11,8 @@ from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
 from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import Classroom
-from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.training.run_service import RunService
@@ -29,15 +29,16 @@ def routes(
 ) -> APIRouter:
     """*queues*: where requests wait. *opening*: the state with which the page opens. *service*: the runs, if any.
     *backend*: where views are computed, None for this process."""
-    admission, checkpoint, shelf = Admission(queues), opening.checkpoint, Shelf.of(explore.library.settings)
+    admission, checkpoint = Admission(queues), opening.checkpoint
+    catalogue = LessonCatalogue.of(explore.registry.settings)
     backend = backend or InProcess(explore, admission, opening)
-    rooms = Classroom(explore.library.settings.data_dir / "class")
+    rooms = Classroom(explore.registry.settings.data_dir / "class")
     parts = [
         analyses.routes(backend, checkpoint),
         checkpoints.routes(explore, admission),
-        view.routes(explore, admission, opening, shelf, backend),
-        lessons.routes(explore, admission, shelf, opening),
-        classroom.routes(explore, admission, shelf, rooms, opening),
+        view.routes(explore, admission, opening, catalogue, backend),
+        lessons.routes(explore, admission, catalogue, opening),
+        classroom.routes(explore, admission, catalogue, rooms, opening),
     ]
     if service:
         parts += [

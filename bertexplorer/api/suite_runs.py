@@ -63,10 +63,10 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         """Score all rows of a suite, 100,000 at most, in the background. *rows*: a key from POST /rows."""
 
         def compute(send_line: SendLine) -> Reply:
-            own = explore.of(owner(request))
+            own = explore.for_owner(owner(request))
             service.quota.check(own.owner)
             given: Any = body
-            loaded = own.library.get(given.checkpoint, given.precision)
+            loaded = own.registry.get(given.checkpoint, given.precision)
             rows = own.rows.load(given.rows).rows if given.rows else built_in(given.suite)
             name = given.name or f"Suite, {'uploaded rows' if given.rows else given.suite}, {given.checkpoint}"
             run = suite_run.begin(service.jobs, own.owner, loaded, rows, given.scoring, name[:MAX_NAME])

@@ -23,7 +23,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State, scrub, spots
+from bertexplorer.ui.state import State, find_word_spans, scrub
 from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
 
@@ -87,8 +87,10 @@ def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> A
         server.add_tool(tool, name.replace("-", "_"), title=view.title, description=about, annotations=read_only)
 
     def checkpoints(context: Any) -> Listed:
-        own = explore.of(owner(context))
-        return Listed(checkpoints=[CheckpointOf(**checkpoint) for checkpoint in facts.checkpoints(own.library)])
+        own = explore.for_owner(owner(context))
+        return Listed(
+            checkpoints=[CheckpointOf(**checkpoint) for checkpoint in facts.offered_checkpoints(own.registry)]
+        )
 
     set_signature(checkpoints, [parameter("context", Context)], Listed)
     server.add_tool(checkpoints, description="The checkpoints to choose from, and their sizes.", annotations=read_only)
@@ -102,10 +104,10 @@ def make_tool(view: str, explore: Explore, queues: RequestQueues, threads: Execu
         work = queues.new_work()
 
         def compute() -> ToolAnswer:
-            own = explore.of(owner(context))
+            own = explore.for_owner(owner(context))
             with queues.turn(work, slow=VIEWS[view].slow):
                 common = {name: given.pop(name) for name in ("checkpoint", "precision")}
-                picked = spots(text, pair, pick)
+                picked = find_word_spans(text, pair, pick)
                 state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **common)
                 return tool_answer(VIEWS[view], answer(own, state), most_rows)
 

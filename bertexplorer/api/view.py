@@ -18,15 +18,15 @@ from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
-from bertexplorer.learn.shelf import Shelf
+from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.store.text_uploads import Uploads
 from bertexplorer.ui import facts
 from bertexplorer.ui.explore import Answer, Explore
-from bertexplorer.ui.link import followed
+from bertexplorer.ui.link import restore_state
 from bertexplorer.ui.schema import page_schema
-from bertexplorer.ui.state import COMPARED, SPANS, State, spans_of, write_spans
+from bertexplorer.ui.state import COMPARISONS, SPANS, State, read_spans, write_spans
 from bertexplorer.ui.tabs import VIEWS
 
 FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state -> its allowed values, None for any text
@@ -37,7 +37,7 @@ FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state -> its allowed value
     "picked": None,
     "checkpoint": None,
     "precision": PRECISIONS,
-    "against": COMPARED,
+    "against": COMPARISONS,
     "other": None,
 }
 EXPORT_KINDS = ("csv", "json", "python")
@@ -63,14 +63,16 @@ REQUEST = body(
 )
 
 
-def routes(explore: Explore, admission: Admission, opening: State, shelf: Shelf, backend: Backend) -> APIRouter:
+def routes(
+    explore: Explore, admission: Admission, opening: State, catalogue: LessonCatalogue, backend: Backend
+) -> APIRouter:
     """The routes that the page uses. *backend*: where views are computed."""
     router = APIRouter(prefix="/api/v1", route_class=Route, tags=["Page"])
 
     @router.get("/page", operation_id="page", summary="The page")
     def page(request: Request) -> Response:
         """The views with their settings and examples, and the state with which the page opens."""
-        page = {**page_schema(explore.library.settings), "opening": state_json(opening), "lessons": shelf.by_view}
+        page = {**page_schema(explore.registry.settings), "opening": state_json(opening), "lessons": catalogue.by_view}
         return Response(orjson.dumps(page), media_type="application/json")
 
     @router.post("/view", operation_id="show-view", summary="Show a view", openapi_extra=REQUEST)
@@ -106,10 +108,10 @@ def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission)
         return store(request, file, "rows", explore.rows)
 
     def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
-        own, content = explore.of(request.scope["state"]["owner"]), file.file.read()
+        own, content = explore.for_owner(request.scope["state"]["owner"]), file.file.read()
 
         def save(send_line: SendLine) -> Reply:
-            key, notice = own.keep(uploads, content, file.filename or f"{what}.csv")
+            key, notice = own.save_upload(uploads, content, file.filename or f"{what}.csv")
             return json_reply({what: key, "notice": notice})
 
         return admission.respond(request, save, queued=False)
@@ -142,15 +144,15 @@ def parse_request(explore: Explore, body: Any, opening: State) -> tuple[State, s
     if unknown:
         raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted state or link, counted_in, fill.")
     if isinstance(link := body.get("link"), str):
-        return followed(explore, dict(parse_qsl(link.removeprefix("?"), keep_blank_values=True)), opening)
+        return restore_state(explore, dict(parse_qsl(link.removeprefix("?"), keep_blank_values=True)), opening)
     state = read_state(body.get("state"), opening)
     state = replace(state, options=asdict(explore.options(state)))
     before = body.get("counted_in")
     if isinstance(before, dict):
         text, pair = (str(before.get(name, "")) for name in ("text", "pair"))
-        state = explore.typed(replace(state, text=text, pair=pair), state.text, state.pair)
+        state = explore.with_edited_text(replace(state, text=text, pair=pair), state.text, state.pair)
     if fill := parse_spans(body, "fill"):
-        state = explore.filled(state, fill[0])
+        state = explore.with_mask_filled(state, fill[0])
     return state, ""
 
 
@@ -184,7 +186,7 @@ def parse_spans(fields: dict[str, Any], name: str) -> tuple[Span, ...]:
     value = fields.get(name, "")
     if not isinstance(value, str) or not SPANS.fullmatch(value):
         raise ExplorerError(f"{name}: got {value!r:.60}; wanted spans such as 0:4-11,1:0-3.")
-    return spans_of(value)
+    return read_spans(value)
 
 
 def state_json(state: State) -> dict[str, Any]:
@@ -198,7 +200,7 @@ def view_reply(explore: Explore, state: State, notice: str) -> Reply:
     view, cache = VIEWS[state.view], None
     if not (view.needs or view.slow or state.compared or notice):
         with suppress(ExplorerError):  # the answer reports it
-            cache = explore.library.get(state.checkpoint, state.precision).cache
+            cache = explore.registry.get(state.checkpoint, state.precision).cache
     if cache is None:
         return answer_reply(explore.answer(state), notice)
     key = ("view", orjson.dumps(state_json(state), option=orjson.OPT_SORT_KEYS))
@@ -218,7 +220,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
     if checkpoint is not None:
         out["checkpoint"] = {
             "label": f"{answer.title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}",
-            "facts": facts.of(checkpoint),
+            "facts": facts.checkpoint_facts(checkpoint),
             "layers": checkpoint.config.num_layers,
             "heads": checkpoint.config.num_heads,
             "series": [[saved.name, saved.label, saved.megabytes] for saved in answer.series],
@@ -228,20 +230,20 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
         status, title = (500, "Unforeseen") if answer.failed else (422, "Not possible")
         return problem(status, title, answer.error, **missing, **out)
     assert checkpoint is not None
-    out |= {"said": answer.said, "receipt": facts.receipt(checkpoint, answer.took_ms, answer.title)}
+    out |= {"said": answer.said, "receipt": facts.answer_provenance(checkpoint, answer.took_ms, answer.title)}
     out |= figure_json(answer.figure)
     if isinstance(answer.figure, str):
         out["height"] = answer.height
     if answer.cases:
         out["cases"] = answer.cases
-    if answer.beside:
-        beside = answer.beside
+    if answer.comparison:
+        comparison = answer.comparison
         out["beside"] = {
-            "name": beside.name,
-            "ours": state.text if state.against == "another text" else beside.ours,
-            "said": beside.said,
-            "difference": figure_json(beside.difference).get("figure"),
-            **figure_json(beside.figure),
+            "name": comparison.name,
+            "ours": state.text if state.against == "another text" else comparison.own_title,
+            "said": comparison.said,
+            "difference": figure_json(comparison.difference).get("figure"),
+            **figure_json(comparison.figure),
         }
     return json_reply(out)
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bertexplorer.learn import check
+from bertexplorer.learn.catalogue import LessonCatalogue, read_file
 from bertexplorer.learn.lesson import Lesson
-from bertexplorer.learn.shelf import Shelf, read_file
 from bertexplorer.learn.translation import template
 from bertexplorer.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
@@ -19,14 +19,14 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Run `bertexplorer lesson`. Returns 0, or 1 if a lesson has problems. Raises ExplorerError for an unknown
     lesson."""
     flags = make_parser().parse_args(arguments)
-    shelf = Shelf.of(library.settings)
+    catalogue = LessonCatalogue.of(library.settings)
     if flags.what == "translate":
-        print("\n".join(line for name in flags.lessons for line in template(shelf.lesson(name))))
+        print("\n".join(line for name in flags.lessons for line in template(catalogue.lesson(name))))
         return 0
     if flags.what == "list":
-        print(as_table([summary(slug, lesson) for slug, lesson in shelf.lessons.items()]))
+        print(as_table([summary(slug, lesson) for slug, lesson in catalogue.lessons.items()]))
         return 0
-    return check_all(library, shelf, flags.lessons or list(shelf.files), flags.checkpoint)
+    return check_all(library, catalogue, flags.lessons or list(catalogue.files), flags.checkpoint)
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -47,12 +47,12 @@ def summary(slug: str, lesson: Lesson) -> dict[str, object]:
     return {**row, "questions": len(lesson.questions)}
 
 
-def check_all(library: CheckpointRegistry, shelf: Shelf, names: Sequence[str], checkpoint: str) -> int:
+def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Sequence[str], checkpoint: str) -> int:
     """Print a line for everything that is evaluated, with its number. Return 1 if something is wrong."""
     explore, problems = Explore(library), 0
     for name in names:
         path = Path(name)
-        lesson = read_file(path) if path.suffix == ".md" else shelf.lesson(name)
+        lesson = read_file(path) if path.suffix == ".md" else catalogue.lesson(name)
         started = time.perf_counter()
         for line in check.check(explore, lesson, opening(library.settings), checkpoint):
             problems += line.wrong

@@ -137,7 +137,7 @@ def fetch(library: CheckpointRegistry, name: str) -> None:
 def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     from bertexplorer.analysis import Summarised, export
     from bertexplorer.model.text import Text
-    from bertexplorer.ui.state import spots
+    from bertexplorer.ui.state import find_word_spans
 
     module: Any = flags.module
     values = {setting.name: getattr(flags, setting.name) for setting in option_specs(module.Options)}
@@ -150,7 +150,7 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     checkpoint = library.get(flags.checkpoint, flags.precision)
     if getattr(flags, "out", None):
         return score(flags.out, checkpoint, options, more.get("rows", ()))
-    text = Text(flags.text, flags.pair, picked=spots(flags.text, flags.pair, flags.pick))
+    text = Text(flags.text, flags.pair, picked=find_word_spans(flags.text, flags.pair, flags.pick))
     for note in checkpoint.tokenizer.encode(text).notes if flags.text else ():
         print(f"note: {note}", file=sys.stderr)
     result = module.run(checkpoint, text, options=options, **more)

@@ -35,8 +35,8 @@ class Replica:
     def task(self, header: Header) -> LocalTask:
         """Create the task of a call that `wire.encode_call` has written."""
         call, owned_runs = decode_call(header)
-        explore = self.explore.of(call.owner)
-        explore.library.owned_runs = None if owned_runs is None else lambda owner: owned_runs
+        explore = self.explore.for_owner(call.owner)
+        explore.registry.owned_runs = None if owned_runs is None else lambda owner: owned_runs
         return self.admission.task(lambda send_line: perform(explore, self.opening, call), slow=call.slow)
 
 

@@ -1,44 +1,44 @@
-"""Results drawn: each module has `draw(result) -> Figure` and `say(result)`, the figure in a sentence.
+"""Figures: each module has `draw(result) -> Figure` and `say(result)`, the figure as a sentence.
 
-style.py              how figures look: one hue, numbers as people say them
+style.py              the style of figures: colours, fonts, readable numbers
 kit.py                the parts of figures: cells, bars, lines, text, panels, axes
-difference.py         two results of one analysis, beginning with the numbers that differ most
+difference.py         two results of one analysis, starting with the numbers that differ most
 fill_mask.py          a bar for each answer, blank by blank
-decoding.py           what each method puts where and when; what it claims against what it is worth
+decoding.py           the order and the words of each method; its claimed and its real probability
 pseudo_likelihood.py  how surprising each token is, and the colours of the strip
-contrast.py           each piece at its probability in the one sentence and in the other
-left_context.py       two lists of answers, and under each which token may look at which
+contrast.py           each piece at its probability in one sentence and in the other
+left_context.py       two lists of answers, each with its attention mask
 template.py           a row for each filling, a column for each word
 next_sentence.py      both orders with their logits, the segments, the candidates ranked
 sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
 tokenization.py       the norms of the vectors, token by token
 alignment.py          the pieces of two tokenizers above the characters that they cover
 input_vectors.py      a stripe of colours for each vector, and their cosines
-nearest_pieces.py     a bar for each neighbour, and where all other pieces lie
+nearest_pieces.py     a bar for each neighbour, and the range of all other pieces
 tiles.py              many matrices as one PNG, and the shades of attention
-arcs.py               lines from the tokens that look to those looked at
+arcs.py               lines from the tokens that attend to their targets
 attention.py          all heads as tiles, one map, or lines
 attention_flow.py     token by token and layer by layer, next to raw attention
-query_key.py          the products of a query with each key, dimension by dimension, and the weights beside them
-head_roles.py         a cell for each head with what it does, or a map of heads
-switchboard.py        a cell for each head to press, and the answer with and without
+query_key.py          the products of a query with each key, dimension by dimension, and the weights
+head_roles.py         a cell for each head with its role, or a map of heads
+switchboard.py        a grid of heads to switch off, and the answer with and without them
 bertviz.py            BertViz's own scripts in one sandboxed document
-scatter.py            points with names that do not touch
+scatter.py            points with names that do not overlap
 word_in_context.py    a cell for each pair of occurrences, and the cosine layer by layer
-word_path.py          a line through the layers, and how far it gets from its start
-embedding_map.py      points in a plane or in space, and the neighbours of one
+word_path.py          a line through the layers, and its distance from its start
+embedding_map.py      points in a plane or in space, and the neighbours of one of them
 search.py             the lines found, compared with the score of two random sentences
 saliency.py           a bar for each token for or against the answer; several methods as columns
 referee.py            deletion and insertion curves, random orders as a band
-masking.py            a row for each token and a column for each roll; cells show what became of the token
+masking.py            a row for each token and a column for each roll; cells show the change to the token
 sentence_pairs.py     drawn pairs with the head's answer
-pretraining.py        pretraining runs over each other
+pretraining.py        pretraining runs in one figure
 learning.py           how a run learns, by epoch, from before the first step
-confusion.py          which labels were mistaken for which
+confusion.py          a cell for each correct and predicted label
 layers.py             a row for each layer, and the rank of words through them
 answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category, and the table of cases
-probe.py              accuracy layer by layer beside the control task, and the table of held-out rows
+probe.py              accuracy layer by layer, the control task, and the table of held-out rows
 counterfactuals.py    each edit with its words marked, and the answers' probabilities before and after
 notebook.py           a figure in a notebook, with the sentence above it
 """
@@ -59,7 +59,7 @@ class FigureModule(Protocol):
         """The figure, or an HTML document."""
 
     def say(self, result: Any, /) -> str:
-        """The figure in a sentence."""
+        """The figure as a sentence."""
 
 
 @runtime_checkable
@@ -72,10 +72,10 @@ class Colouring(FigureModule, Protocol):
 
 @runtime_checkable
 class Comparing(FigureModule, Protocol):
-    """A module with something to say of two results beside each other."""
+    """A module that can describe two results together."""
 
     def compare(self, first: Any, second: Any, /) -> str:
-        """What two results have in common, or where they differ, in a sentence; "" if nothing can be said."""
+        """What two results have in common or where they differ, as a sentence; "" if there is nothing to report."""
 
 
 @runtime_checkable
@@ -83,7 +83,7 @@ class Aligning(Comparing, Protocol):
     """A module that draws two results as one figure."""
 
     def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Figure | None:
-        """Both results; None where they do not fit together."""
+        """Draw both results; None if they cannot be aligned."""
 
 
 @runtime_checkable
@@ -91,10 +91,10 @@ class Several(Comparing, Protocol):
     """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
 
     def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure:
-        """*ordered*: they are one training in its order."""
+        """*ordered*: the results are checkpoints of one training, in order."""
 
     def say_several(self, names: Sequence[str], results: Sequence[Any], own: int, /) -> str:
-        """What they have in common, or where they differ."""
+        """What the results have in common, or where they differ."""
 
 
 @runtime_checkable
@@ -102,8 +102,8 @@ class Tabular(Comparing, Protocol):
     """A module with a table of cases below its figure."""
 
     def cases(self, result: Any, other: Any = None, /) -> dict[str, Any]:
-        """A row for each case, with the answer in the *other* result, if there is one, and the state of the page that
-        shows the case. *right* is None where no answer is right or wrong. *title* and *columns*, if given, head it."""
+        """A row for each case, with the answer of the *other* result, if any, and the state of the page that shows the
+        case. *right* is None if answers are neither right nor wrong. *title* and *columns* are optional headings."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Two tokenizers drawn over one text: the pieces of each above the characters that they cover."""
+"""Two tokenizers on one text: the pieces of each above the characters that they cover."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from bertexplorer.analysis.tokenization import Tokenization
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, INK, MONO, ORANGE, coloured, finish, label, safe
 
-WIDTH = 40  # characters of a line, what a phone has room for
+WIDTH = 40  # characters in a line, as many as fit on a phone
 LINE = 76  # pixels: both rows of a line, and the space below them
 LINES = 24
 SAME, OTHER = "#cfe0f3", "#f6d2b3"
@@ -16,36 +16,40 @@ Piece = tuple[int, int, int, str, int]  # side, start and end of its characters,
 
 
 def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> go.Figure | None:
-    """The pieces of *first* above those of *second*; None if they are of two texts."""
+    """The pieces of *first* above those of *second*; None for different texts."""
     if first.texts != second.texts:
         return None
-    both = [pieces(first), pieces(second)]
-    places = [{piece[:3] for piece in found} for found in both]
-    lines = wrapped(first.texts)[:LINES]
+    both_pieces = [pieces(first), pieces(second)]
+    spans_of_both = [{piece[:3] for piece in piece_list} for piece_list in both_pieces]
+    lines = wrap_lines(first.texts)[:LINES]
     fig = go.Figure()
-    for row, found in enumerate(both):
+    for row, piece_list in enumerate(both_pieces):
         for number, (side, start, end) in enumerate(lines):
-            here = [piece for piece in joined(found) if piece[0] == side and piece[1] < end and piece[2] > start]
-            if not here:
+            visible = [
+                piece
+                for piece in merge_same_span(piece_list)
+                if piece[0] == side and piece[1] < end and piece[2] > start
+            ]
+            if not visible:
                 continue
-            colours = [SAME if piece[:3] in places[1 - row] else OTHER for piece in here]
+            colours = [SAME if piece[:3] in spans_of_both[1 - row] else OTHER for piece in visible]
             fig.add_bar(
-                base=[max(piece[1], start) - start for piece in here],
-                x=[min(piece[2], end) - max(piece[1], start) for piece in here],
-                y=[3 * number + row] * len(here),
+                base=[max(piece[1], start) - start for piece in visible],
+                x=[min(piece[2], end) - max(piece[1], start) for piece in visible],
+                y=[3 * number + row] * len(visible),
                 orientation="h",
                 width=0.86,
                 marker={"color": colours, "line": {"color": "#ffffff", "width": 2}},
-                text=[safe(first.texts[side][max(piece[1], start) : min(piece[2], end)]) for piece in here],
+                text=[safe(first.texts[side][max(piece[1], start) : min(piece[2], end)]) for piece in visible],
                 textposition="inside",
                 insidetextanchor="middle",
                 textangle=0,
                 constraintext="none",
                 textfont={"family": MONO, "size": 12, "color": INK},
-                customdata=[f"{label(names[row], 30)}: {label(piece[3])}, id {piece[4]}" for piece in here],
+                customdata=[f"{label(names[row], 30)}: {label(piece[3])}, id {piece[4]}" for piece in visible],
                 hovertemplate=kit.HOVER,
             )
-    counts = [len(found) for found in both]
+    counts = [len(piece_list) for piece_list in both_pieces]
     above = f"{coloured('above', ACCENT)} {label(names[0], 30)}: {counts[0]} pieces"
     below = f"{coloured('below', ACCENT)} {label(names[1], 30)}: {counts[1]} pieces"
     fig.add_annotation(kit.above(f"{above}<br>{below}<br>{coloured('■', ORANGE)} cut in another way", 8, size=13))
@@ -63,17 +67,18 @@ def pieces(result: Tokenization) -> list[Piece]:
     ]
 
 
-def joined(found: Sequence[Piece]) -> list[Piece]:
-    """*found* with the pieces of one character, such as the bytes of “ë”, as one."""
-    made: dict[tuple[int, int, int], Piece] = {}
-    for side, start, end, token, id in found:
-        held = made.get((side, start, end))
-        made[side, start, end] = (side, start, end, f"{held[3]} + {token}" if held else token, held[4] if held else id)
-    return list(made.values())
+def merge_same_span(piece_list: Sequence[Piece]) -> list[Piece]:
+    """*piece_list* with pieces of the same character, such as the bytes of “ë”, merged."""
+    merged: dict[tuple[int, int, int], Piece] = {}
+    for side, start, end, token, id in piece_list:
+        previous = merged.get((side, start, end))
+        name, first_id = (f"{previous[3]} + {token}", previous[4]) if previous else (token, id)
+        merged[side, start, end] = (side, start, end, name, first_id)
+    return list(merged.values())
 
 
-def wrapped(texts: Sequence[str]) -> list[tuple[int, int, int]]:
-    """(side, start, end) of each line: at most WIDTH characters, broken at a space where there is one."""
+def wrap_lines(texts: Sequence[str]) -> list[tuple[int, int, int]]:
+    """(side, start, end) of each line: at most WIDTH characters, broken at a space if possible."""
     lines = []
     for side, text in enumerate(texts):
         start = 0
@@ -87,14 +92,15 @@ def wrapped(texts: Sequence[str]) -> list[tuple[int, int, int]]:
 
 
 def say(first: Tokenization, second: Tokenization) -> str:
-    """How many pieces each makes, and how many cover the same characters. "" for two texts."""
+    """The numbers of pieces, and how many cover the same characters; "" for different texts."""
     if first.texts != second.texts:
         return ""
-    both = [pieces(first), pieces(second)]
-    shared = len({piece[:3] for piece in both[0]} & {piece[:3] for piece in both[1]})
+    both_pieces = [pieces(first), pieces(second)]
+    shared = len({piece[:3] for piece in both_pieces[0]} & {piece[:3] for piece in both_pieces[1]})
     letters = sum(len(text.replace(" ", "")) for text in first.texts)
-    means = " and ".join(f"{letters / max(1, len(found)):.1f}" for found in both)
+    means = " and ".join(f"{letters / max(1, len(piece_list)):.1f}" for piece_list in both_pieces)
     return (
-        f"The first tokenizer ({first.kind}) cuts the text into {len(both[0])} pieces, the second ({second.kind}) into "
-        f"{len(both[1])}; {shared} cover the same characters. A piece has {means} letters on average."
+        f"The first tokenizer ({first.kind}) cuts the text into {len(both_pieces[0])} pieces, the second "
+        f"({second.kind}) into {len(both_pieces[1])}; {shared} cover the same characters. A piece has "
+        f"{means} letters on average."
     )

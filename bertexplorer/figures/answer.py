@@ -1,4 +1,5 @@
-"""Answer drawn: a bar for each label, for the tag of each word, or for each span, with where spans start and end."""
+"""Figure for answer: a bar for each label, for the tag of each word, or for each span, with the starts and ends of
+spans."""
 
 import math
 
@@ -18,15 +19,15 @@ from bertexplorer.figures.style import (
     clip,
     decimal,
     finish,
+    join_names,
     label,
-    listed,
     percent,
 )
 from bertexplorer.figures.style import quote as quoted
 
-BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, starts and ends, between
+BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, the lower panel, the gap
 DRAWN = 60  # words
-TICKS = 12  # tokens that are named below the starts and ends, the most probable ones
+TICKS = 12  # the most probable starts and ends, whose tokens are named
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")
 MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
 SHARES = {
@@ -44,24 +45,26 @@ def draw(result: Answer) -> go.Figure:
 
 def labels(result: Answer) -> go.Figure:
     """A bar for each label, the best on top."""
-    found = result.labels[: result.top]
-    text = [decimal(one.value) if result.scored else percent(one.value) for one in found]
-    chosen = [ACCENT if one.name in result.chosen else PALE for one in found]
-    logits = [f", logit {decimal(one.logit)}" if result.kind != "similarity" else "" for one in found]
-    hovers = [f"{label(one.name, 60)}: {t}{logit}" for one, t, logit in zip(found, text, logits, strict=True)]
-    fig = go.Figure([kit.bars([one.value for one in found], chosen, text=text, hover=hovers)])
-    fig.update_yaxes(**kit.down([label(one.name) for one in found]))
-    ends = axis([one.value for one in found], result.kind)
+    labels_shown = result.labels[: result.top]
+    text = [decimal(item.value) if result.scored else percent(item.value) for item in labels_shown]
+    chosen = [ACCENT if item.name in result.chosen else PALE for item in labels_shown]
+    logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
+    hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
+    fig = go.Figure([kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers)])
+    fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]))
+    ends = axis([item.value for item in labels_shown], result.kind)
     fig.update_xaxes(range=ends, visible=False)
     if result.kind == "labels":
         fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
     fig.add_annotation(kit.above(SHARES[result.kind], 4))
-    height = max(300, 40 + BAR * len(found))
-    return finish(fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(found) / (height - 40))))
+    height = max(300, 40 + BAR * len(labels_shown))
+    return finish(
+        fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / (height - 40)))
+    )
 
 
 def axis(values: list[float], kind: AnswerKind) -> list[float]:
-    """The ends of an axis of probabilities or cosines, with room for the numbers; of scores around 0."""
+    """The ends of the axis, with room for the numbers: from 0 for probabilities and cosines, around 0 for scores."""
     if kind != "score":
         return [-1.25 * (min(values) < 0), 1.25]
     low, high = min(0.0, *values), max(0.0, *values)
@@ -71,16 +74,16 @@ def axis(values: list[float], kind: AnswerKind) -> list[float]:
 
 def tags(result: Answer) -> go.Figure:
     """A bar for each word with the probability of its tag, in the colour of the tag."""
-    found = result.words[:DRAWN]
-    best = [word.labels[0] for word in found]
-    text = [f"{label(one.name, 16)} {percent(one.value)}" for one in best]
-    shade = shades(result)
-    hovers = [others(word) for word in found]
+    words = result.words[:DRAWN]
+    best = [word.labels[0] for word in words]
+    text = [f"{label(item.name, 16)} {percent(item.value)}" for item in best]
+    shade = tag_colours(result)
+    hovers = [hover_text(word) for word in words]
     fig = go.Figure([kit.bars([b.value for b in best], [shade[kind(b.name)] for b in best], text=text, hover=hovers)])
-    fig.update_yaxes(**kit.down([label(word.word, 16) for word in found], mono=13))
+    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13))
     fig.update_xaxes(range=[0, 1.55], visible=False)
     fig.add_annotation(kit.above("the tag of each word, with its probability", 4))
-    return finish(fig, max(300, 40 + WORD * len(found)), margin=MARGIN, bargap=0.28)
+    return finish(fig, max(300, 40 + WORD * len(words)), margin=MARGIN, bargap=0.28)
 
 
 def kind(tag: str) -> str:
@@ -88,34 +91,35 @@ def kind(tag: str) -> str:
     return tag[2:] if tag[:2] in ("B-", "I-") else tag
 
 
-def shades(result: Answer) -> dict[str, str]:
+def tag_colours(result: Answer) -> dict[str, str]:
     """The colour of each type of tag in the order of the text, grey for O."""
     kinds = dict.fromkeys(kind(word.labels[0].name) for word in result.words)
-    named = [one for one in kinds if one != OUTSIDE]
-    return {OUTSIDE: PALE} | {one: COLOURS[i % len(COLOURS)] for i, one in enumerate(named)}
+    entity_kinds = [name for name in kinds if name != OUTSIDE]
+    return {OUTSIDE: PALE} | {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(entity_kinds)}
 
 
-def others(word: TaggedWord) -> str:
-    lines = [f"{label(one.name, 20)} {percent(one.value)}" for one in word.labels[:4]]
+def hover_text(word: TaggedWord) -> str:
+    lines = [f"{label(item.name, 20)} {percent(item.value)}" for item in word.labels[:4]]
     return f"{label(word.word, 30)}: {', '.join(lines)}"
 
 
 def spans(result: Answer) -> go.Figure:
-    """The best spans, no answer, and below the probability of each token to be the start or the end."""
-    found = [*result.spans, *([result.nothing] if result.nothing else [])]
-    said = result.nothing if result.silent else result.spans[0]
-    heights = [SPAN * len(found), PLACES]
+    """The best spans and “no answer”; below, the probability that each token is the start or the end."""
+    rows = [*result.spans, *([result.nothing] if result.nothing else [])]
+    answer = result.nothing if result.silent else result.spans[0]
+    heights = [SPAN * len(rows), PLACES]
     fig = kit.panels(heights, GAP)
-    text = [percent(one.probability) for one in found]
-    colours = [ACCENT if one is said else GREY if one is result.nothing else PALE for one in found]
+    text = [percent(span.probability) for span in rows]
+    colours = [ACCENT if span is answer else GREY if span is result.nothing else PALE for span in rows]
     hovers = [
-        f"{label(one.text, 60)}: {t}, logits add up to {decimal(one.logit)}" for one, t in zip(found, text, strict=True)
+        f"{label(span.text, 60)}: {t}, logits add up to {decimal(span.logit)}"
+        for span, t in zip(rows, text, strict=True)
     ]
-    fig.add_trace(kit.bars([one.probability for one in found], colours, text=text, hover=hovers, width=0.36), 1, 1)
-    names = [label(one.text, 46) for one in found]
-    fig.add_trace(kit.texts(0, [row - 0.44 for row in range(len(found))], names), 1, 1)
-    fig.update_yaxes(range=[len(found) - 0.6, -0.8], **kit.HIDDEN, row=1, col=1)
-    top = max(0.01, *(one.probability for one in found))
+    fig.add_trace(kit.bars([span.probability for span in rows], colours, text=text, hover=hovers, width=0.36), 1, 1)
+    names = [label(span.text, 46) for span in rows]
+    fig.add_trace(kit.texts(0, [row - 0.44 for row in range(len(rows))], names), 1, 1)
+    fig.update_yaxes(range=[len(rows) - 0.6, -0.8], **kit.HIDDEN, row=1, col=1)
+    top = max(0.01, *(span.probability for span in rows))
     fig.update_xaxes(range=[-0.01 * top, 1.25 * top], **kit.HIDDEN, row=1, col=1)
     fig.add_annotation(kit.above("the best spans: p(start) times p(end)", 4, row=1))
     places(fig, result)
@@ -133,78 +137,83 @@ def places(fig: go.Figure, result: Answer) -> None:
         fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, 2, 1)
     top = max(0.05, float(result.starts[inside].max()), float(result.ends[inside].max()))
     fig.update_yaxes(range=[-1.1 * top, 1.1 * top], visible=False, row=2, col=1)
-    ticks = named(result.starts[inside] + result.ends[inside])
-    written = {"tickvals": ticks, "ticktext": [names[i] for i in ticks], "tickfont": {"family": MONO, "size": 12}}
-    fig.update_xaxes(showgrid=False, tickangle=-60, **written, row=2, col=1)
+    ticks = tick_positions(result.starts[inside] + result.ends[inside])
+    tick_style = {"tickvals": ticks, "ticktext": [names[i] for i in ticks], "tickfont": {"family": MONO, "size": 12}}
+    fig.update_xaxes(showgrid=False, tickangle=-60, **tick_style, row=2, col=1)
     fig.update_layout(barmode="relative")
     fig.add_annotation(kit.above("up: the answer starts here; down: it ends", 4, row=2))
 
 
-def named(weights: np.ndarray) -> list[int]:
-    """The tokens whose names are written: those with the largest of *weights* that do not touch."""
-    apart = max(1, math.ceil(len(weights) / (1.5 * TICKS)))
-    found: list[int] = []
+def tick_positions(weights: np.ndarray) -> list[int]:
+    """The tokens to name: those with the largest *weights* whose names do not overlap."""
+    min_distance = max(1, math.ceil(len(weights) / (1.5 * TICKS)))
+    positions: list[int] = []
     for i in np.argsort(-weights, kind="stable").tolist():
-        if len(found) < TICKS and all(abs(i - j) >= apart for j in found):
-            found.append(i)
-    return sorted(found)
+        if len(positions) < TICKS and all(abs(i - j) >= min_distance for j in positions):
+            positions.append(i)
+    return sorted(positions)
 
 
 def colours(result: Answer) -> dict[int, float]:
-    """Position -> shade for the strip: the probability of a word's tag where it is not O, or that the answer covers the
+    """Position -> shade for the strip: the probability of a word's tag unless it is O, or that the answer covers the
     token; nothing for a label of the whole text."""
     if result.kind == "tag":
         best = [(word, word.labels[0]) for word in result.words]
-        return {p: one.value for word, one in best if one.name != OUTSIDE for p in word.positions}
+        return {p: item.value for word, item in best if item.name != OUTSIDE for p in word.positions}
     if result.kind != "span":
         return {}
-    covered = np.cumsum(result.starts) * np.cumsum(result.ends[::-1])[::-1]  # started by here, and not ended before
+    # P(started here or before) times P(not ended before)
+    covered = np.cumsum(result.starts) * np.cumsum(result.ends[::-1])[::-1]
     return {i: min(1.0, float(covered[i])) for i in result.inside}
 
 
 def say(result: Answer) -> str:
-    """The answer in words, and how the run's own answer may differ from it."""
+    """The answer as text, and how the run's own answer may differ."""
     ways = {"tag": say_tags, "span": say_span}
     return " ".join([ways.get(result.kind, say_labels)(result), *limits(result)])
 
 
 def say_labels(result: Answer) -> str:
-    best, *rest = result.labels
+    best, *others = result.labels
     if result.kind == "similarity":
         low, high = result.training.scale or (0.0, 0.0)
         scale = f" on the scale of its training rows, {decimal(low)} to {decimal(high)}"
         score = "" if result.score is None else f" The run reads that as the score {decimal(result.score)}{scale}."
         return f"The two texts, each read alone, have the cosine {decimal(best.value)}.{score}"
     if result.kind == "score":
-        named = f"{quoted(best.name)} has the score" if rest else "The score is"
+        subject = f"{quoted(best.name)} has the score" if others else "The score is"
         share = 1 / (1 + math.exp(-best.logit)) if result.training.task == "reranking" else None
-        return f"{named} {decimal(best.value)}" + (f", a relevance of {percent(share)}." if share is not None else ".")
+        return f"{subject} {decimal(best.value)}" + (
+            f", a relevance of {percent(share)}." if share is not None else "."
+        )
     if result.kind == "labels":
-        likely = [f"{quoted(one.name)} ({percent(one.value)})" for one in result.labels if one.name in result.chosen]
+        likely = [
+            f"{quoted(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen
+        ]
         return (
-            f"Above 50 %: {listed(likely[:8])}."
+            f"Above 50 %: {join_names(likely[:8])}."
             if likely
             else (f"No label is above 50 %; the likeliest is {quoted(best.name)} with {percent(best.value)}.")
         )
-    second = f", then {quoted(rest[0].name)} with {percent(rest[0].value)}" if rest else ""
+    second = f", then {quoted(others[0].name)} with {percent(others[0].value)}" if others else ""
     return f"The label is {quoted(best.name)} with {percent(best.value)}{second}."
 
 
 def say_tags(result: Answer) -> str:
-    """The entities, or the first words where the tags are plain, and the tag that is least certain."""
+    """The entities, or the first tagged words if tags are not B and I, and the least certain tag."""
     tagged = [word for word in result.words if word.labels[0].name != OUTSIDE]
     least = min(result.words, key=lambda word: word.labels[0].value)
     unsure = f"Least certain is {quoted(least.word)} with {least.labels[0].name} ({percent(least.labels[0].value)})."
     if not tagged:
         return f"None of the {len(result.words)} words is tagged: all have {OUTSIDE}. {unsure}"
-    named = [f"{quoted(clip(text))} ({name})" for text, name in entities(result)]
-    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    given = listed(named) if not more else ", ".join(named[:5]) + more
-    return f"{len(tagged)} of {len(result.words)} words are tagged: {given}. {unsure}"
+    examples = [f"{quoted(clip(text))} ({name})" for text, name in entities(result)]
+    more = f" and {len(examples) - 5} more" if len(examples) > 5 else ""
+    listing = join_names(examples) if not more else ", ".join(examples[:5]) + more
+    return f"{len(tagged)} of {len(result.words)} words are tagged: {listing}. {unsure}"
 
 
 def entities(result: Answer) -> list[tuple[str, str]]:
-    """(words, type) of each run of neighbours with one type; a B begins a new one, plain tags do not join."""
+    """(words, type) of each entity: I tags extend it, a B tag starts a new one, and plain tags stay single words."""
     runs: list[tuple[list[str], str]] = []
     going = ""
     for word in result.words:
@@ -220,32 +229,34 @@ def entities(result: Answer) -> list[tuple[str, str]]:
 def say_span(result: Answer) -> str:
     best, nothing = result.spans[0], result.nothing
     places = f"token {best.first}" if best.first == best.last else f"tokens {best.first} to {best.last}"
-    where = f"{quoted(clip(best.text, 80))} ({places})"
+    quoted_span = f"{quoted(clip(best.text, 80))} ({places})"
     sure = f"starts there with {percent(float(result.starts[best.first]))} and ends there with " + percent(
         float(result.ends[best.last])
     )
     none = f"“no answer” has {percent(nothing.probability)}" if nothing else ""
     if result.silent:
-        return f"The passage has no answer ({none}); the best span is {where}, which {sure}."
-    return f"The answer is {where}: it {sure}; {none}."
+        return f"The passage has no answer ({none}); the best span is {quoted_span}, which {sure}."
+    return f"The answer is {quoted_span}: it {sure}; {none}."
 
 
 def limits(result: Answer) -> list[str]:
-    """What is not shown, and where the run itself would answer otherwise."""
-    found, training = [], result.training
+    """What the figure leaves out, and where the run itself would answer differently."""
+    sentences, training = [], result.training
     if result.by_crf:
-        found.append("The run's CRF chooses the tags together, as one path; probabilities are over all paths.")
+        sentences.append("The run's CRF chooses the tags together, as one path; probabilities are over all paths.")
     elif training.crf:
-        found.append(
+        sentences.append(
             "The run chooses its tags with a CRF over these; here it is missing, because task.safetensors is not next "
             "to the weights."
         )
     if training.features:
-        found.append(f"The run also reads {listed(list(training.features))} of each row, which a text does not have.")
+        sentences.append(
+            f"The run also reads {join_names(list(training.features))} of each row, which a text does not have."
+        )
     if 0 < training.max_tokens < result.longest:
-        found.append(f"The run cut its texts to {training.max_tokens} tokens; here all {result.longest} are read.")
+        sentences.append(f"The run cut its texts to {training.max_tokens} tokens; here all {result.longest} are read.")
     if len(result.words) > DRAWN:
-        found.append(f"The first {DRAWN} of {len(result.words):,} words are drawn.")
+        sentences.append(f"The first {DRAWN} of {len(result.words):,} words are drawn.")
     if result.left_out:
-        found.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
-    return found
+        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
+    return sentences

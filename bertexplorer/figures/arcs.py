@@ -1,4 +1,4 @@
-"""Lines from the tokens that look, on the left, to those looked at, on the right; the darker, the more."""
+"""Lines from the attending tokens on the left to their targets on the right; darker means more attention."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -10,15 +10,15 @@ from bertexplorer.figures.style import ACCENT, MONO, TEXT, clip, finish, percent
 
 SHOWN = 96  # tokens in a column
 LINES = 400
-LEAST = 0.01  # of the largest: weaker lines would not be seen
+LEAST = 0.01  # of the largest; weaker lines would be invisible
 LETTERS = 11
 ROW = 24  # pixels of a token
 BINS = ((0.05, 0.8, 0.5), (0.15, 1.2, 0.65), (0.3, 2.0, 0.75), (0.6, 3.0, 0.9), (1.01, 4.5, 1.0))  # up to, px, opacity
-LEFT, RIGHT, GAP = 0.32, 0.68, 0.008  # of the width: between them the lines
+LEFT, RIGHT, GAP = 0.32, 0.68, 0.008  # of the width; the lines run between them
 
 
 def window(result: Attention) -> tuple[range, range]:
-    """The rows and columns that are drawn: all, or SHOWN of them around what the view is about."""
+    """The rows and columns to draw: all of them, or SHOWN around the tokens that the view is about."""
     ranges = []
     middle = result.rows[result.about[0]].positions[0]
     for units in (result.rows, result.columns):
@@ -39,15 +39,15 @@ def draw(result: Attention) -> go.Figure:
     low = 0.0
     for high, width, opacity in BINS:
         share = part[starts, ends] / top
-        here = (share >= low) & (share < high)
+        in_bin = (share >= low) & (share < high)
         low = high
-        lines(fig, starts[here], ends[here], width, opacity)
+        lines(fig, starts[in_bin], ends[in_bin], width, opacity)
     looking = set(result.about) if result.picked else set()
     column(fig, [(result.rows[i].label, i in looking) for i in rows], LEFT - GAP, "middle left")
     gives = result.gives[columns.start : columns.stop]
     column(
         fig,
-        [(received(result, i, float(g)), False) for i, g in zip(columns, gives, strict=True)],
+        [(column_label(result, i, float(g)), False) for i, g in zip(columns, gives, strict=True)],
         RIGHT + GAP,
         "middle right",
     )
@@ -61,12 +61,12 @@ def strongest(part: Float[np.ndarray, "r c"], top: float) -> tuple[np.ndarray, n
     """(rows, columns) of up to LINES cells, none under LEAST."""
     order = np.argsort(part, axis=None)[::-1][:LINES]
     starts, ends = np.unravel_index(order, part.shape)
-    seen = part[starts, ends] >= LEAST * top
-    return starts[seen], ends[seen]
+    visible = part[starts, ends] >= LEAST * top
+    return starts[visible], ends[visible]
 
 
 def lines(fig: go.Figure, starts: np.ndarray, ends: np.ndarray, width: float, opacity: float) -> None:
-    """One trace for all lines of a width; None lifts the pen."""
+    """Draw all lines of the same width as one trace; None ends a line."""
     if len(starts):
         ys = [y for i, j in zip(starts.tolist(), ends.tolist(), strict=True) for y in (i, j, None)]
         line = {"color": ACCENT, "width": width}
@@ -79,16 +79,16 @@ def column(fig: go.Figure, names: list[tuple[str, bool]], x: float, side: str) -
     fig.add_trace(kit.texts(x, list(range(len(names))), [safe(name) for name, _ in names], **style))
 
 
-def received(result: Attention, column: int, value: float) -> str:
-    """The label of a token that is looked at, with what it gets if the lines belong to a picked token."""
+def column_label(result: Attention, column: int, value: float) -> str:
+    """The label of a token that receives attention, with the amount if the lines start at a picked token."""
     name = clip(result.columns[column].label, LETTERS)
     if not result.picked:
         return name
     return f"{name} {value:.2f}" if result.norms else f"{name} {percent(value)}"
 
 
-def left_out(result: Attention) -> str:
-    """A sentence on what is not drawn; '' if everything is."""
+def cut_note(result: Attention) -> str:
+    """A sentence about what is not drawn; '' if everything is."""
     rows, columns = window(result)
     cut = len(rows) < len(result.rows) or len(columns) < len(result.columns)
     tokens = f"{max(len(rows), len(columns))} tokens around it are drawn. " if cut else ""

@@ -1,4 +1,4 @@
-"""Attention drawn: every head as a tile, one map of who looks at whom, or lines between two columns of text."""
+"""Figure for attention: every head as a tile, one attention map, or lines between two columns of text."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,9 +9,9 @@ from bertexplorer.figures import arcs, kit
 from bertexplorer.figures.style import MONO, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
-LETTERS = 12  # of a token beside the map
-NUMBERED = 10  # tokens up to which a cell holds its number
-MAPPED = 512  # tokens up to which each has a row of its own
+LETTERS = 12  # of a token next to the map
+NUMBERED = 10  # tokens up to which cells show their numbers
+MAPPED = 512  # tokens up to which each has its own row
 LINE, TALLEST, NAMES = 24, 1100, 110  # pixels: a row, all rows, the names above
 
 
@@ -28,53 +28,53 @@ def grid(result: Attention) -> go.Figure:
     fig = go.Figure()
     image = {"source": picture, "sizing": "stretch", "layer": "below", "xanchor": "left", "yanchor": "top"}
     fig.add_layout_image(**image, xref="x", yref="y", x=0, y=0, sizex=heads, sizey=layers)
-    spots = list(np.ndindex(layers, heads))
+    positions = list(np.ndindex(layers, heads))
     fig.add_scatter(
-        x=[j + 0.48 for _, j in spots],
-        y=[i + 0.48 for i, _ in spots],
+        x=[j + 0.48 for _, j in positions],
+        y=[i + 0.48 for i, _ in positions],
         mode="markers",
         marker={"size": 20, "opacity": 0},
-        customdata=[{"set": {"show": "head", "layer": i + 1, "head": j + 1, "heads": ""}} for i, j in spots],
-        text=[safe(described(result, i, j)) for i, j in spots],
+        customdata=[{"set": {"show": "head", "layer": i + 1, "head": j + 1, "heads": ""}} for i, j in positions],
+        text=[safe(hover_text(result, i, j)) for i, j in positions],
         hovertemplate="%{text}<extra></extra>",
         cliponaxis=False,
     )
     top = number(result, float(result.every.max()))
     darkest = top if result.norms else f"100 %, largest here {top}"
     title = kit.title(f"head · darkest: {safe(darkest)}")
-    fig.update_xaxes(title=title, side="top", range=[0, heads], **counted(heads))
-    fig.update_yaxes(title=kit.title("layer", 2), range=[layers, 0], **counted(layers))
+    fig.update_xaxes(title=title, side="top", range=[0, heads], **tile_ticks(heads))
+    fig.update_yaxes(title=kit.title("layer", 2), range=[layers, 0], **tile_ticks(layers))
     tile = int(np.clip(640 / layers, 40, 100))
-    below = shared(fig, step, "pixel")
+    below = write_pooling_note(fig, step, "pixel")
     height = max(300, 62 + tile * layers + below)
     return finish(fig, height, hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below})
 
 
-def shared(fig: go.Figure, step: int, place: str) -> int:
-    """Write under the picture that *step* tokens share a place, if they do. Returns the pixels that this takes."""
+def write_pooling_note(fig: go.Figure, step: int, unit: str) -> int:
+    """Write a note under the picture if *step* tokens share a *unit*. Returns the height of the note in pixels."""
     if step == 1:
         return 8
-    kit.write_below(fig, [f"{step} tokens share a {place}: their largest"], 6, 0, 13)
+    kit.write_below(fig, [f"{step} tokens share a {unit}: their largest"], 6, 0, 13)
     return 32
 
 
-def counted(count: int) -> dict[str, object]:
+def tile_ticks(count: int) -> dict[str, object]:
     """Ticks in the middle of the tiles, from 1."""
     ticks = kit.counted(count, 1 if count <= 12 else 2)
-    return {**ticks, "tickvals": [place + 0.48 for place in ticks["tickvals"]]}
+    return {**ticks, "tickvals": [tick + 0.48 for tick in ticks["tickvals"]]}
 
 
-def described(result: Attention, layer: int, head: int) -> str:
-    """What a head does with the tokens that the view is about."""
+def hover_text(result: Attention, layer: int, head: int) -> str:
+    """How a head attends from the tokens that the view is about."""
     gives = result.by_head[layer, head]
     best = int(gives.argmax())
     most = f"{number(result, float(gives[best]))} to {result.columns[best].label}"
-    return f"head {Head(layer, head)}: {clip(who(result), 30)} gives {most}"
+    return f"head {Head(layer, head)}: {clip(subject(result), 30)} gives {most}"
 
 
 def token_map(result: Attention) -> go.Figure:
-    """A row for each token that looks, a column for each that is looked at."""
-    step = cells(result)
+    """A row for each attending token, a column for each target."""
+    step = tokens_per_cell(result)
     scale = 1.0 if result.norms else 100.0
     values = pool(pool(result.matrix, step, 0), step, 1).astype(np.float32) * np.float32(scale)
     rows, columns = ([unit.label for unit in units[::step]] for units in (result.rows, result.columns))
@@ -83,48 +83,48 @@ def token_map(result: Attention) -> go.Figure:
     gives = "takes from" if result.norms else "gives to"
     number_format = 2 if result.norms else 1
     tip = f"%{{y}} {gives} %{{x}}: %{{z:.{number_format}f}}{sign}<extra></extra>"
-    written = ("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None
-    style = {"texttemplate": written, "textfont": kit.ink(12), "hovertemplate": tip}
+    number_template = ("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None
+    style = {"texttemplate": number_template, "textfont": kit.ink(12), "hovertemplate": tip}
     gap = int(max(values.shape) <= 40)
     top = float(values.max()) or 1.0
-    heat = kit.cells(values, LIGHT if small else ROOT, 0, top, x=apart(columns), y=apart(rows), gap=gap)
+    heat = kit.cells(values, LIGHT if small else ROOT, 0, top, x=unique_labels(columns), y=unique_labels(rows), gap=gap)
     fig = go.Figure([{**heat, **style}])
     font = {"family": MONO, "size": 12}
     darkest = number(result, float(result.matrix.max()))
     title = kit.title(f"rows look at columns · darkest: {safe(darkest)}", 6)
     fig.update_xaxes(title=title, side="top", tickangle=-90, tickfont=font, showgrid=False)
     fig.update_yaxes(autorange="reversed", tickfont=font, showgrid=False)
-    below = shared(fig, step, "cell")
+    below = write_pooling_note(fig, step, "cell")
     height = 52 + NAMES + min(TALLEST, max(LINE * len(rows), 180)) + below
     return finish(fig, height, margin={"l": 8, "r": 8, "t": 44, "b": below})
 
 
-def cells(result: Attention) -> int:
-    """Tokens that share a cell of the map."""
+def tokens_per_cell(result: Attention) -> int:
+    """The number of tokens that share a cell of the map, in each direction."""
     return max(1, -(-max(result.matrix.shape) // MAPPED))
 
 
-def apart(names: list[str]) -> list[str]:
-    """Distinct labels for an axis that drops labels which would overlap. Repeated tokens get zero-width spaces, as such
-    an axis needs unique names."""
-    seen: dict[str, int] = {}
-    shown = []
+def unique_labels(names: list[str]) -> list[str]:
+    """Distinct labels for an axis that hides overlapping labels. Such an axis needs unique names, so repeated tokens
+    get zero-width spaces."""
+    repeats: dict[str, int] = {}
+    labels = []
     for name in names:
         short = label(name, LETTERS)
-        seen[short] = seen.get(short, -1) + 1
-        shown.append(short + "\u200b" * seen[short])
-    return shown
+        repeats[short] = repeats.get(short, -1) + 1
+        labels.append(short + "\u200b" * repeats[short])
+    return labels
 
 
 def number(result: Attention, value: float) -> str:
     return f"{value:.2f}" if result.norms else percent(value)
 
 
-def who(result: Attention) -> str:
+def subject(result: Attention) -> str:
     return " ".join(result.rows[i].label for i in result.about)
 
 
-def heads_in_words(result: Attention) -> str:
+def describe_heads(result: Attention) -> str:
     """The chosen heads, at the start of a sentence."""
     layers, heads = result.every.shape[:2]
     chosen = result.chosen
@@ -136,40 +136,40 @@ def heads_in_words(result: Attention) -> str:
     in_layers = {head.layer for head in chosen}
     if len(in_layers) == 1 and len(chosen) == heads:
         return f"In layer {chosen[0].layer + 1}, its {heads} heads {together},"
-    named = ", ".join(map(str, chosen[:6])) + (f" and {len(chosen) - 6} more" if len(chosen) > 6 else "")
-    return f"Over the heads {named}, {together},"
+    names = ", ".join(map(str, chosen[:6])) + (f" and {len(chosen) - 6} more" if len(chosen) > 6 else "")
+    return f"Over the heads {names}, {together},"
 
 
 def say(result: Attention) -> str:
-    """To which tokens the token that the view is about gives most, and how common that is among the heads."""
-    start = grid_said(result) if result.show == "grid" else map_said(result)
+    """The main targets of the tokens that the view is about, compared with the other heads."""
+    start = say_grid(result) if result.show == "grid" else say_map(result)
     kinds = {
         "hidden": "[CLS] and [SEP] are left out.",
         "discounted": "Shares are of what is left without [CLS], [SEP].",
     }
     more = [kinds[result.special]] if result.special in kinds else []
-    more += [arcs.left_out(result) if result.show == "arcs" else pooled(result)]
+    more += [arcs.cut_note(result) if result.show == "arcs" else pooling_note(result)]
     return " ".join(text for text in (start, *more, *result.notes) if text)
 
 
-def pooled(result: Attention) -> str:
-    """A sentence that neighbouring tokens share a place, if they do."""
-    step = pixels(result.every) if result.show == "grid" else cells(result)
-    place = "a pixel" if result.show == "grid" else "a cell"
-    return f"{step} neighbouring tokens share {place}, which shows the largest." if step > 1 else ""
+def pooling_note(result: Attention) -> str:
+    """A sentence if neighbouring tokens share a pixel or a cell; otherwise ""."""
+    step = pixels(result.every) if result.show == "grid" else tokens_per_cell(result)
+    unit = "a pixel" if result.show == "grid" else "a cell"
+    return f"{step} neighbouring tokens share {unit}, which shows the largest." if step > 1 else ""
 
 
-def map_said(result: Attention) -> str:
+def say_map(result: Attention) -> str:
     gives = result.gives
     best = int(gives.argmax())
-    usual = float(np.median(result.by_head[:, :, best]))
-    given = f"{quote(clip(who(result), 40))} {gives_to(result, float(gives[best]), best)}"
-    own = result.columns[best] in [result.rows[i] for i in result.about]
-    other = "" if not own and not result.columns[best].special else others(result)
+    median = float(np.median(result.by_head[:, :, best]))
+    statement = f"{quote(clip(subject(result), 40))} {gives_to(result, float(gives[best]), best)}"
+    about_itself = result.columns[best] in [result.rows[i] for i in result.about]
+    other = "" if not about_itself and not result.columns[best].special else say_others(result)
     layers, heads = result.every.shape[:2]
-    compare = f"; a random head gives {number(result, usual)} (median of all {layers * heads} heads)"
+    compare = f"; a random head gives {number(result, median)} (median of all {layers * heads} heads)"
     many = len(result.chosen) == layers * heads
-    return f"{heads_in_words(result)} {given}{other}{'' if many else compare}."
+    return f"{describe_heads(result)} {statement}{other}{'' if many else compare}."
 
 
 def gives_to(result: Attention, value: float, column: int) -> str:
@@ -181,8 +181,8 @@ def gives_to(result: Attention, value: float, column: int) -> str:
     return f"gives {percent(value)} of its attention to {to}"
 
 
-def others(result: Attention) -> str:
-    """If the strongest is the token itself or a special one: the strongest of the rest."""
+def say_others(result: Attention) -> str:
+    """The strongest other word, if the strongest target is the token itself or a special one."""
     about = [result.rows[i] for i in result.about]
     gives = np.array(
         [-1.0 if c.special or c in about else g for c, g in zip(result.columns, result.gives, strict=True)]
@@ -195,24 +195,24 @@ def others(result: Attention) -> str:
     )
 
 
-def grid_said(result: Attention) -> str:
+def say_grid(result: Attention) -> str:
     about = [result.rows[i] for i in result.about]
-    rest = [k for k, unit in enumerate(result.columns) if not unit.special and unit not in about]
-    table = result.by_head[:, :, rest] if rest else result.by_head
+    other_columns = [k for k, unit in enumerate(result.columns) if not unit.special and unit not in about]
+    table = result.by_head[:, :, other_columns] if other_columns else result.by_head
     layer, head, column = (int(i) for i in np.unravel_index(int(table.argmax()), table.shape))
-    column = rest[column] if rest else column
+    column = other_columns[column] if other_columns else column
     value = float(result.by_head[layer, head, column])
-    usual = number(result, float(np.median(result.by_head[:, :, column])))
+    median = number(result, float(np.median(result.by_head[:, :, column])))
     layers, heads = result.every.shape[:2]
     return (
         f"Each tile is a head: rows look, columns are looked at. In head {Head(layer, head)} "
-        f"{quote(clip(who(result), 40))} {gives_to(result, value, column)}, more than in any of the other "
-        f"{layers * heads - 1} heads (median {usual})."
+        f"{quote(clip(subject(result), 40))} {gives_to(result, value, column)}, more than in any of the other "
+        f"{layers * heads - 1} heads (median {median})."
     )
 
 
 def colours(result: Attention) -> dict[int, float]:
-    """How much the token that the view is about gives to each position; 1 for the largest."""
+    """The attention from the tokens that the view is about to each position, relative to the largest."""
     gives = result.gives
     top = float(gives.max()) or 1.0
     return {p: float(g) / top for unit, g in zip(result.columns, gives, strict=True) for p in unit.positions}

@@ -1,4 +1,4 @@
-"""Attention flow drawn: token by token and layer by layer, and the chosen layer next to its raw attention."""
+"""Figure for attention flow: shares by token and layer, and the chosen layer next to its raw attention."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,18 +12,18 @@ from bertexplorer.figures.tiles import ROOT
 
 ROW = 24  # pixels of a token
 LETTERS = 11
-DRAWN = 60  # tokens: more could not be read
+DRAWN = 60  # tokens; more would be illegible
 WORDS = {"rollout": "rollout", "flow": "flow", "raw": "raw attention"}
 
 
 def draw(result: AttentionFlow) -> go.Figure:
     fig = make_subplots(rows=1, cols=2, column_widths=[0.66, 0.34], horizontal_spacing=0.05)
-    kept = drawn(result)
+    positions = drawn_positions(result)
     layers = len(result.shares)
-    heat(fig, result, kept)
-    bars(fig, result, kept)
-    names = kit.ticks([label(result.tokens[i], LETTERS) for i in kept], mono=12)
-    limits = [len(kept) - 0.4, -0.6]
+    heat(fig, result, positions)
+    bars(fig, result, positions)
+    names = kit.ticks([label(result.tokens[i], LETTERS) for i in positions], mono=12)
+    limits = [len(positions) - 0.4, -0.6]
     fig.update_yaxes(range=limits, showgrid=False, **names, row=1, col=1)
     fig.update_yaxes(range=limits, visible=False, row=1, col=2)
     ticks = kit.ticks([str(i + 1) for i in range(layers)], step=1 if layers <= 12 else 4)
@@ -33,42 +33,42 @@ def draw(result: AttentionFlow) -> go.Figure:
     layer = {"title": {"text": f"layer {result.layer + 1}"}, "range": [0, widest * 1.05]}
     fig.update_xaxes(**layer, nticks=3, ticksuffix=" %", row=1, col=2)
     fig.update_xaxes(side="top", showgrid=False, title={"standoff": 4, "font": {"size": 14}})
-    below = 16 + key(fig, result, len(kept))
-    height = 94 + max(180, ROW * len(kept)) + below
+    below = 16 + write_key(fig, result, len(positions))
+    height = 94 + max(180, ROW * len(positions)) + below
     return finish(fig, height, bargap=0.25, margin={"l": 8, "r": 8, "t": 62, "b": below})
 
 
-def drawn(result: AttentionFlow) -> list[int]:
-    """The positions that are drawn: all or, in a long text, the DRAWN strongest at any layer and those that the view is
-    about."""
+def drawn_positions(result: AttentionFlow) -> list[int]:
+    """The positions to draw: all of them or, in a long text, the DRAWN strongest at any layer and those that the view
+    is about."""
     most = result.shares.max(axis=0).copy()
     most[list(result.about)] = np.inf
     return sorted(np.argsort(most, kind="stable")[::-1][:DRAWN].tolist())
 
 
-def heat(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
+def heat(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
     layers = range(1, len(result.shares) + 1)
-    hovers = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in kept]
-    shares, top = (100 * result.shares[:, kept].T).astype(np.float32), 100 * float(result.shares.max()) or 1.0
+    hovers = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in positions]
+    shares, top = (100 * result.shares[:, positions].T).astype(np.float32), 100 * float(result.shares.max()) or 1.0
     cells = kit.cells(shares, ROOT, 0, top, hover=hovers, gap=1)
     fig.add_trace({**cells, "hovertemplate": "%{customdata}: %{z:.1f} %<extra></extra>"}, 1, 1)
 
 
-def bars(fig: go.Figure, result: AttentionFlow, kept: list[int]) -> None:
+def bars(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
     """The chosen layer: a bar for the method, a mark for its raw attention."""
-    said = [label(result.tokens[i], 30) for i in kept]
-    where = {"row": 1, "col": 2, "y": list(range(len(kept))), "customdata": said}
-    shares, raw = 100 * result.shares[result.layer, kept], 100 * result.raw[result.layer, kept]
+    labels = [label(result.tokens[i], 30) for i in positions]
+    common = {"row": 1, "col": 2, "y": list(range(len(positions))), "customdata": labels}
+    shares, raw = 100 * result.shares[result.layer, positions], 100 * result.raw[result.layer, positions]
     tip = f"%{{customdata}}: {WORDS[result.method]} %{{x:.1f}} %<extra></extra>"
-    fig.add_bar(x=shares, orientation="h", marker={"color": ACCENT}, hovertemplate=tip, **where)
+    fig.add_bar(x=shares, orientation="h", marker={"color": ACCENT}, hovertemplate=tip, **common)
     if result.method != "raw":
         mark = {"symbol": "line-ns", "size": 9, "line": {"color": ORANGE, "width": 3}}
         tip = "%{customdata}: raw attention %{x:.1f} %<extra></extra>"
-        fig.add_scatter(x=raw, mode="markers", marker=mark, cliponaxis=False, hovertemplate=tip, **where)
+        fig.add_scatter(x=raw, mode="markers", marker=mark, cliponaxis=False, hovertemplate=tip, **common)
 
 
-def key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
-    """Write the meaning of the colours under the picture. Returns the pixels that this takes."""
+def write_key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
+    """Write the meaning of the colours under the picture. Returns the height in pixels."""
     texts = [f"Blue: {WORDS[result.method]}, darkest {safe(percent(float(result.shares.max())))}"]
     texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []
     texts += [f"The {count} strongest of {len(result.tokens)} tokens"] if count < len(result.tokens) else []
@@ -76,21 +76,21 @@ def key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
 
 
 def say(result: AttentionFlow) -> str:
-    """What most of the token comes from by the method, and what the raw attention of that layer would have said."""
-    who = quote(clip(" ".join(result.tokens[i] for i in result.about), 40))
+    """The main sources of the token by the method, compared with the raw attention of that layer."""
+    subject = quote(clip(" ".join(result.tokens[i] for i in result.about), 40))
     at = f"After layer {result.layer + 1} of {len(result.shares)}"
     by, raw = result.shares[result.layer], result.raw[result.layer]
     looked = int(raw.argmax())
     compare = f"that layer alone looks most at {quote(result.tokens[looked])} ({percent(float(raw[looked]))})."
     if result.method == "rollout":
-        said = f"{at}, by rollout {who} takes {strongest(result, by, 'from')}; {compare}"
+        sentence = f"{at}, by rollout {subject} takes {strongest(result, by, 'from')}; {compare}"
     elif result.method == "flow":
-        said = f"{at}, at most {strongest(result, by, 'from')} can flow to {who}; {compare}{full(result)}"
+        sentence = f"{at}, at most {strongest(result, by, 'from')} can flow to {subject}; {compare}{say_full(result)}"
     else:
-        said = f"{at}, its heads averaged: {who} gives {strongest(result, by, 'to')}."
-    few = len(drawn(result))
+        sentence = f"{at}, its heads averaged: {subject} gives {strongest(result, by, 'to')}."
+    few = len(drawn_positions(result))
     cut = f" The {few} strongest of {len(result.tokens)} tokens are drawn." if few < len(result.tokens) else ""
-    return said + cut + (f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else "")
+    return sentence + cut + (f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else "")
 
 
 def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str) -> str:
@@ -99,8 +99,8 @@ def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str)
     return " and ".join(f"{percent(float(values[i]))} {word} {quote(result.tokens[i])}" for i in best)
 
 
-def full(result: AttentionFlow) -> str:
-    """How many tokens could pass in full, as flow cannot distinguish them after many layers."""
+def say_full(result: AttentionFlow) -> str:
+    """The number of tokens with the maximal flow, which flow cannot distinguish after many layers."""
     count = int((result.shares[result.layer] >= 0.999).sum())
     return f" {count} of {len(result.tokens)} tokens could pass in full." if count > 1 else ""
 

@@ -1,4 +1,4 @@
-"""BertViz drawn: its own scripts in one HTML document that asks the network for nothing and may not touch the page."""
+"""Figure for BertViz: its own scripts in one sandboxed HTML document that makes no network requests."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from bertexplorer.analysis.bertviz import BertViz
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS
 
-VERSION = "1.4.1"  # the one whose scripts the substitutions below fit
+VERSION = "1.4.1"  # the substitutions below fit the scripts of this version
 LIBRARIES = ("vendor/jquery-3.7.1.min.js", "vendor/d3-5.16.0.min.js", "bertviz.js")
 STYLE = """
 body { margin: 0; padding: 8px; background: #fff; color: #16202c; overflow: auto; font: 15px "IBM Plex Sans",
@@ -23,9 +23,9 @@ MARGIN, LINE, TOP = 90, {"head": 22.5, "neuron": 26}, {"head": 30, "neuron": 100
 
 
 def draw(result: BertViz) -> str:
-    """A whole document for <iframe sandbox="allow-scripts" srcdoc>. Raises ExplorerError without bertviz VERSION."""
+    """A complete document for <iframe sandbox="allow-scripts" srcdoc>. Raises ExplorerError without bertviz VERSION."""
     data = json.dumps(params(result), separators=(",", ":"))
-    for sign in "<>&":  # a token must not end the script; the other way to write a character is the same to JSON
+    for sign in "<>&":  # a token must not end the script; JSON treats the escape as the same character
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     scripts = [(ASSETS / name).read_text("utf-8") for name in LIBRARIES] + [f"bertviz({data});", source(result.kind)]
     body = "".join(f"<script>{script}</script>\n" for script in scripts)
@@ -38,7 +38,7 @@ def draw(result: BertViz) -> str:
 
 
 def labels(result: BertViz) -> list[tuple[str, str]]:
-    """(what it chooses, its id in BertViz's scripts) of each menu above the picture."""
+    """(label, id in BertViz's scripts) of each menu above the picture."""
     words = {"layer": "Layer", "att_head": "Head"}
     menus = [(words[name], name) for name in PICKERS[result.kind]]
     return menus if result.second is None else [*menus, ("Attention", "filter")]
@@ -69,23 +69,23 @@ def thousandths(values: np.ndarray) -> Any:
 
 
 def source(kind: str) -> str:
-    """BertViz's own script for *kind*, its parameters taken from the window and its neuron view counting from 1."""
-    spec = util.find_spec("bertviz")  # found, not imported: that takes two seconds, for torch and a notebook
-    held = metadata.version("bertviz") if spec else "none"
-    if spec is None or not spec.submodule_search_locations or held != VERSION:
+    """BertViz's own script for *kind*, patched: parameters come from the window, and the neuron view counts from 1."""
+    spec = util.find_spec("bertviz")  # located but not imported: the import takes two seconds, for torch and IPython
+    installed = metadata.version("bertviz") if spec else "none"
+    if spec is None or not spec.submodule_search_locations or installed != VERSION:
         raise ExplorerError(
-            f"This view needs bertviz {VERSION}; {held} is installed. Run: pip install bertviz=={VERSION}"
+            f"This view needs bertviz {VERSION}; {installed} is installed. Run: pip install bertviz=={VERSION}"
         )
     text = (Path(spec.submodule_search_locations[0]) / f"{kind}_view.js").read_text("utf-8")
     if kind != "neuron":
-        return once(r"const params = PYTHON_PARAMS;[^\n]*", "const params = window.bertviz_params;", text)
-    for menu, shown in (("layerSelect", "params.include_layers[i]"), ("headSelect", "i + 1")):
-        text = once(rf"({menu}\.append\(.*?)\.text\(i\)", rf"\1.text({shown})", text)
+        return replace_once(r"const params = PYTHON_PARAMS;[^\n]*", "const params = window.bertviz_params;", text)
+    for menu, label in (("layerSelect", "params.include_layers[i]"), ("headSelect", "i + 1")):
+        text = replace_once(rf"({menu}\.append\(.*?)\.text\(i\)", rf"\1.text({label})", text)
     return text
 
 
-def once(pattern: str, new: str, text: str) -> str:
-    """*text* with the one match of *pattern* replaced. Raises ExplorerError for another number of matches."""
+def replace_once(pattern: str, new: str, text: str) -> str:
+    """*text* with the only match of *pattern* replaced. Raises ExplorerError unless there is exactly one match."""
     changed, count = re.subn(pattern, new, text)
     if count != 1:
         raise ExplorerError(f"A script of bertviz is not that of version {VERSION}. Install the pinned one again.")
@@ -102,7 +102,7 @@ def height(result: BertViz) -> int:
 
 
 def say(result: BertViz) -> str:
-    """What is drawn, and how to read it."""
+    """What the document shows, and how to read it."""
     heads, count = result.attention.shape[1], len(result.layers)
     notes = {
         "head": "Lines run from the token that looks to the token looked at, a colour for each head; a click on a "
@@ -114,7 +114,7 @@ def say(result: BertViz) -> str:
     layers = f"{count} layers" if count > 1 else f"layer {result.layers[0] + 1}"
     cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
     of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
-    more = ""
+    note = ""
     if result.distances and result.kind == "neuron":
-        more = " In this family distances add to the sum: the sums alone do not give the attention."
-    return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{more}{cut}"
+        note = " In this family distances add to the sum: the sums alone do not give the attention."
+    return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{note}{cut}"

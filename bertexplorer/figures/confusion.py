@@ -1,4 +1,4 @@
-"""Which labels were mistaken for which: a cell for each gold and predicted label."""
+"""Confusion matrix: a cell for each gold and predicted label."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import finish, label
 from bertexplorer.figures.tiles import ROOT
 
-MOST = 40  # labels that are drawn
+MOST = 40  # labels to draw
 NUMBERED = 12
 PREDICTED = {"title": {"text": "predicted", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
 GOLD = {
@@ -43,23 +43,23 @@ def cells(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> kit.Part:
 
 
 def height(labels: int) -> int:
-    """Pixels that the cells take."""
+    """The height of the cells in pixels."""
     return max(160, min(900, 44 * labels))
 
 
 def say(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
-    """How many are right, and the commonest mistake."""
+    """The number of right answers, and the most common mistake."""
     table = np.asarray(counts)
-    right, every = int(np.trace(table)), int(table.sum())
+    right, total = int(np.trace(table)), int(table.sum())
     return (
-        f"All {every:,} are right."
-        if right == every
-        else (f"{right:,} of {every:,} are right. {mistake(labels, counts)}.")
+        f"All {total:,} are right."
+        if right == total
+        else (f"{right:,} of {total:,} are right. {mistake(labels, counts)}.")
     )
 
 
 def mistake(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
-    """The commonest mistake, of which there must be one."""
+    """The most common mistake; there must be at least one."""
     table = np.asarray(counts)
     wrong = table - np.diag(np.diag(table))
     gold, predicted = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))

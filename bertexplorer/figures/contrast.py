@@ -1,4 +1,4 @@
-"""Contrast drawn: each piece of the vocabulary at its probability in the one sentence and in the other."""
+"""Figure for contrast: each piece of the vocabulary at its probability in one sentence and in the other."""
 
 import math
 from textwrap import wrap
@@ -20,28 +20,28 @@ def draw(result: Contrast) -> go.Figure:
     low, high = math.floor(math.log10(max(1e-9, float(np.quantile(np.minimum(first, second), 0.02))))), 0
     fig = go.Figure()
     fig.add_scatter(x=[10**low, 1], y=[10**low, 1], mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
-    shown, words_in = thinned(first, second, (high - low) / CELLS)
+    dots, words_in = thin_out(first, second, (high - low) / CELLS)
     fig.add_scatter(
-        x=first[shown].astype(np.float32),
-        y=second[shown].astype(np.float32),
+        x=first[dots].astype(np.float32),
+        y=second[dots].astype(np.float32),
         mode="markers",
         marker={"size": 4, "color": GREY, "opacity": np.round(1 - (1 - FAINT) ** words_in, 2)},
         text=[
             safe(result.vocabulary[i]) + (f" and {n - 1:,} more" if n > 1 else "")
-            for i, n in zip(shown, words_in, strict=True)
+            for i, n in zip(dots, words_in, strict=True)
         ],
         hovertemplate="%{text}: %{x:.2%} and %{y:.2%}<extra></extra>",
     )
     for side, colour in ((-1, ACCENT), (1, ORANGE)):
         words = [w for w in result.words if w.log_ratio * side > 0]
-        named = apart(words, high - low)
+        labelled = without_overlap(words, high - low)
         fig.add_scatter(
             x=[math.exp(w.first) for w in words],
             y=[math.exp(w.second) for w in words],
             mode="markers+text",
             marker={"size": 8, "color": colour},
-            text=[label(w.token, 16) if w in named else "" for w in words],
-            textposition=[beside(side, w, low) for w in words],
+            text=[label(w.token, 16) if w in labelled else "" for w in words],
+            textposition=[label_position(side, w, low) for w in words],
             customdata=[safe(w.token) for w in words],
             textfont={"family": MONO, "size": 13, "color": colour},
             hovertemplate="%{customdata}: %{x:.2%} and %{y:.2%}<extra></extra>",
@@ -57,36 +57,37 @@ def draw(result: Contrast) -> go.Figure:
     return finish(fig, 560, margin={"l": 8, "r": 24, "t": 16, "b": 8})
 
 
-def thinned(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
-    """A word of each square *cell* (in decades), the first in the vocabulary, and how many words share the cell.
+def thin_out(first: np.ndarray, second: np.ndarray, cell: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return (the first word of the vocabulary in each square *cell*, the number of words in that cell); *cell* is in
+    decades.
 
-    A browser needs seconds for the 30,000 dots of a vocabulary; most of them lie on each other.
+    A browser needs seconds for the 30,000 dots of a vocabulary, most of which overlap.
     """
     places = np.floor(np.log10(np.maximum(1e-30, np.stack([first, second]))) / cell)
-    _, shown, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
-    return shown, counts
+    _, first_indices, counts = np.unique(places, axis=1, return_index=True, return_counts=True)
+    return first_indices, counts
 
 
-def beside(side: int, word: Word, low: int) -> str:
-    """Where the label of *word* has room: away from the diagonal, and from the edges of the plot."""
+def label_position(side: int, word: Word, low: int) -> str:
+    """The position for the label of *word*: away from the diagonal and from the edges of the plot."""
     x = word.first / math.log(10)
     if side < 0:
         return "middle right" if x < -2 else "bottom center"
     return "middle left" if x > low + 2 else "top center"
 
 
-def apart(words: list[Word], decades: int) -> list[Word]:
-    """Those of *words* whose labels do not overlap an earlier one. The others are shown under the pointer."""
-    kept: list[Word] = []
+def without_overlap(words: list[Word], decades: int) -> list[Word]:
+    """The *words* whose labels do not overlap an earlier label. The others appear under the pointer."""
+    placed: list[Word] = []
     for word in words:
         x, y = word.first / math.log(10) / decades, word.second / math.log(10) / decades
         if all(
             abs(x - k.first / math.log(10) / decades) > 0.011 * (len(word.token) + len(k.token))
             or abs(y - k.second / math.log(10) / decades) > 0.04
-            for k in kept
+            for k in placed
         ):
-            kept.append(word)
-    return kept
+            placed.append(word)
+    return placed
 
 
 def say(result: Contrast) -> str:

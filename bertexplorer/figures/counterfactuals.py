@@ -1,4 +1,4 @@
-"""Counterfactuals drawn: each edit with its words marked, and how probable the answers are before it and after."""
+"""Figure for counterfactuals: each edit with its words marked, and the probability of the answers before and after."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from bertexplorer.figures.style import (
 )
 
 LINE, BAR, GAP = 17, 20, 16  # pixels: a line of text, a line with a bar, and the space between two edits
-LETTERS = 46  # of a line that fit on a phone
-WHOLE = 3  # lines of a text that are shown
-AROUND = 4  # words beside a change that are shown of a longer one
+LETTERS = 46  # in a line, as many as fit on a phone
+WHOLE = 3  # lines of a text to show in full
+AROUND = 4  # words on each side of a change, in a longer text
 BETWEEN = "|"  # the two texts of a pair
 PLOT = 0.54  # share of the width where the bars begin
 DRAWN, STEPS = 8, 24  # edits and steps in the figure
@@ -47,24 +47,24 @@ class Share(NamedTuple):
     colour: str
 
 
-class Drawn(NamedTuple):
-    """What is drawn so far."""
+class Canvas(NamedTuple):
+    """The parts of the figure so far."""
 
     bars: list[kit.Part]
     notes: list[kit.Part]
 
 
 def draw(result: Counterfactuals) -> go.Figure:
-    fig, top = Drawn([], []), 0.0
+    fig, top = Canvas([], []), 0.0
     if result.method == "reduction":
-        top = step(fig, top, "the whole text", joined(result.words), result.answer, result.probability)
-        for one in result.edits[-STEPS:]:
-            top = step(fig, top, removed(one), joined(one.words), result.answer, one.kept)
+        top = draw_step(fig, top, "the whole text", join_words(result.words), result.answer, result.probability)
+        for edit in result.edits[-STEPS:]:
+            top = draw_step(fig, top, removed_words(edit), join_words(edit.words), result.answer, edit.kept)
     else:
         legend = f"{coloured('▆', PALE)} before · {coloured('▬', ACCENT)} after"
         fig.notes.append(kit.above(legend, 10, size=13))
-        for one in result.edits[:DRAWN]:
-            top = block(fig, top, one, shares(result, one))
+        for edit in result.edits[:DRAWN]:
+            top = draw_edit(fig, top, edit, shares(result, edit))
     height = max(top, 260)
     axes = {
         "xaxis": {"range": [0, 1], "domain": [PLOT, 1], **kit.HIDDEN},
@@ -74,11 +74,11 @@ def draw(result: Counterfactuals) -> go.Figure:
     return finish(parts, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
 
 
-def block(fig: Drawn, top: float, one: Edit, answers: Sequence[Share]) -> float:
-    """Write an edit *top* pixels below the upper edge: its changes, the changed text and a bar for each answer. Returns
-    where the next one begins."""
-    head = [f"<b>{safe(line)}</b>" for line in wrap(named(one), LETTERS)[:2]]
-    texts = [*head, *marked(one)]
+def draw_edit(fig: Canvas, top: float, edit: Edit, answers: Sequence[Share]) -> float:
+    """Draw an edit *top* pixels below the upper edge: its changes, the changed text and a bar for each answer. Returns
+    the top of the next edit."""
+    head = [f"<b>{safe(line)}</b>" for line in wrap(phrase(edit), LETTERS)[:2]]
+    texts = [*head, *marked_lines(edit)]
     write(fig, top, "<br>".join(texts))
     top += LINE * len(texts) + 4
     for share in answers:
@@ -91,184 +91,185 @@ def block(fig: Drawn, top: float, one: Edit, answers: Sequence[Share]) -> float:
     return top + GAP
 
 
-def step(fig: Drawn, top: float, gone: str, text: str, answer: str, share: float) -> float:
-    """Write a step of a reduction as `block` does an edit: what goes, the probability of the answer, what is left."""
+def draw_step(fig: Canvas, top: float, removed_text: str, text: str, answer: str, share: float) -> float:
+    """Draw a step of a reduction: the removed words, the probability of the answer, the remaining text. Returns the top
+    of the next step."""
     lines = wrap(text, LETTERS)
     lines = [lines[0], clip(" ".join(lines[1:]), LETTERS)] if len(lines) > 2 else lines
-    write(fig, top, "<br>".join([f"<b>{label(gone, 16)}</b> {percent(share)}", *map(safe, lines)]))
+    write(fig, top, "<br>".join([f"<b>{label(removed_text, 16)}</b> {percent(share)}", *map(safe, lines)]))
     fig.bars.append(bar(top, share, 9, ACCENT, f"{safe(answer)}: {percent(share)}"))
     return top + LINE * (1 + len(lines)) + GAP
 
 
 def bar(top: float, share: float, width: int, colour: str, hover: str) -> kit.Part:
-    place = {"type": "bar", "orientation": "h", "x": [share], "y": [top + 9], "width": width}
+    position = {"type": "bar", "orientation": "h", "x": [share], "y": [top + 9], "width": width}
     return {
-        **place,
+        **position,
         "marker": {"color": colour, "line": {"width": 0}},
         "customdata": [hover],
         "hovertemplate": kit.HOVER,
     }
 
 
-def write(fig: Drawn, top: float, text: str) -> None:
-    place = {"xref": "paper", "x": 0, "xanchor": "left", "y": top, "yanchor": "top", "align": "left"}
-    fig.notes.append({"text": text, "showarrow": False, "font": {"size": 13}, "borderpad": 0, **place})
+def write(fig: Canvas, top: float, text: str) -> None:
+    position = {"xref": "paper", "x": 0, "xanchor": "left", "y": top, "yanchor": "top", "align": "left"}
+    fig.notes.append({"text": text, "showarrow": False, "font": {"size": 13}, "borderpad": 0, **position})
 
 
-def shares(result: Counterfactuals, one: Edit) -> list[Share]:
+def shares(result: Counterfactuals, edit: Edit) -> list[Share]:
     """The answers to draw for an edit: the one before, the wanted one, and the one after."""
-    found = [Share(result.answer, result.probability, one.kept, ACCENT)]
+    answers = [Share(result.answer, result.probability, edit.kept, ACCENT)]
     if result.wanted:
-        found.append(Share(result.wanted, result.wanted_before, one.wanted, ORANGE))
-    if one.answer not in [share.name for share in found]:
-        found.append(Share(one.answer, one.before, one.probability, GREY if result.wanted else ORANGE))
-    return found
+        answers.append(Share(result.wanted, result.wanted_before, edit.wanted, ORANGE))
+    if edit.answer not in [share.name for share in answers]:
+        answers.append(Share(edit.answer, edit.before, edit.probability, GREY if result.wanted else ORANGE))
+    return answers
 
 
-def named(one: Edit) -> str:
-    """The changes of an edit inside a sentence."""
-    return format_changes(one).replace("; ", " and ")
+def phrase(edit: Edit) -> str:
+    """The changes of an edit, as a phrase in a sentence."""
+    return format_changes(edit).replace("; ", " and ")
 
 
-def removed(one: Edit) -> str:
-    """The words that a step removes, of many the first and the last."""
-    words = [change.old for change in one.changes]
+def removed_words(edit: Edit) -> str:
+    """The words that a step removes; if there are many, the first and the last."""
+    words = [change.old for change in edit.changes]
     return f"−{' '.join(words)}" if len(words) < 4 else f"−{words[0]} … {words[-1]}"
 
 
-def joined(words: tuple[Sequence[str], ...]) -> str:
-    """The words of a text or a pair as a person writes them."""
+def join_words(words: tuple[Sequence[str], ...]) -> str:
+    """The words of a text or a pair, joined with natural spacing."""
     return re.sub(r" ([.,;:!?])", r"\1", f" {BETWEEN} ".join(" ".join(side) for side in words if side))
 
 
-def marked(one: Edit) -> list[str]:
-    """The changed text with the new words marked, on lines that fit on a phone; of a long text what is around them."""
-    sides = one.words
-    new = {change.index for change in one.changes}
+def marked_lines(edit: Edit) -> list[str]:
+    """The changed text with the new words marked, on lines that fit on a phone; of a long text only their context."""
+    sides = edit.words
+    new = {change.index for change in edit.changes}
     words = [f"\x01{word}\x02" if i in new else word for i, word in enumerate((*sides[0], *sides[1]))]
-    lines = wrap(joined((words[: len(sides[0])], words[len(sides[0]) :])), LETTERS)
+    lines = wrap(join_words((words[: len(sides[0])], words[len(sides[0]) :])), LETTERS)
     if len(lines) > WHOLE:
-        near = {place for i in new for place in range(i - AROUND, i + AROUND + 1) if 0 <= place < len(words)}
-        parts = [words[place] if place in near else "…" for place in range(len(words))]
-        shown = [part for part, last in zip(parts, ["", *parts], strict=False) if part != "…" or last != "…"]
-        lines = wrap(joined((shown,)), LETTERS)[:WHOLE]
-    return [emphasised(line) for line in lines]
+        context = {index for i in new for index in range(i - AROUND, i + AROUND + 1) if 0 <= index < len(words)}
+        parts = [words[index] if index in context else "…" for index in range(len(words))]
+        visible = [part for part, last in zip(parts, ["", *parts], strict=False) if part != "…" or last != "…"]
+        lines = wrap(join_words((visible,)), LETTERS)[:WHOLE]
+    return [emphasise(line) for line in lines]
 
 
-def emphasised(line: str) -> str:
+def emphasise(line: str) -> str:
     """A line with the words between the marks in bold, escaped."""
     return safe(line).replace("\x01", f'<b><span style="color:{ORANGE}">').replace("\x02", "</span></b>")
 
 
 def say(result: Counterfactuals) -> str:
-    """The strongest edit and how many there are, or that there is none; of a reduction what is left."""
+    """The strongest edit and the number of edits, if any; for a reduction, the remaining text."""
     name = f"the tag of {quote(result.tagged)}, {result.answer}," if result.tagged else quote(result.answer)
     first = f"{name[:1].upper()}{name[1:]}"
-    describe = reduced if result.method == "reduction" else flipped if result.flipped else unmoved
+    describe = say_reduced if result.method == "reduction" else say_flipped if result.flipped else say_unmoved
     return " ".join([*describe(result, first), *remarks(result)])
 
 
-def flipped(result: Counterfactuals, name: str) -> list[str]:
+def say_flipped(result: Counterfactuals, name: str) -> list[str]:
     best, many = result.edits[0], len(result.edits[0].changes)
     goal = f"to {quote(result.wanted)}" if result.wanted else "away from it"
     lead = f"lead {goal}, each of" if result.found > 1 else f"leads {goal}, one of"
     sentences = [
-        f"{name} has {percent(result.probability)}. With {named(best)} the answer is {quote(best.answer)}: "
+        f"{name} has {percent(result.probability)}. With {phrase(best)} the answer is {quote(best.answer)}: "
         f"{percent(best.probability)}, where it had {percent(best.before)}; {quote(result.answer)} has "
         f"{percent(best.kept)} left.",
         f"{result.found:,} of the {result.tried:,} edits that were read "
-        f"{lead} {counted(many)}{'; fewer were not enough' * (many > 1)}.",
+        f"{lead} {count_words(many)}{'; fewer were not enough' * (many > 1)}.",
     ]
     return sentences
 
 
-def unmoved(result: Counterfactuals, name: str) -> list[str]:
+def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word was found to replace another."]
     best = result.edits[0]
     goal = f"makes {quote(result.wanted)} the answer" if result.wanted else "changes the answer"
     sentences = [
-        f"{name} has {percent(result.probability)}, and none of {result.tried:,} edits of up to {counted(result.most)} "
-        f"that were read {goal}."
+        f"{name} has {percent(result.probability)}, and none of {result.tried:,} edits of up to "
+        f"{count_words(result.most)} that were read {goal}."
     ]
     if result.wanted:
         shift = f"gives {quote(result.wanted)} {percent(best.wanted)} instead of {percent(result.wanted_before)}"
     else:
         shift = f"leaves it {percent(best.kept)}"
-    return [*sentences, f"The one that comes closest, {named(best)}, {shift}."]
+    return [*sentences, f"The one that comes closest, {phrase(best)}, {shift}."]
 
 
-def reduced(result: Counterfactuals, name: str) -> list[str]:
+def say_reduced(result: Counterfactuals, name: str) -> list[str]:
     total = sum(map(len, result.words))
     if not result.edits:
         return [f"{name} has {percent(result.probability)}. No word can be left out: every removal changes it."]
-    last, most = result.edits[-1], max(result.edits, key=lambda one: one.kept)
-    left = clip(joined(last.words), 120)
+    last, most = result.edits[-1], max(result.edits, key=lambda edit: edit.kept)
+    remaining = clip(join_words(last.words), 120)
     sentences = [
-        f"{name} stays the answer without {total - sum(map(len, last.words))} of {total} words: {quote(left)} is left, "
-        f"with {percent(last.kept)}, where the whole text has {percent(result.probability)}."
+        f"{name} stays the answer without {total - sum(map(len, last.words))} of {total} words: {quote(remaining)} "
+        f"is left, with {percent(last.kept)}, where the whole text has {percent(result.probability)}."
     ]
     if most.kept > result.probability and most is not last:
-        gone = total - sum(map(len, most.words))
-        sentences.append(f"Without {counted(gone)} it has more, {percent(most.kept)}.")
+        removed_count = total - sum(map(len, most.words))
+        sentences.append(f"Without {count_words(removed_count)} it has more, {percent(most.kept)}.")
     return sentences
 
 
-def counted(words: int) -> str:
+def count_words(words: int) -> str:
     return f"{words} word{'s' * (words != 1)}"
 
 
 def remarks(result: Counterfactuals) -> list[str]:
-    """What this result leaves out."""
-    found = []
+    """Sentences about what this result leaves out."""
+    sentences = []
     if result.untried:
         how = " one by one" if result.method == "reduction" else ""
-        found.append(f"In this long text {result.untried:,} words were not tried{how}.")
+        sentences.append(f"In this long text {result.untried:,} words were not tried{how}.")
     if result.group > 1:
-        found.append(f"In this long text up to {result.group} neighbouring words were removed at once.")
+        sentences.append(f"In this long text up to {result.group} neighbouring words were removed at once.")
     if len(result.edits) > (STEPS if result.method == "reduction" else math.inf):
-        found.append(f"The last {STEPS} of {len(result.edits)} steps are drawn.")
+        sentences.append(f"The last {STEPS} of {len(result.edits)} steps are drawn.")
     if result.other_masks:
-        found.append(f"This is about the first of {result.other_masks + 1} masks.")
+        sentences.append(f"This is about the first of {result.other_masks + 1} masks.")
     if result.left_out:
-        found.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
-    return found
+        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
+    return sentences
 
 
 def compare(first: Counterfactuals, second: Counterfactuals) -> str:
-    """Which edits change both answers. "" if one of them found none, or for reductions."""
+    """The edits that change both answers. "" for reductions, or if one result has no edits."""
     if not (first.flipped and second.flipped):
         return ""
-    ours, theirs = ([format_changes(one) for one in result.edits] for result in (first, second))
-    both = [one for one in ours if one in theirs]
-    if not both:
+    ours, theirs = ([format_changes(edit) for edit in result.edits] for result in (first, second))
+    common = [edit for edit in ours if edit in theirs]
+    if not common:
         return "No listed edit changes both answers."
-    return f"{len(both)} of the listed edits change{'s' * (len(both) == 1)} both answers, first {both[0]}."
+    return f"{len(common)} of the listed edits change{'s' * (len(common) == 1)} both answers, first {common[0]}."
 
 
 def cases(result: Counterfactuals, other: Counterfactuals | None = None) -> dict[str, Any]:
-    """The table of edits or steps; a press shows the changed text in the view of its answer. With the answer that the
-    *other* result lists for the same edit, if it does."""
-    theirs = {format_changes(one): one for one in other.edits} if other else {}
+    """The table of edits or steps, with the *other* result's answer to the same edit, if any. A press on a row shows
+    the changed text in the view of its answer."""
+    theirs = {format_changes(edit): edit for edit in other.edits} if other else {}
     steps = result.method == "reduction"
     columns = ["Text", "Removed" if steps else "Change", "Answer", f"P({clip(result.answer, 16)})"]
-    rows = [row(result, rank, one, theirs.get(format_changes(one))) for rank, one in enumerate(result.edits, 1)]
+    rows = [row(result, rank, edit, theirs.get(format_changes(edit))) for rank, edit in enumerate(result.edits, 1)]
     return {"rows": rows, "score": SCORE, "title": "Steps" if steps else "Edits", "columns": columns}
 
 
-def row(result: Counterfactuals, rank: int, one: Edit, other: Edit | None) -> dict[str, Any]:
+def row(result: Counterfactuals, rank: int, edit: Edit, other: Edit | None) -> dict[str, Any]:
     view = SHOWN_IN.get(result.target, "answer")
-    names = dict.fromkeys([result.answer, one.answer, *[result.wanted] * bool(result.wanted)])
+    names = dict.fromkeys([result.answer, edit.answer, *[result.wanted] * bool(result.wanted)])
     options = {"words": ", ".join(names)} if view == "fill-mask" else {}
     return {
         "line": rank,
         "category": "",
-        "texts": [text for text in one.texts if text],
-        "wanted": removed(one) if result.method == "reduction" else format_changes(one),
-        "answer": f"{one.answer} ({percent(one.probability)})",
+        "texts": [text for text in edit.texts if text],
+        "wanted": removed_words(edit) if result.method == "reduction" else format_changes(edit),
+        "answer": f"{edit.answer} ({percent(edit.probability)})",
         "right": None,
-        "score": round(one.kept, 3),
+        "score": round(edit.kept, 3),
         "rank": None,
         "other": other and {"answer": other.answer, "right": None, "score": round(other.kept, 3)},
-        "state": {"view": view, "text": one.texts[0], "pair": one.texts[1], "options": options},
+        "state": {"view": view, "text": edit.texts[0], "pair": edit.texts[1], "options": options},
     }

@@ -1,4 +1,5 @@
-"""Decoding drawn: what each method puts where and in which order; below, what it claims against what it is worth."""
+"""Figure for decoding: the words and the order of each method; below, the probability that it claims and the real
+one."""
 
 import math
 
@@ -10,7 +11,7 @@ from bertexplorer.analysis.decoding import Decoding
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, ORANGE, SHADES, decimal, finish, label, percent, quote
 
-HEADINGS = {  # a phone has room for this much
+HEADINGS = {  # short enough for a phone
     "independent": "inde-<br>pendent",
     "left to right": "left to<br>right",
     "most certain first": "most<br>certain<br>first",
@@ -35,7 +36,7 @@ def draw(result: Decoding) -> go.Figure:
 
 
 def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]) -> None:
-    """A row for each mask and a column for each method: the word, when it was filled in, how probable it was then."""
+    """A row for each mask and a column for each method: the word, its step, and its probability at that step."""
     shares = np.zeros((len(masks), len(methods)))
     texts = [[""] * len(methods) for _ in masks]
     for column, filling in enumerate(result.fillings):
@@ -51,7 +52,7 @@ def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]
 
 
 def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
-    """What each method claims for its filling, and what the filling is worth scored in order."""
+    """The probability that each method claims for its filling, and that of the filling scored from left to right."""
     claimed, chained = [f.claimed for f in result.fillings], [f.chained for f in result.fillings]
     marks = (("claims", ORANGE, "diamond", claimed, "top"), ("scored in order", ACCENT, "circle", chained, "bottom"))
     low, high = min(claimed + chained), max(claimed + chained)
@@ -76,7 +77,7 @@ def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
 
 
 def times(ratio: float) -> str:
-    """A ratio as a person reads it: digits where they are few, words where they are many."""
+    """A readable ratio: digits if it is small, words if it is large."""
     for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
         if ratio >= size:
             return f"{ratio / size:,.0f} {word}"

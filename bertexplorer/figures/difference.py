@@ -1,4 +1,4 @@
-"""Difference: two results of one analysis, number by number, beginning with the largest differences."""
+"""Difference: two results of one analysis, number by number, starting with the largest differences."""
 
 import os
 from collections.abc import Sequence
@@ -11,31 +11,31 @@ from bertexplorer.figures import Aligning, FigureModule, kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
 
 DRAWN = 16  # rows
-ROW_HEIGHT, TALL = 40, 54  # px: with its words in one line, and in two
-LINE = 37  # characters of such a line, what a phone has room for
+ROW_HEIGHT, TALL = 40, 54  # px: a row with one line of text, and with two
+LINE = 37  # characters in such a line, as many as fit on a phone
 LABEL = 40  # characters of a name
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
-SCORES = ("change_score", "score")  # columns in the place of MEASURE where the answer is a score
+SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
 Key = tuple[object, ...]  # what a row is about
 
 
 def draw(
     analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
 ) -> go.Figure | None:
-    """A line for each of the numbers that differ most; None if the rows of *analysis* do not say what its number is.
+    """Draw a line for each of the numbers that differ most; None if *analysis* does not name its main number.
 
     If a row is not listed on one side, the analysis may look up its number in that result with one of *checkpoints*."""
     if not isinstance(analysis, Comparable):
         return None
-    ours, theirs = matched(analysis, *(measured(analysis, result) for result in (first, second)))
-    keys = furthest(ours, theirs)[:DRAWN]
+    ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
+    keys = sort_by_difference(ours, theirs)[:DRAWN]
     if not keys:
         return None
     if checkpoints and isinstance(analysis, Listing):
-        for found, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
-            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in found}
-            found |= {key: value for key, value in looked_up.items() if value is not None}
-        keys = furthest({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
+        for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
+            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
+            numbers |= {key: value for key, value in looked_up.items() if value is not None}
+        keys = sort_by_difference({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
     values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
     scored = any(getattr(result, "scored", False) for result in (first, second))
     shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE and not scored
@@ -46,24 +46,26 @@ def draw(
         if None not in pair:
             line = {"color": GREY, "width": 3}
             fig.add_scatter(x=pair, y=[row, row], mode="lines", line=line, opacity=0.4, hoverinfo="skip")
-    for side, (found, colour, symbol) in enumerate(((ours, ACCENT, "circle"), (theirs, ORANGE, "diamond"))):
-        there = [(row, found[key]) for row, key in enumerate(keys) if key in found]
+    for side, (numbers, colour, symbol) in enumerate(((ours, ACCENT, "circle"), (theirs, ORANGE, "diamond"))):
+        points = [(row, numbers[key]) for row, key in enumerate(keys) if key in numbers]
         fig.add_scatter(
-            x=[value for _, value in there],
-            y=[row for row, _ in there],
+            x=[value for _, value in points],
+            y=[row for row, _ in points],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=[f"{safe(told_apart(names, LABEL)[side])}: {shown(value, shares)}" for _, value in there],
+            customdata=[
+                f"{safe(distinct_names(names, LABEL)[side])}: {format_value(value, shares)}" for _, value in points
+            ],
             hovertemplate="%{customdata}<extra></extra>",
             cliponaxis=False,
         )
-    labels = [safe(name) for name in told_apart(names_of(keys, analysis.KEYS), LABEL)]
-    changes = [change(ours.get(key), theirs.get(key), shares) for key in keys]
+    labels = [safe(name) for name in distinct_names(names_of(keys, analysis.KEYS), LABEL)]
+    changes = [format_change(ours.get(key), theirs.get(key), shares) for key in keys]
     tall = max(len(label) + 2 + len(words) for label, words in zip(labels, changes, strict=True)) > LINE
     rows = [f"{label}{'<br>' if tall else ': '}{words}" for label, words in zip(labels, changes, strict=True)]
     font = {"size": 13, "color": TEXT, "family": MONO}
     fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], rows, textfont=font))
-    legend = [safe(name) for name in told_apart(names, LABEL)]
+    legend = [safe(name) for name in distinct_names(names, LABEL)]
     marks = f"{coloured('●', ACCENT)} {legend[0]}<br>{coloured('◆', ORANGE)} {legend[1]}"
     fig.add_annotation(kit.above(marks, 12))
     room = 0.03 * (high - low)
@@ -73,7 +75,7 @@ def draw(
     return finish(fig, 110 + (TALL if tall else ROW_HEIGHT) * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
 
 
-def between(
+def draw_comparison(
     module: FigureModule,
     analysis: Analysis,
     first: Any,
@@ -81,22 +83,22 @@ def between(
     names: tuple[str, str],
     checkpoints: tuple[Any, Any] | None = None,
 ) -> go.Figure | None:
-    """Two results as one figure, by the module's own way if it has one and they fit together."""
-    drawn = module.align(first, second, names) if isinstance(module, Aligning) else None
-    return drawn or draw(analysis, first, second, names, checkpoints)
+    """Draw two results as one figure, aligned by the module itself if it can align them."""
+    aligned = module.align(first, second, names) if isinstance(module, Aligning) else None
+    return aligned or draw(analysis, first, second, names, checkpoints)
 
 
-def measured(analysis: Comparable, result: Any) -> dict[Key, float]:
-    """The key of each row -> its number; of rows with the same key, the first."""
-    found: dict[Key, float] = {}
+def measures_by_key(analysis: Comparable, result: Any) -> dict[Key, float]:
+    """Row key -> its number; the first of several rows with the same key."""
+    measures: dict[Key, float] = {}
     for row in analysis.summary_rows(result) if isinstance(analysis, Summarised) else analysis.rows(result):
         value = next((row[name] for name in (analysis.MEASURE, *SCORES) if name in row), None)
         if isinstance(value, int | float):
-            found.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
-    return found
+            measures.setdefault(tuple(row[key] for key in analysis.KEYS), float(value))
+    return measures
 
 
-def matched(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
+def match_keys(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, float]) -> tuple[dict[Key, float], ...]:
     """Both sides with a common key for rows at the same place. If a word was replaced by another, the rows differ in
     their tokens but agree in their positions; the key then names both tokens."""
     placed = [i for i, column in enumerate(analysis.KEYS) if column.endswith(("position", "place"))]
@@ -107,37 +109,37 @@ def matched(analysis: Comparable, ours: dict[Key, float], theirs: dict[Key, floa
     def place(key: Key) -> Key:
         return tuple(part for i, part in enumerate(key) if i not in words)
 
-    there = {place(key): key for key in theirs}
-    if len(there) != len(theirs) or there.keys() != {place(key) for key in ours}:
+    their_keys = {place(key): key for key in theirs}
+    if len(their_keys) != len(theirs) or their_keys.keys() != {place(key) for key in ours}:
         return ours, theirs
-    both: dict[Key, Key] = {}
+    merged: dict[Key, Key] = {}
     for key in ours:
-        other = there[place(key)]
+        other = their_keys[place(key)]
         pairs = zip(key, other, strict=True)
-        both[key] = tuple(a if a == b else f"{a}/{b}" for a, b in pairs)
-    return {both[key]: v for key, v in ours.items()}, {both[key]: theirs[there[place(key)]] for key in ours}
+        merged[key] = tuple(a if a == b else f"{a}/{b}" for a, b in pairs)
+    return {merged[key]: v for key, v in ours.items()}, {merged[key]: theirs[their_keys[place(key)]] for key in ours}
 
 
-def told_apart(names: Sequence[str], size: int) -> list[str]:
+def distinct_names(names: Sequence[str], size: int) -> list[str]:
     """*names* cut to *size* characters. The common beginning of long names is removed first, so that the difference
     stays visible."""
     long = [name for name in names if len(name) > size]
     shared = os.path.commonprefix(long) if len(long) > 1 else ""
-    start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # from a word before the difference on
+    start = shared.rfind(" ", 0, max(0, len(shared) - 8)) + 1  # start at a whole word before the difference
     return [clip(f"…{name[start:]}" if name in long and start else name, size) for name in names]
 
 
-def furthest(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
+def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
     """The keys of either side, the largest difference first. If one side does not list a row (a list of the best lacks
     the rest), the difference is at least that between the row's number and the last number listed there."""
 
-    def apart(key: Key) -> float:
+    def distance(key: Key) -> float:
         if key in ours and key in theirs:
             return abs(ours[key] - theirs[key])
-        here, there = (ours, theirs) if key in ours else (theirs, ours)
-        return max(0.0, here[key] - min(there.values(), default=0.0))
+        listed_in, other = (ours, theirs) if key in ours else (theirs, ours)
+        return max(0.0, listed_in[key] - min(other.values(), default=0.0))
 
-    return sorted(dict.fromkeys([*ours, *theirs]), key=lambda key: -apart(key))
+    return sorted(dict.fromkeys([*ours, *theirs]), key=lambda key: -distance(key))
 
 
 def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
@@ -145,21 +147,21 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
     whose position it is, as phones have no room for more."""
     varying = [i for i in range(len(keys[0])) if len({key[i] for key in keys}) > 1] or list(range(len(keys[0])))
 
-    def named(i: int, key: Key) -> str:
+    def part_name(i: int, key: Key) -> str:
         part = key[i]
-        place = f"{columns[i]}_position"
-        if place in columns and (at := columns.index(place)) in varying:
+        position_column = f"{columns[i]}_position"
+        if position_column in columns and (at := columns.index(position_column)) in varying:
             return f"{part} {key[at]}"
         return f"{columns[i].replace('_', ' ')} {part}" if isinstance(part, int) else str(part)
 
     after = {i for i in varying if columns[i].removesuffix("_position") in {columns[k] for k in varying if k != i}}
-    kept = [i for i in varying if i not in after]
-    return [" · ".join(named(i, key) for i in kept if key[i] != "") or "all" for key in keys]
+    columns_shown = [i for i in varying if i not in after]
+    return [" · ".join(part_name(i, key) for i in columns_shown if key[i] != "") or "all" for key in keys]
 
 
-def one_scale(first: go.Figure, second: go.Figure) -> None:
-    """Put two figures of one kind on one scale: every x axis, logarithmic axis or colour scale that has its ends set in
-    both. (A plain y axis counts rows here.)"""
+def share_scales(first: go.Figure, second: go.Figure) -> None:
+    """Give two figures of the same kind the same scales: every x axis, logarithmic axis or colour scale with fixed ends
+    in both. (A linear y axis counts rows here.)"""
     for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
         axes = [axis for fig in (first, second) if (axis := getattr(fig.layout, name, None)) is not None]
         axes = [axis for axis in axes if name.startswith("x") or axis.type == "log"]
@@ -168,19 +170,19 @@ def one_scale(first: go.Figure, second: go.Figure) -> None:
             rising = axes[0].range[0] <= axes[0].range[1]
             for axis in axes:
                 axis.range = (min(ends), max(ends)) if rising else (max(ends), min(ends))
-    for one, other in zip(first.data, second.data, strict=False):
-        if one.type == other.type == "heatmap" and None not in (one.zmax, other.zmax, one.zmin, other.zmin):
-            low, high = min(one.zmin, other.zmin), max(one.zmax, other.zmax)
-            one.update(zmin=low, zmax=high)
-            other.update(zmin=low, zmax=high)
+    for traces in zip(first.data, second.data, strict=False):
+        ends = [end for trace in traces if trace.type == "heatmap" for end in (trace.zmin, trace.zmax)]
+        if len(ends) == 4 and None not in ends:
+            for trace in traces:
+                trace.update(zmin=min(ends), zmax=max(ends))
 
 
-def shown(value: float, shares: bool) -> str:
+def format_value(value: float, shares: bool) -> str:
     if shares and not value:
         return "0 %"
     return percent(value) if shares else f"{value:.3g}".replace("-", "−")
 
 
-def change(ours: float | None, theirs: float | None, shares: bool) -> str:
-    """Both numbers; for a side without such a row, that it is not listed."""
-    return " → ".join("not listed" if v is None else shown(v, shares) for v in (ours, theirs))
+def format_change(ours: float | None, theirs: float | None, shares: bool) -> str:
+    """Both numbers, or “not listed” for a side without such a row."""
+    return " → ".join("not listed" if v is None else format_value(v, shares) for v in (ours, theirs))

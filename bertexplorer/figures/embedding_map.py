@@ -1,4 +1,5 @@
-"""Embedding map drawn: a point for each token or sentence, the chosen one with its neighbours, and these as a list."""
+"""Figure for embedding map: a point for each token or sentence, the chosen one with its neighbours, and a list of
+these."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -13,24 +14,24 @@ from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, l
 
 PLOT = 440  # pixels: the map
 NAMED = 400  # points that may get a name
-BLUES = [[0.0, "#9cc3ea"], [1.0, "#1f5a9c"]]  # both ends read on white and on the dark page
-REST = "#7d8794"  # points of no group
-HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # that is for the chosen point
-SYMBOLS = ("circle", "diamond")  # when the hues are used up
+BLUES = [[0.0, "#9cc3ea"], [1.0, "#1f5a9c"]]  # both ends are legible on the light and the dark page
+REST = "#7d8794"  # the colour of points without a group
+HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # ORANGE marks the chosen point
+SYMBOLS = ("circle", "diamond")  # for more groups than hues
 CHOSEN, RING = 20, 15  # pixels across
-FEW = 30  # tokens that all have a name in space
-CLOSE = 0.15  # share of the space within which only one name is written
+FEW = 30  # tokens up to which all get a name in space
+CLOSE = 0.15  # share of the space; of names closer than this, only one is written
 UNGROUPED = ("", "special")
 
 
 def draw(result: EmbeddingMap) -> go.Figure:
-    groups = grouped(result)
+    groups = coloured_groups(result)
     fig = go.Figure()
     flat = result.places.shape[1] == 2
     mark(fig, result, groups)
     if flat:
         ranges = [limits(values) for values in result.places.T]
-        write_names(fig, wanted(result, groups), PLOT, ranges, family(result))
+        write_names(fig, names_to_write(result, groups), PLOT, ranges, family(result))
         fig.update_xaxes(range=ranges[0], **QUIET)
         fig.update_yaxes(range=ranges[1], **QUIET)
     else:
@@ -43,7 +44,7 @@ def draw(result: EmbeddingMap) -> go.Figure:
     return finish(fig, 16 + PLOT + below, margin={"l": 8, "r": 8, "t": 16, "b": below}, dragmode=mode)
 
 
-def grouped(result: EmbeddingMap) -> list[str]:
+def coloured_groups(result: EmbeddingMap) -> list[str]:
     """The groups that have a colour, the largest first: words that occur twice, or labels."""
     if result.options.colour == "position":
         return []
@@ -59,7 +60,7 @@ def group_of(result: EmbeddingMap, i: int) -> str:
 
 
 def mark(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
-    """The points, then rings around the chosen one and its neighbours."""
+    """Draw the points, then rings around the chosen one and its neighbours."""
     count = len(result.points)
     table, flat = styles(groups), result.places.shape[1] == 2
     size = 9 if count <= 200 else 6 if count <= 2000 else 4
@@ -67,20 +68,23 @@ def mark(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
     if result.options.colour == "position":
         marker |= {"color": [point.position for point in result.points], "colorscale": BLUES}
     else:
-        found = [table.get(group_of(result, i), (REST, SYMBOLS[0])) for i in range(count)]
-        marker |= {"color": [colour for colour, _ in found], "symbol": [symbol for _, symbol in found]}
+        colour_and_symbol = [table.get(group_of(result, i), (REST, SYMBOLS[0])) for i in range(count)]
+        marker |= {
+            "color": [colour for colour, _ in colour_and_symbol],
+            "symbol": [symbol for _, symbol in colour_and_symbol],
+        }
     tips = {"hovertext": [tip(result, i) for i in range(count)], "hoverinfo": "text"}
     leads = [press(result, i) for i in range(count)]
     fig.add_trace({**points(result, range(count)), "marker": marker, "customdata": leads, **tips})
     if result.chosen is None:
         return
-    for spots, across in ((near(result), RING), ([result.chosen], CHOSEN)):
+    for indices, across in ((neighbour_points(result), RING), ([result.chosen], CHOSEN)):
         ring = {"size": across, "symbol": "circle-open", "color": ORANGE, "line": {"width": 3 if across > RING else 2}}
-        fig.add_trace({**points(result, spots), "marker": ring, "hoverinfo": "skip"})
+        fig.add_trace({**points(result, indices), "marker": ring, "hoverinfo": "skip"})
 
 
 def press(result: EmbeddingMap, i: int) -> dict[str, Any]:
-    """What a press on point *i* asks for: the token picked in the strip too, or the point's neighbours."""
+    """The effect of a press on point *i*: pick its token in the strip, or show its neighbours."""
     picks = result.points[i].picks
     return {"set": {"point": -1}, "picked": picks} if picks else {"set": {"point": i}}
 
@@ -90,13 +94,13 @@ def styles(groups: Sequence[str]) -> dict[str, tuple[str, str]]:
     return {group: (HUES[i % len(HUES)], SYMBOLS[i // len(HUES)]) for i, group in enumerate(groups)}
 
 
-def near(result: EmbeddingMap) -> list[int]:
+def neighbour_points(result: EmbeddingMap) -> list[int]:
     return [neighbour.point for neighbour in result.neighbours]
 
 
-def points(result: EmbeddingMap, spots: Sequence[int]) -> dict[str, Any]:
-    """Markers at the places of *spots*, in the plane or in space."""
-    places = result.places[list(spots)]
+def points(result: EmbeddingMap, indices: Sequence[int]) -> dict[str, Any]:
+    """Markers at the places of *indices*, in the plane or in space."""
+    places = result.places[list(indices)]
     kind = "scatter" if places.shape[1] == 2 else "scatter3d"
     values = {axis: places[:, i].astype(float).round(4) for axis, i in zip("xyz", range(places.shape[1]), strict=False)}
     return {"type": kind, "mode": "markers", **values}
@@ -106,52 +110,54 @@ def tip(result: EmbeddingMap, i: int) -> str:
     point = result.points[i]
     long = 60 if len(result.points) <= 2000 else 40
     group = f" ({label(point.label, 20)})" if point.label else ""
-    near = "" if result.nearness is None else f"<br>cosine {result.nearness[i]:.2f} with the chosen one"
-    return f"{label(point.text, long)}{group}{near}"
+    nearness = "" if result.nearness is None else f"<br>cosine {result.nearness[i]:.2f} with the chosen one"
+    return f"{label(point.text, long)}{group}{nearness}"
 
 
-def wanted(result: EmbeddingMap, groups: Sequence[str]) -> list[Name]:
-    """Names in the order in which they get room: the chosen point, its neighbours, groups, the other tokens. Sentences
-    are too long for the map, so neighbours have their rank, as in the list below."""
+def names_to_write(result: EmbeddingMap, groups: Sequence[str]) -> list[Name]:
+    """Names by priority: the chosen point, its neighbours, groups, the other tokens. Sentences are too long for the
+    map, so neighbours get their rank, as in the list below."""
     tokens = result.options.unit == "tokens"
-    table, first = styles(groups), [] if result.chosen is None else [result.chosen, *near(result)]
+    table, first = styles(groups), [] if result.chosen is None else [result.chosen, *neighbour_points(result)]
     texts = [clip(result.points[i].text, 14) if tokens else str(rank) for rank, i in enumerate(first)]
     if first and not tokens:
         texts[0] = "chosen"
-    found = [
+    names = [
         Name(result.places[i], text, ORANGE, CHOSEN if i == result.chosen else RING)
         for i, text in zip(first, texts, strict=True)
     ]
     for group in groups if not tokens or result.options.colour == "label" else ():
         members = [i for i in range(len(result.points)) if group_of(result, i) == group]
-        found.append(Name(np.median(result.places[members], axis=0), clip(group, 18), table[group][0]))
+        names.append(Name(np.median(result.places[members], axis=0), clip(group, 18), table[group][0]))
     others = [i for i in range(min(NAMED, len(result.points))) if i not in first] if tokens else []
-    rest = [table.get(group_of(result, i), (TEXT, ""))[0] for i in others]
-    return found + [
-        Name(result.places[i], clip(result.points[i].text, 14), colour) for i, colour in zip(others, rest, strict=True)
+    colours = [table.get(group_of(result, i), (TEXT, ""))[0] for i in others]
+    return names + [
+        Name(result.places[i], clip(result.points[i].text, 14), colour)
+        for i, colour in zip(others, colours, strict=True)
     ]
 
 
 def name_in_space(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
-    """The names without those of many tokens, which would cover each other as the space is turned."""
-    found = wanted(result, groups)
-    if result.options.unit == "tokens" and len(found) > FEW:
-        found = found[: 0 if result.chosen is None else 1 + len(result.neighbours)]
-    if found:
+    """Write the names in space. With many tokens, only the chosen ones get a name, as others would overlap on
+    rotation."""
+    names = names_to_write(result, groups)
+    if result.options.unit == "tokens" and len(names) > FEW:
+        names = names[: 0 if result.chosen is None else 1 + len(result.neighbours)]
+    if names:
         spans = np.maximum(np.ptp(result.places, axis=0), 1e-12)
-        found = [name for i, name in enumerate(found) if all(apart(name, other, spans) for other in found[:i])]
-        places = np.array([name.place for name in found], dtype=float).round(4)
+        names = [name for i, name in enumerate(names) if all(are_apart(name, other, spans) for other in names[:i])]
+        places = np.array([name.place for name in names], dtype=float).round(4)
         fig.add_scatter3d(
             **dict(zip("xyz", places.T, strict=True)),
             mode="text",
-            text=[safe(name.text) for name in found],
-            textfont={"color": [name.colour for name in found], "size": 13, "family": family(result)},
+            text=[safe(name.text) for name in names],
+            textfont={"color": [name.colour for name in names], "size": 13, "family": family(result)},
             hoverinfo="skip",
         )
 
 
-def apart(one: Name, other: Name, spans: np.ndarray) -> bool:
-    return float(np.linalg.norm((one.place - other.place) / spans)) > CLOSE
+def are_apart(first: Name, second: Name, spans: np.ndarray) -> bool:
+    return float(np.linalg.norm((first.place - second.place) / spans)) > CLOSE
 
 
 def family(result: EmbeddingMap) -> str:
@@ -159,7 +165,7 @@ def family(result: EmbeddingMap) -> str:
 
 
 def key(result: EmbeddingMap, groups: Sequence[str]) -> list[tuple[str, str]]:
-    """What the colours mean and the neighbours, under the map."""
+    """The key under the map: the meaning of the colours, and the neighbours."""
     lines: list[tuple[str, str]] = []
     if result.options.colour == "position":
         lines.append(("Light to dark: from the first to the last", TEXT))
@@ -177,33 +183,36 @@ def key(result: EmbeddingMap, groups: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def say(result: EmbeddingMap) -> str:
-    """What is drawn, how far the map can be trusted, how near any two points are, and the nearest neighbour."""
-    where = f"layer {result.layer}" if result.layer else "the input vectors"
+    """The source, the trustworthiness of the map, the mean cosine of two points, and the nearest neighbour."""
+    vectors = f"layer {result.layer}" if result.layer else "the input vectors"
     if result.options.pooling == "last four summed":
-        where = "the last four layers summed"
-    said = [f"{result.source[0].upper()}{result.source[1:]}, by {where}."]
+        vectors = "the last four layers summed"
+    sentences = [f"{result.source[0].upper()}{result.source[1:]}, by {vectors}."]
     if result.explained:
-        said.append(f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance.")
+        sentences.append(f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance.")
     if result.trust is not None:
-        said.append(
+        sentences.append(
             f"The map's trustworthiness is {result.trust:.2f} (1: neighbours on it are neighbours in full; about 0.5: "
             "no better than chance)."
         )
-    near = f"Two points have a cosine of {result.anisotropy:.2f} on average"
-    said.append(near + (f", two random words {result.baseline:.2f}." if result.baseline == result.baseline else "."))
+    anisotropy = f"Two points have a cosine of {result.anisotropy:.2f} on average"
+    sentences.append(
+        anisotropy + (f", two random words {result.baseline:.2f}." if result.baseline == result.baseline else ".")
+    )
     if result.chosen is not None and result.neighbours:
         best = result.neighbours[0]
-        said.append(
+        sentences.append(
             f"Nearest to {quote(clip(result.points[result.chosen].text, 40))} is "
             f"{quote(clip(result.points[best.point].text, 40))} ({best.cosine:.2f})."
         )
-    return " ".join([*said, result.notes]).strip()
+    return " ".join([*sentences, result.notes]).strip()
 
 
 def colours(result: EmbeddingMap) -> dict[int, float]:
-    """Position in the workbench text -> cosine with the chosen token, for the strip; less than 0 is shown as 0."""
+    """Position in the workbench text -> cosine with the chosen token, for the strip; negative values become 0."""
     if result.nearness is None or result.options.lines or result.options.unit != "tokens":
         return {}
     return {
-        point.position: float(np.clip(near, 0, 1)) for point, near in zip(result.points, result.nearness, strict=True)
+        point.position: float(np.clip(cosine, 0, 1))
+        for point, cosine in zip(result.points, result.nearness, strict=True)
     }

@@ -1,4 +1,5 @@
-"""Fill-mask drawn: a bar for each answer, blank by blank; the hidden piece and the named words in their own colours."""
+"""Figure for fill-mask: a bar for each answer, blank by blank; the hidden piece and the named words in their own
+colours."""
 
 import plotly.graph_objects as go
 
@@ -23,8 +24,8 @@ def draw(result: FillMask) -> go.Figure:
         data.append({**kit.bars(values, colours, text=texts, hover=labels), "hovertemplate": tip, **axes})
         head = HEAD / sum(heights) if several else 0.0
         bottom = max(0.0, top - height / sum(heights))
-        place: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
-        layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **place}
+        domain: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
+        layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **domain}
         most = max(*values, 1e-6)
         layout[f"xaxis{number}"] = {"range": [0, most * 1.35], "visible": False, "anchor": axes["yaxis"]}
         if several:
@@ -48,18 +49,18 @@ def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
         words = f"{percent(was.probability)} · was hidden here, rank {was.rank:,}"
         lines.append((label(was.token), was.probability, GREEN, words))
     for w in blank.words:
-        place = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
-        lines.append((label(w.word), w.probability, ORANGE, f"{percent(w.probability)} · {place}"))
+        note = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
+        lines.append((label(w.word), w.probability, ORANGE, f"{percent(w.probability)} · {note}"))
     return lines
 
 
 def say(result: FillMask) -> str:
-    """The first blanks in words."""
+    """Describe the first blanks."""
     sentences = []
     for number, blank in enumerate(result.blanks[:3], 1):
-        place = f"For mask {number} it" if len(result.blanks) > 1 else "It"
+        subject = f"For mask {number} it" if len(result.blanks) > 1 else "It"
         best = blank.candidates[0]
-        text = f"{place} would put {quote(best.token)} with {percent(best.probability)}"
+        text = f"{subject} would put {quote(best.token)} with {percent(best.probability)}"
         if len(blank.candidates) > 1:
             second = blank.candidates[1]
             text += f", then {quote(second.token)} with {percent(second.probability)}"
@@ -70,7 +71,9 @@ def say(result: FillMask) -> str:
         sentences.append(
             f"{text}. Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equally likely words."
         )
-    rest = len(result.blanks) - 3 + result.left_out
-    if rest > 0:
-        sentences.append(f"{rest} more masks follow" + (f", {result.left_out} not shown." if result.left_out else "."))
+    remaining = len(result.blanks) - 3 + result.left_out
+    if remaining > 0:
+        sentences.append(
+            f"{remaining} more masks follow" + (f", {result.left_out} not shown." if result.left_out else ".")
+        )
     return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""Head roles drawn: a cell for each head with what it does, or a map on which heads that behave alike are near."""
+"""Figure for head roles: a cell for each head with its role, or a map where similar heads are close."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import SHADES, finish, percent
 
 SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
-COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign says it too
+COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign repeats the colour's meaning
     "previous": "#e69f00",
     "next": "#009e73",
     "same": "#d55e00",
@@ -30,52 +30,52 @@ WORDS = {
     "broad": "no pattern above 30 %",
 }
 LINE, MAP = 22, 460  # pixels: a line of the key, the map
-NAMED = 150  # heads on the map up to which each has its name
+NAMED = 150  # heads on the map; beyond that, the markers are smaller
 
 
 def draw(result: HeadRoles) -> go.Figure:
     if result.show == "map":
-        return drawn_map(result)
+        return draw_map(result)
     return main_roles(result) if result.pattern == "main role" else pattern(result)
 
 
 def main_roles(result: HeadRoles) -> go.Figure:
-    """Layers down, heads across, the colour and sign of what each head does most."""
+    """Layers down, heads across, with the colour and sign of each head's main role."""
     kinds = list(COLOURS)
     cells = np.array([[kinds.index(role) for role in line] for line in result.roles], dtype=np.uint8)
     edges = np.linspace(0, 1, len(kinds) + 1)
     scale = [[float(edge), colour] for i, colour in enumerate(COLOURS.values()) for edge in edges[i : i + 2]]
     signs = [[SIGNS[role] for role in line] for line in result.roles]
     fig = table(result, cells, scale, -0.5, len(kinds) - 0.5, text=signs, textfont=kit.ink(15))
-    return framed(fig, result, key(result))
+    return add_frame(fig, result, key(result))
 
 
 def pattern(result: HeadRoles) -> go.Figure:
-    """The same places, one measure: the darker, the more."""
+    """The same grid for one measure: darker means more."""
     values = result.measures[result.pattern]
     share = result.pattern in ROLES
     text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
     most, font = float(values.max()) or 1.0, kit.ink(12 if values.shape[1] <= 12 else 10)
     fig = table(result, values.astype(np.float32), SHADES, 0, most, text=text, textfont=font)
     units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
-    return framed(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
+    return add_frame(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
 
 
 def table(result: HeadRoles, values: np.ndarray, scale: Any, low: float, high: float, **more: Any) -> go.Figure:
-    """A cell for each head, with what it does where the pointer is."""
+    """A cell for each head; the pointer shows its measures."""
     layers, heads = values.shape
-    spots = [[click(i, j) for j in range(heads)] for i in range(layers)]
-    hovers = [[f"head {Head(i, j)}: {described(result, i, j)}" for j in range(heads)] for i in range(layers)]
+    targets = [[click(i, j) for j in range(heads)] for i in range(layers)]
+    hovers = [[f"head {Head(i, j)}: {hover_text(result, i, j)}" for j in range(heads)] for i in range(layers)]
     more |= {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
-    return go.Figure([kit.cells(values, scale, low, high, customdata=spots, gap=2, **more)])
+    return go.Figure([kit.cells(values, scale, low, high, customdata=targets, gap=2, **more)])
 
 
 def click(layer: int, head: int) -> dict[str, object]:
-    """What a click on a head opens: that head in the view of attention."""
+    """The target of a click on a head: that head in the view of attention."""
     return {"view": "attention", "set": {"show": "head", "layer": layer + 1, "head": head + 1, "heads": ""}}
 
 
-def described(result: HeadRoles, layer: int, head: int) -> str:
+def hover_text(result: HeadRoles, layer: int, head: int) -> str:
     lines = [f"{words(name)} {percent(float(result.measures[name][layer, head]))}" for name in ROLES]
     far, bits = (float(result.measures[name][layer, head]) for name in ("distance", "entropy"))
     return "<br>".join(["", *lines, f"distance {far:.1f} tokens, entropy {bits:.1f} bits"])
@@ -85,8 +85,8 @@ def words(role: str) -> str:
     return WORDS.get(role, role)
 
 
-def framed(fig: go.Figure, result: HeadRoles, lines: list[str]) -> go.Figure:
-    """Numbers of layers and heads, and the key under the picture."""
+def add_frame(fig: go.Figure, result: HeadRoles, lines: list[str]) -> go.Figure:
+    """Add the numbers of layers and heads, and the key under the picture."""
     layers, heads = result.measures["same"].shape
     step = 1 if heads <= 12 else 2
     fig.update_xaxes(side="top", title=kit.title("head"), **kit.counted(heads, step))
@@ -98,17 +98,17 @@ def framed(fig: go.Figure, result: HeadRoles, lines: list[str]) -> go.Figure:
 
 
 def key(result: HeadRoles) -> list[str]:
-    """Each role that occurs: its sign, what it means, and the number of heads."""
-    found = [role for line in result.roles for role in line]
-    return [f"{SIGNS[role]}  {words(role)} ({found.count(role)})" for role in COLOURS if role in found]
+    """Each role that occurs: its sign, its meaning, and the number of heads."""
+    roles = [role for line in result.roles for role in line]
+    return [f"{SIGNS[role]}  {words(role)} ({roles.count(role)})" for role in COLOURS if role in roles]
 
 
-def drawn_map(result: HeadRoles) -> go.Figure:
-    """Each head at its place on the plane, in the colour of its main role."""
+def draw_map(result: HeadRoles) -> go.Figure:
+    """Each head at its position on the plane, in the colour of its main role."""
     points = np.zeros((*result.measures["same"].shape, 2)) if result.points is None else result.points
-    spots = list(np.ndindex(points.shape[:2]))
-    roles = [result.roles[i][j] for i, j in spots]
-    many = len(spots) > NAMED
+    positions = list(np.ndindex(points.shape[:2]))
+    roles = [result.roles[i][j] for i, j in positions]
+    many = len(positions) > NAMED
     fig = go.Figure(
         go.Scatter(
             x=points[..., 0].ravel(),
@@ -121,8 +121,8 @@ def drawn_map(result: HeadRoles) -> go.Figure:
             },
             text=[SIGNS[role] for role in roles],
             textfont=kit.ink(11),
-            customdata=[click(i, j) for i, j in spots],
-            hovertext=[f"head {Head(i, j)}: {described(result, i, j)}" for i, j in spots],
+            customdata=[click(i, j) for i, j in positions],
+            hovertext=[f"head {Head(i, j)}: {hover_text(result, i, j)}" for i, j in positions],
             hovertemplate="%{hovertext}<extra></extra>",
             cliponaxis=False,
         )
@@ -135,27 +135,27 @@ def drawn_map(result: HeadRoles) -> go.Figure:
 
 
 def say(result: HeadRoles) -> str:
-    """The strongest head for the pattern, or the heads that are most alike; and what it was measured on."""
-    where = f"on {result.texts} plain sentences" if result.on == "sample" else "on this text"
-    where += f" ({result.tokens:,} tokens)"
+    """The strongest head for the pattern, or the most similar heads, and the text of the measurement."""
+    source = f"on {result.texts} plain sentences" if result.on == "sample" else "on this text"
+    source += f" ({result.tokens:,} tokens)"
     if result.show == "map":
-        said = map_said(result, where)
+        sentence = say_map(result, source)
     elif result.pattern == "main role":
-        said = roles_said(result, where)
+        sentence = say_roles(result, source)
     else:
-        said = pattern_said(result, where)
+        sentence = say_pattern(result, source)
     cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
-    return said + cut
+    return sentence + cut
 
 
-def roles_said(result: HeadRoles, where: str) -> str:
-    found = [role for line in result.roles for role in line]
-    first = max(COLOURS, key=found.count)
-    count = found.count(first)
+def say_roles(result: HeadRoles, source: str) -> str:
+    roles = [role for line in result.roles for role in line]
+    first = max(COLOURS, key=roles.count)
+    count = roles.count(first)
     best = [f"{words(name)} {strongest(result, name)}" for name in ("previous", "next", "[SEP]")]
     most = "no pattern above 30 %" if first == "broad" else f"{words(first)} most"
     return (
-        f"Of {len(found)} heads, measured {where}, {count} {'has' if count == 1 else 'have'} {most} in view. The "
+        f"Of {len(roles)} heads, measured {source}, {count} {'has' if count == 1 else 'have'} {most} in view. The "
         f"strongest heads: {', '.join(best)}."
     )
 
@@ -166,30 +166,30 @@ def strongest(result: HeadRoles, name: str) -> str:
     return f"{Head(layer, head)} ({percent(float(values[layer, head]))})"
 
 
-def pattern_said(result: HeadRoles, where: str) -> str:
+def say_pattern(result: HeadRoles, source: str) -> str:
     name, values = result.pattern, result.measures[result.pattern]
-    usual = float(np.median(values))
+    median = float(np.median(values))
     if name in ROLES:
         return (
-            f"The strongest head for {words(name)} is {strongest(result, name)}, measured {where}; the median over all "
-            f"{values.size} heads is {percent(usual)}."
+            f"The strongest head for {words(name)} is {strongest(result, name)}, measured {source}; the median over "
+            f"all {values.size} heads is {percent(median)}."
         )
     ends = [np.unravel_index(int(pick(values)), values.shape) for pick in (np.argmin, np.argmax)]
     low, high = (f"{Head(int(i), int(j))} ({values[i, j]:.1f})" for i, j in ends)
     unit = "mean distance in tokens" if name == "distance" else "entropy in bits"
-    return f"The {unit}, measured {where}: lowest in head {low}, highest in {high}, median {usual:.1f}."
+    return f"The {unit}, measured {source}: lowest in head {low}, highest in {high}, median {median:.1f}."
 
 
-def map_said(result: HeadRoles, where: str) -> str:
+def say_map(result: HeadRoles, source: str) -> str:
     heads = result.measures["same"].shape[1]
     if result.divergences is None or len(result.divergences) < 2:
-        return f"There is a single head, measured {where}."
-    apart = result.divergences + np.diag(np.full(len(result.divergences), np.inf))
-    one, two = (int(i) for i in np.unravel_index(int(apart.argmin()), apart.shape))
-    pair = " and ".join(str(Head(*divmod(i, heads))) for i in sorted((one, two)))
-    usual = float(np.median(result.divergences[np.triu_indices(len(apart), 1)]))
+        return f"There is a single head, measured {source}."
+    divergence = result.divergences + np.diag(np.full(len(result.divergences), np.inf))
+    first, second = (int(i) for i in np.unravel_index(int(divergence.argmin()), divergence.shape))
+    pair = " and ".join(str(Head(*divmod(i, heads))) for i in sorted((first, second)))
+    median = float(np.median(result.divergences[np.triu_indices(len(divergence), 1)]))
     return (
-        f"The two heads most alike {where} are {pair}: their Jensen-Shannon divergence is {apart[one, two]:.2f} bits, "
-        f"the median over all pairs {usual:.2f}. The map holds "
+        f"The two heads most alike {source} are {pair}: their Jensen-Shannon divergence is "
+        f"{divergence[first, second]:.2f} bits, the median over all pairs {median:.2f}. The map holds "
         f"{percent(result.preserved)} of what sets the heads apart, from {result.compared:,} rows of attention."
     )

@@ -1,4 +1,4 @@
-"""Input vectors drawn: a stripe of colours for each vector, and the cosines between them."""
+"""Figure for input vectors: a stripe of colours for each vector, and the cosines between them."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -39,7 +39,7 @@ def draw(result: InputVectors) -> go.Figure:
 
 
 def say(result: InputVectors) -> str:
-    """Which vector is the longest, and which of them the sum follows."""
+    """The longest vector, and the vector closest to the sum."""
     lengths = [float(np.linalg.norm(v)) for v in result.vectors]
     into = result.parts.index("sum")
     if into == 1:

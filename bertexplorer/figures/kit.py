@@ -1,4 +1,4 @@
-"""Parts that figures share: cells, bars, lines and text as traces, panels one above the other, words around them."""
+"""Parts that figures share: cells, bars, lines and text as traces, stacked panels, and text around them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,17 +25,17 @@ def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> go
 
 
 def height_of(heights: Sequence[float], gap: int) -> int:
-    """Pixels that the panels take with the gaps between them."""
+    """The height of the panels and the gaps between them, in pixels."""
     return round(sum(heights)) + gap * (len(heights) - 1)
 
 
 def cells(z: Any, scale: Any, low: float, high: float, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
     """A heatmap with *text* in its cells. The pointer shows *hover*."""
     base = {"type": "heatmap", "z": z, "colorscale": scale, "zmin": low, "zmax": high, "showscale": False}
-    written = {"text": text, "texttemplate": "%{text}", "textfont": ink(13)} if text is not None else {}
+    in_cells = {"text": text, "texttemplate": "%{text}", "textfont": ink(13)} if text is not None else {}
     tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
     gap = more.pop("gap", 3)
-    return {**base, "xgap": gap, "ygap": gap, **written, **tip, **more}
+    return {**base, "xgap": gap, "ygap": gap, **in_cells, **tip, **more}
 
 
 def ink(size: int) -> Part:
@@ -46,9 +46,9 @@ def ink(size: int) -> Part:
 def bars(values: Any, colour: Any, *, text: Any = None, hover: Any = None, **more: Any) -> Part:
     """Horizontal bars in rows from 0 on, with *text* to the right of their ends. The pointer shows *hover*."""
     base = {"type": "bar", "x": values, "y": list(range(len(values))), "orientation": "h", "marker": {"color": colour}}
-    written = {"text": text, "textposition": "outside", "cliponaxis": False} if text is not None else {}
+    labels = {"text": text, "textposition": "outside", "cliponaxis": False} if text is not None else {}
     tip = {"customdata": hover, "hovertemplate": HOVER} if hover is not None else {}
-    return {**base, **written, **tip, **more}
+    return {**base, **labels, **tip, **more}
 
 
 def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6, **more: Any) -> Part:
@@ -58,7 +58,7 @@ def line(x: Any, y: Any, colour: str, *, dash: str | None = None, size: int = 6,
 
 
 def texts(x: Any, y: Any, text: Any, *, colour: Any = TEXT, **more: Any) -> Part:
-    """Text that begins at its points. A single *x* is that of all."""
+    """Text that starts at its points. A single *x* applies to all points."""
     places = {"x": [x] * len(y) if isinstance(x, int | float) else x, "y": y}
     style = {"textposition": "middle right", "textfont": {"color": colour, "size": 13}}
     return {"type": "scatter", "mode": "text", **places, "text": text, **style, "hoverinfo": "skip",
@@ -67,14 +67,14 @@ def texts(x: Any, y: Any, text: Any, *, colour: Any = TEXT, **more: Any) -> Part
 
 def line_names(x: float, values: Sequence[float], names: Any, colours: Any, ends: tuple[float, float], height: int,
                room: int = 0) -> Part:  # fmt: skip
-    """The names of lines to the right of where they end, moved apart on an axis that is *height* pixels tall."""
+    """The names of lines to the right of their ends, spread apart on an axis that is *height* pixels tall."""
     low, high = ends
-    places = spread([height * (high - value) / (high - low) for value in values], height - room)
-    return texts(x, [high - place / height * (high - low) for place in places], names, colour=colours)
+    positions = spread([height * (high - value) / (high - low) for value in values], height - room)
+    return texts(x, [high - position / height * (high - low) for position in positions], names, colour=colours)
 
 
 def spread(ends: list[float], height: int) -> list[float]:
-    """*ends* moved apart to at least LINE, in their order, none below *height* where there is room."""
+    """Spread *ends* at least LINE apart, in their order, and within *height* if there is room."""
     order = sorted(range(len(ends)), key=lambda i: ends[i])
     moved = list(ends)
     floor = -np.inf
@@ -89,20 +89,26 @@ def spread(ends: list[float], height: int) -> list[float]:
 
 def above(text: str, shift: float = 8, *, row: int = 0, size: int = 14, **more: Any) -> Part:
     """An annotation above the left edge of the figure, or of the panel in *row*."""
-    place = {"xref": "paper", "x": 0, "xanchor": "left", "yref": f"{axis('y', row)} domain" if row else "paper", "y": 1}
+    corner = {
+        "xref": "paper",
+        "x": 0,
+        "xanchor": "left",
+        "yref": f"{axis('y', row)} domain" if row else "paper",
+        "y": 1,
+    }
     style = {"showarrow": False, "align": "left", "font": {"size": size}, "yanchor": "bottom", "yshift": shift}
-    return {"text": text, **place, **style, **more}
+    return {"text": text, **corner, **style, **more}
 
 
 def write_below(fig: go.Figure, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
-    """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns the pixels they take."""
-    place = {"y": 0, "yanchor": "top", **more}
-    annotate(fig, [above(text, -gap - step * row, size=size, **place) for row, text in enumerate(lines)])
+    """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns their height in pixels."""
+    bottom = {"y": 0, "yanchor": "top", **more}
+    annotate(fig, [above(text, -gap - step * row, size=size, **bottom) for row, text in enumerate(lines)])
     return gap + step * len(lines)
 
 
 def annotate(fig: go.Figure, annotations: Sequence[Part]) -> None:
-    """Add *annotations* at once: plotly checks all that a figure has again whenever one is added."""
+    """Add *annotations* all at once: plotly validates every annotation of a figure whenever one is added."""
     fig.layout.annotations = [*fig.layout.annotations, *annotations]
 
 
@@ -112,7 +118,7 @@ def axis(letter: str, row: int) -> str:
 
 
 def ticks(labels: Sequence[Any], *, step: int = 1, mono: int = 0) -> Part:
-    """Every *step*th of *labels* at the places 0, 1, 2, …, in the font of tokens if *mono* gives its size."""
+    """Every *step*th of *labels* at positions 0, 1, 2, …; in the font of tokens if *mono* gives its size."""
     font = {"tickfont": {"family": MONO, "size": mono}} if mono else {}
     return {"tickvals": list(range(0, len(labels), step)), "ticktext": list(labels[::step]), **font}
 
@@ -128,14 +134,14 @@ def down(labels: Sequence[Any], **more: Any) -> Part:
 
 
 def layer_axis(count: int, share: float) -> Part:
-    """An x axis from the input to the last layer, over *share* of the width. Names of lines take the rest."""
+    """An x axis from the input to the last layer, over *share* of the width. The names of lines take the rest."""
     labels = ["in", *map(str, range(1, count))]
     ends = {"domain": [0, share], "range": [-room(count), count - 1 + room(count)]}
     return {**ends, **ticks(labels, step=1 if count <= 13 else 6), "tickangle": 0}
 
 
 def room(count: int) -> float:
-    """Layers' worth of space beside the first and the last marker."""
+    """The space next to the first and the last marker, in layers."""
     return 0.05 * count
 
 

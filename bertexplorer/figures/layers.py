@@ -1,4 +1,5 @@
-"""Layers drawn: the best answers after each layer, the rank of the followed words, and how far it is to the answer."""
+"""Figure for layers: the best answers after each layer, the rank of the followed words, and the distance to the
+answer."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -14,8 +15,8 @@ from bertexplorer.figures.style import (
     SHADES,
     decimal,
     finish,
+    join_names,
     label,
-    listed,
     percent,
     quote,
     safe,
@@ -23,7 +24,7 @@ from bertexplorer.figures.style import (
 
 DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
-PLOT = 0.64  # share of the width that the lines take; their names stand to the right
+PLOT = 0.64  # share of the width for the lines; their names are to the right
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", GREY, "#7a4a1d")
 FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
@@ -102,7 +103,7 @@ def lowest(result: Layers) -> float:
 
 
 def bits(fig: go.Figure, result: Layers) -> None:
-    """How unsure each layer's answer is, and how far from the final one."""
+    """The uncertainty of each layer's answer, and its distance from the final one."""
     lines = ((ACCENT, "solid", [a.entropy for a in result.layers]), (ORANGE, "dash", kl(result)))
     for (colour, dash, values), name in zip(lines, ("uncertainty", "to the final answer"), strict=True):
         tip = f"{name} %{{y:.2f}} bits<extra></extra>"
@@ -111,7 +112,7 @@ def bits(fig: go.Figure, result: Layers) -> None:
 
 
 def held_out(fig: go.Figure, tuned: Tuned) -> None:
-    """How far both lenses are from the final answer, on sentences that the fit has not seen."""
+    """The distance of both lenses from the final answer, on sentences outside the fit."""
     top = max(1.0, *tuned.raw, *tuned.tuned) * 1.08
     lines = ((ACCENT, "solid", "tuned lens", tuned.tuned), (GREY, "dash", "raw lens", tuned.raw))
     for colour, dash, name, values in lines:
@@ -133,7 +134,7 @@ def top_bits(result: Layers) -> float:
 
 
 def direct_labels(fig: go.Figure, result: Layers) -> None:
-    """The name of each line next to its end, moved apart if the ends are close."""
+    """Write the name of each line next to its end; spread names whose ends are close."""
     x, low = len(result.layers) - 1 + kit.room(len(result.layers)), lowest(result)
     exponents = [float(np.log10(max(1, word.ranks[-1]))) for word in result.followed]
     texts = [label(f"{w.ranks[-1]:,} {w.token}", 14) for w in result.followed]
@@ -146,7 +147,7 @@ def direct_labels(fig: go.Figure, result: Layers) -> None:
 
 
 def say(result: Layers) -> str:
-    """When the final answer becomes the first choice, and what became of the words that are followed."""
+    """The layer where the final answer becomes the first choice, and the ranks of the followed words."""
     if result.scored:
         return say_scores(result)
     final, first, count = result.layers[-1].candidates[0], result.layers[0], len(result.layers) - 1
@@ -172,7 +173,7 @@ def say(result: Layers) -> str:
         f"the end the answer is still {result.layers[-2].divergence:.1f} bits away from the final one."
     )
     if result.tuned:
-        sentences.append(tuned_said(result.tuned))
+        sentences.append(say_tuned(result.tuned))
     if result.other_masks:
         sentences.append(f"This is the first of {result.other_masks + 1} masks.")
     return " ".join(sentences)
@@ -193,11 +194,11 @@ def say_scores(result: Layers) -> str:
     )
 
 
-def tuned_said(tuned: Tuned) -> str:
-    """What the lens was fitted on, and whether it helps on sentences that it has not seen."""
+def say_tuned(tuned: Tuned) -> str:
+    """The data of the lens's fit, and whether the lens helps on unseen sentences."""
     middle = len(tuned.raw) // 2
     worse = [kit.layer_name(layer) for layer in tuned.worse]
-    no_better = f" It is worse than the raw lens at {listed(worse)}." if worse else ""
+    no_better = f" It is worse than the raw lens at {join_names(worse)}." if worse else ""
     return (
         f"The tuned lens was fitted at {tuned.positions:,} masks of built-in English sentences in {tuned.seconds:.0f} "
         f"s. At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "

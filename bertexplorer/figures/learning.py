@@ -1,4 +1,4 @@
-"""How a run learns: its metric and its losses by epoch, from before the first step; several runs over each other."""
+"""Learning curves: the metric and the losses by epoch, from before the first step; several runs in one figure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class Curve:
     """One run, read from its events."""
 
     name: str
-    metric: str  # the headline's key
-    words: str  # the headline as a person reads it
+    metric: str  # the key of the headline metric
+    words: str  # the display name of the headline metric
     events: Sequence[Mapping[str, Any]]
 
     @property
-    def tried(self) -> list[tuple[float, float]]:
+    def evaluations(self) -> list[tuple[float, float]]:
         """(epoch, value) of every evaluation."""
         return [(e["epoch"], e["metrics"][self.metric]) for e in self.events if e["event"] == "evaluated"]
 
@@ -35,8 +35,8 @@ class Curve:
         """The score without learning."""
         for event in self.events:
             if event["event"] == "ready" and self.metric in event.get("floors", {}):
-                found = event["floors"][self.metric]
-                return found["name"], found["value"]
+                baseline = event["floors"][self.metric]
+                return baseline["name"], baseline["value"]
         return None
 
 
@@ -52,8 +52,8 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
         losses(fig, curve, colour)
     names = legend([curve.name for curve in curves], 18) if len(curves) > 1 else []
     words = f"{curves[0].words if curves else ''}, on the validation rows"
-    dotted = [f"dotted: {name}, {shown(curves[0].metric, value)}" for name, value in floors]
-    head = [*names, *(safe(line) for one in (words, *dotted) for line in wrap(one, 42))]
+    dotted = [f"dotted: {name}, {format_metric(curves[0].metric, value)}" for name, value in floors]
+    head = [*names, *(safe(line) for heading in (words, *dotted) for line in wrap(heading, 42))]
     fig.add_annotation(kit.above("<br>".join(head), row=1, size=13))
     fig.add_annotation(kit.above("Loss. Line: training rows,<br>points: validation rows", row=2, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
@@ -64,12 +64,12 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
 
 def legend(names: Sequence[str], length: int) -> list[str]:
     """Lines of two names each, with the colours of their curves."""
-    named = [f"{coloured('●', colour)} {label(name, length)}" for name, colour in zip(names, COLOURS, strict=False)]
-    return ["   ".join(named[i : i + 2]) for i in range(0, len(named), 2)]
+    entries = [f"{coloured('●', colour)} {label(name, length)}" for name, colour in zip(names, COLOURS, strict=False)]
+    return ["   ".join(entries[i : i + 2]) for i in range(0, len(entries), 2)]
 
 
 def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
-    epochs, values = zip(*curve.tried, strict=True) if curve.tried else ((), ())
+    epochs, values = zip(*curve.evaluations, strict=True) if curve.evaluations else ((), ())
     tip = f"{label(curve.name, 28)}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>"
     fig.add_trace(kit.line(epochs, values, colour, size=8, hovertemplate=tip), 1, 1)
 
@@ -77,13 +77,13 @@ def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
 def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
     steps = [e for e in curve.events if e["event"] == "steps"]
     learnt = [(e["epoch"], sum(e["loss"].values()) / max(1, len(e["loss"]))) for e in steps]
-    tried = [
+    evaluated = [
         (e["epoch"], e["metrics"]["loss"]) for e in curve.events if e["event"] == "evaluated" and "loss" in e["metrics"]
     ]
-    for found, mode, width in ((learnt, "lines", 1.5), (tried, "markers", 0)):
+    for points, mode, width in ((learnt, "lines", 1.5), (evaluated, "markers", 0)):
         fig.add_scatter(
-            x=[x for x, _ in found],
-            y=[y for _, y in found],
+            x=[x for x, _ in points],
+            y=[y for _, y in points],
             mode=mode,
             line={"color": colour, "width": width},
             marker={"color": colour, "size": 9},
@@ -95,44 +95,48 @@ def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
         )
 
 
-def shown(metric: str, value: float) -> str:
-    """A metric's value as a person reads it."""
+def format_metric(metric: str, value: float) -> str:
+    """Format the value of a metric."""
     if any(part in metric for part in LIKE_SHARES):
         return f"{decimal(100 * value, 1)} %"
     return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}").replace("-", "−")
 
 
 def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
-    """Where a run began, what it reached at its best, and whether that is more than without learning; of several, the
-    best of each."""
-    if len(curves) > 1 and all(curve.tried for curve in curves):
-        return compared(curves, higher)
+    """The run's first value, its best, and whether that beats the baseline without learning; for several runs, the best
+    of each."""
+    if len(curves) > 1 and all(curve.evaluations for curve in curves):
+        return say_best(curves, higher)
     sentences = []
     for curve in curves:
-        values = [value for _, value in curve.tried]
+        values = [value for _, value in curve.evaluations]
         if not values:
             sentences.append(f"{curve.name} has not been tried yet")
             continue
         best = max(values) if higher else min(values)
         name = f"{curve.name}: " if len(curves) > 1 else ""
-        start = f"{name}{curve.words} began at {shown(curve.metric, values[0])}"
-        sentences.append(start + (f" and is {shown(curve.metric, best)} at its best" if len(values) > 1 else ""))
+        start = f"{name}{curve.words} began at {format_metric(curve.metric, values[0])}"
+        sentences.append(
+            start + (f" and is {format_metric(curve.metric, best)} at its best" if len(values) > 1 else "")
+        )
         if curve.floor and len(values) > 1:
             floor = curve.floor[1]
             better = best > floor if higher else best < floor
-            sentences[-1] += f"; without learning ({curve.floor[0]}) it is {shown(curve.metric, floor)}"
+            sentences[-1] += f"; without learning ({curve.floor[0]}) it is {format_metric(curve.metric, floor)}"
             sentences[-1] += "" if better else ", no better than the baseline"
     return ". ".join(sentences) + "." if sentences else ""
 
 
-def compared(curves: Sequence[Curve], higher: bool) -> str:
-    """The best of each run in one sentence, and what is reached without learning in another."""
-    best = [(max if higher else min)(value for _, value in curve.tried) for curve in curves]
-    each = [shown(curve.metric, value) for curve, value in zip(curves, best, strict=True)]
+def say_best(curves: Sequence[Curve], higher: bool) -> str:
+    """The best of each run in one sentence, and the baselines without learning in another."""
+    best = [(max if higher else min)(value for _, value in curve.evaluations) for curve in curves]
+    each = [format_metric(curve.metric, value) for curve, value in zip(curves, best, strict=True)]
     if len(set(each)) == 1:
-        said = f"{curves[0].words} at its best is {each[0]} in all {len(curves)} runs."
+        sentence = f"{curves[0].words} at its best is {each[0]} in all {len(curves)} runs."
     else:
-        named = [f"{curve.name} {value}" for curve, value in zip(curves, each, strict=True)]
-        said = f"{curves[0].words} at its best: {', '.join(named)}."
-    floors = dict.fromkeys((curve.floor[0], shown(curve.metric, curve.floor[1])) for curve in curves if curve.floor)
-    return said + "".join(f" Without learning ({name}) it is {value}." for name, value in floors)
+        bests = [f"{curve.name} {value}" for curve, value in zip(curves, each, strict=True)]
+        sentence = f"{curves[0].words} at its best: {', '.join(bests)}."
+    floors = dict.fromkeys(
+        (curve.floor[0], format_metric(curve.metric, curve.floor[1])) for curve in curves if curve.floor
+    )
+    return sentence + "".join(f" Without learning ({name}) it is {value}." for name, value in floors)

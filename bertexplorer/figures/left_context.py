@@ -1,4 +1,4 @@
-"""Left context drawn: the two lists of answers, and under each which token may look at which."""
+"""Figure for left context: the two lists of answers, and below each list its attention mask."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,8 +9,8 @@ from bertexplorer.analysis.left_context import LeftContext
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, safe
 
-SHOWN = 32  # tokens of the masks that are drawn with their names
-DRAWN = 128  # tokens of the masks that are drawn at all
+SHOWN = 32  # tokens up to which the attention masks show names
+DRAWN = 128  # tokens of the attention masks to draw
 
 
 def draw(result: LeftContext) -> go.Figure:
@@ -23,9 +23,9 @@ def draw(result: LeftContext) -> go.Figure:
         subplot_titles=("both sides", "left side only", "who may look at whom", ""),
     )
     widest = max(c.probability for c in (*result.both.candidates, *result.left.candidates))
-    for column, blank, seen in ((1, result.both, result.sees_both), (2, result.left, result.sees_left)):
+    for column, blank, visible in ((1, result.both, result.sees_both), (2, result.left, result.sees_left)):
         answers(fig, blank, column, widest)
-        matrix(fig, result, seen, column)
+        matrix(fig, result, visible, column)
     return finish(fig, 620, bargap=0.28)
 
 
@@ -39,15 +39,15 @@ def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     fig.update_xaxes(range=[0, widest * 1.9], visible=False, row=1, col=column)
 
 
-def matrix(fig: go.Figure, result: LeftContext, seen: np.ndarray, column: int) -> None:
+def matrix(fig: go.Figure, result: LeftContext, visible: np.ndarray, column: int) -> None:
     labels = [label(t, 10) for t in result.tokens[:DRAWN]]
-    named = len(labels) <= SHOWN
+    has_names = len(labels) <= SHOWN
     scale = [[0, "rgba(138,148,163,0.18)"], [1, ACCENT]]
-    cells = kit.cells(seen[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(named))
+    cells = kit.cells(visible[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(has_names))
     fig.add_trace({**cells, "hovertemplate": "%{y} looks at %{x}: %{z}<extra></extra>"}, 2, column)
-    fig.update_yaxes(kit.down(labels, mono=11), showticklabels=named and column == 1, row=2, col=column)
+    fig.update_yaxes(kit.down(labels, mono=11), showticklabels=has_names and column == 1, row=2, col=column)
     ticks = kit.ticks(labels, mono=11)
-    fig.update_xaxes(showticklabels=named, tickangle=-90, showgrid=False, **ticks, row=2, col=column)
+    fig.update_xaxes(showticklabels=has_names, tickangle=-90, showgrid=False, **ticks, row=2, col=column)
 
 
 def say(result: LeftContext) -> str:

@@ -1,4 +1,4 @@
-"""Masking drawn: a line for each token, a column for each roll; next to it how often the token was chosen."""
+"""Figure for masking: a line for each token, a column for each roll; next to it how often the token was chosen."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -9,7 +9,7 @@ from bertexplorer.engine.masking import MASKED, RANDOM, SAME
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, MONO, ORANGE, PALE, coloured, finish, label, percent, quote, safe
 
-LINES = 64  # tokens that are drawn
+LINES = 64  # tokens to draw
 LINE = 26  # pixels
 GREENISH = "#66c2a5"
 SHADES = {MASKED: ACCENT, SAME: GREENISH, RANDOM: ORANGE}
@@ -21,16 +21,16 @@ def draw(result: Masked) -> go.Figure:
     fig = make_subplots(rows=1, cols=2, column_widths=[0.74, 0.26], shared_yaxes=True, horizontal_spacing=0.02)
     rolls = len(result.kinds)
     states = np.where(result.kinds == NOT_CHOSEN, np.nan, result.kinds.astype(float)).T[:count]
-    hovers = [[tell(result, roll, place) for roll in range(rolls)] for place in range(count)]
-    drawn = [[cell(result, roll, place) for roll in range(rolls)] for place in range(count)]
+    hovers = [[hover_text(result, roll, position) for roll in range(rolls)] for position in range(count)]
+    texts = [[cell_text(result, roll, position) for roll in range(rolls)] for position in range(count)]
     order = [SHADES[kind] for kind in sorted(SHADES)]
     scale = [[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)]
     font = {"family": MONO, "size": 11, "color": "#000000"}
-    cells = kit.cells(states, scale, -0.5, 2.5, text=drawn, hover=hovers, textfont=font, hoverongaps=False)
+    cells = kit.cells(states, scale, -0.5, 2.5, text=texts, hover=hovers, textfont=font, hoverongaps=False)
     fig.add_trace(cells, 1, 1)
     shares = result.counts[:count].sum(axis=1) / COUNTED
-    written = [percent(float(share)) if share else "" for share in shares]
-    bars = kit.bars(shares, PALE, text=written, textfont={"size": 11})
+    share_texts = [percent(float(share)) if share else "" for share in shares]
+    bars = kit.bars(shares, PALE, text=share_texts, textfont={"size": 11})
     fig.add_trace({**bars, "hovertemplate": "chosen in %{x:.1%} of the rolls<extra></extra>"}, 1, 2)
     ticks = kit.ticks([label(token, 12) for token in result.tokens[:count]], mono=13)
     fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, **ticks)
@@ -42,17 +42,17 @@ def draw(result: Masked) -> go.Figure:
     return finish(fig, max(320, LINE * count + 60), bargap=0.35, margin={"l": 8, "r": 8, "t": 52, "b": 8})
 
 
-def cell(result: Masked, roll: int, place: int) -> str:
-    """The text in a cell: the random piece that replaced the token; otherwise the colour says enough."""
-    return label(result.pieces[roll][place], 7) if result.kinds[roll, place] == RANDOM else ""
+def cell_text(result: Masked, roll: int, position: int) -> str:
+    """The text in a cell: the random piece that replaced the token; for other changes the colour is enough."""
+    return label(result.pieces[roll][position], 7) if result.kinds[roll, position] == RANDOM else ""
 
 
-def tell(result: Masked, roll: int, place: int) -> str:
-    kind, token = int(result.kinds[roll, place]), safe(result.tokens[place])
+def hover_text(result: Masked, roll: int, position: int) -> str:
+    kind, token = int(result.kinds[roll, position]), safe(result.tokens[position])
     if kind == NOT_CHOSEN:
         return f"roll {roll + 1}: {token} is not chosen"
     if kind == RANDOM:
-        return f"roll {roll + 1}: {token} becomes {safe(result.pieces[roll][place])}"
+        return f"roll {roll + 1}: {token} becomes {safe(result.pieces[roll][position])}"
     return f"roll {roll + 1}: {token} " + ("becomes [MASK]" if kind == MASKED else "stays, and must be guessed")
 
 
@@ -64,20 +64,20 @@ def colours(result: Masked) -> dict[int, float]:
 def say(result: Masked) -> str:
     """What the first roll did, and the shares of a thousand."""
     changes = []
-    for place in np.flatnonzero(result.kinds[0] != NOT_CHOSEN)[:4]:
-        kind, token = int(result.kinds[0, place]), quote(result.tokens[place])
-        became = {MASKED: "becomes [MASK]", SAME: "stays", RANDOM: f"becomes {quote(result.pieces[0][place])}"}[kind]
+    for position in np.flatnonzero(result.kinds[0] != NOT_CHOSEN)[:4]:
+        kind, token = int(result.kinds[0, position]), quote(result.tokens[position])
+        became = {MASKED: "becomes [MASK]", SAME: "stays", RANDOM: f"becomes {quote(result.pieces[0][position])}"}[kind]
         changes.append(f"{token} {became}")
     count = int((result.kinds[0] != NOT_CHOSEN).sum())
     more = f", and {count - len(changes)} more" if count > len(changes) else ""
     shares, options = result.shares, result.options
-    wanted = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
-    said = (
+    requested = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
+    sentence = (
         f"In the first roll BERT must guess {count} of {result.can_be_chosen} tokens: {', '.join(changes)}{more}. "
         f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of these "
         f"{percent(shares[KINDS[MASKED]])} became [MASK], {percent(shares[KINDS[RANDOM]])} a random piece, "
-        f"{percent(shares[KINDS[SAME]])} stayed ({wanted} asked for)."
+        f"{percent(shares[KINDS[SAME]])} stayed ({requested} asked for)."
     )
     if len(result.tokens) > LINES:
-        said += f" The first {LINES} of {len(result.tokens)} tokens are drawn."
-    return said
+        sentence += f" The first {LINES} of {len(result.tokens)} tokens are drawn."
+    return sentence

@@ -1,4 +1,4 @@
-"""Next sentence drawn: the tokens with their segment ids, both orders of the pair, and the candidates by rank."""
+"""Figure for next sentence: the tokens with their segment ids, both orders of the pair, and the candidates by rank."""
 
 import plotly.graph_objects as go
 
@@ -6,8 +6,8 @@ from bertexplorer.analysis.next_sentence import NextSentence, Score
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, MONO, PALE, TEXT, clip, decimal, finish, label, percent, quote, safe
 
-SHOWN = 30  # tokens of each segment that are drawn
-LINE = 44  # characters of a line of tokens, which fit 390 px
+SHOWN = 30  # tokens of each segment to draw
+LINE = 44  # characters in a line of tokens, as many as fit on 390 px
 LINE_HEIGHT, ROW_HEIGHT, GAP = 46, 62, 34  # px
 TINTS = ("rgba(43,108,176,0.20)", "rgba(213,94,0,0.18)")  # segments 0 and 1
 APART = 0.5  # rows between both orders and the candidates
@@ -15,9 +15,9 @@ REST = "rgba(138,148,163,0.18)"
 
 
 def draw(result: NextSentence) -> go.Figure:
-    chips = lay_out(result)
+    chips = layout_chips(result)
     lines = 1 + chips[-1][1]
-    names, scores = bars_of(result)
+    names, scores = bar_rows(result)
     heights = [LINE_HEIGHT * lines, ROW_HEIGHT * (positions(len(scores))[-1] + 1.05)]
     fig = kit.panels(heights, GAP)
     tokens(fig, chips)
@@ -28,20 +28,21 @@ def draw(result: NextSentence) -> go.Figure:
     return finish(fig, height, barmode="stack", margin={"l": 8, "r": 8, "t": 30, "b": 10})
 
 
-def lay_out(result: NextSentence) -> list[tuple[float, int, float, str, int]]:
-    """(left edge, line, width in characters, label, segment) of each chip; long segments are cut in the middle."""
+def layout_chips(result: NextSentence) -> list[tuple[float, int, float, str, int]]:
+    """Return (left edge, line, width in characters, label, segment) for each chip; long segments are cut in the
+    middle."""
     chips: list[tuple[float, int, float, str, int]] = []
-    left, line = 0.0, 0
+    x, line = 0.0, 0
     for segment in (0, 1):
         pieces = [clip(t, 16) for t, s in zip(result.tokens, result.segments, strict=True) if s == segment]
         if len(pieces) > SHOWN:
             pieces = [*pieces[: SHOWN - 2], f"… {len(pieces) - SHOWN + 1} more", pieces[-1]]
         for piece in pieces:
             width = len(piece) + 1.6
-            if left and left + width > LINE:
-                left, line = 0.0, line + 1
-            chips.append((left, line, width, piece, segment))
-            left += width + 0.5
+            if x and x + width > LINE:
+                x, line = 0.0, line + 1
+            chips.append((x, line, width, piece, segment))
+            x += width + 0.5
     return chips
 
 
@@ -70,17 +71,17 @@ def tokens(fig: go.Figure, chips: list[tuple[float, int, float, str, int]]) -> N
     fig.add_annotation(kit.above("What BERT reads, with segment ids", 4, row=1, size=13))
 
 
-def bars_of(result: NextSentence) -> tuple[list[str], list[Score]]:
+def bar_rows(result: NextSentence) -> tuple[list[str], list[Score]]:
     """The heading of each bar, and its score: both orders, then the candidates if there are any besides B."""
     pairs = [("A, then B", result.forward), ("B, then A", result.backward)]
-    named = [f"{way}: logits {decimal(s.logits[0])} is next, {decimal(s.logits[1])} not" for way, s in pairs]
+    headings = [f"{way}: logits {decimal(s.logits[0])} is next, {decimal(s.logits[1])} not" for way, s in pairs]
     scores = [score for _, score in pairs]
     if len(result.candidates) > 1:
         for rank, score in enumerate(result.candidates, 1):
             mark = "B: " if score is result.forward else ""
-            named.append(f"{rank}. {mark}{clip(score.second, 44 - len(mark))}")
+            headings.append(f"{rank}. {mark}{clip(score.second, 44 - len(mark))}")
             scores.append(score)
-    return named, scores
+    return headings, scores
 
 
 def bars(fig: go.Figure, names: list[str], scores: list[Score]) -> None:
@@ -93,8 +94,8 @@ def bars(fig: go.Figure, names: list[str], scores: list[Score]) -> None:
     shares = ([s.is_next for s in scores], ACCENT), ([s.not_next for s in scores], REST)
     for share, colour in shares:
         fig.add_trace(kit.bars(share, colour, hover=hovers, y=places, width=0.36), 2, 1)
-    beside = [f"{percent(s.is_next)} is next<br>{percent(s.not_next)} not" for s in scores]
-    fig.add_trace(kit.texts(1.02, places, beside), 2, 1)
+    share_texts = [f"{percent(s.is_next)} is next<br>{percent(s.not_next)} not" for s in scores]
+    fig.add_trace(kit.texts(1.02, places, share_texts), 2, 1)
     fig.add_trace(kit.texts(0, [p - 0.4 for p in places], [safe(name) for name in names]), 2, 1)
     if len(scores) > 2:
         fig.add_hline(y=1.36, line={"color": PALE, "width": 1}, row=2, col=1)
@@ -105,7 +106,7 @@ def bars(fig: go.Figure, names: list[str], scores: list[Score]) -> None:
 
 
 def positions(count: int) -> list[float]:
-    """The place of each bar, in rows. The candidates begin lower, to leave room for their heading."""
+    """The position of each bar, in rows. The candidates start lower, to leave room for their heading."""
     return [row + (APART if row > 1 else 0.0) for row in range(count)]
 
 
@@ -118,14 +119,14 @@ def say(result: NextSentence) -> str:
     )
     if len(result.candidates) > 1:
         best = result.candidates[0]
-        mine = "B itself" if result.rank == 1 else f"{quote(clip(best.second, 60))}, and B comes {place(result.rank)}"
+        mine = "B itself" if result.rank == 1 else f"{quote(clip(best.second, 60))}, and B comes {ordinal(result.rank)}"
         sentence += f" Of {len(result.candidates)} candidates the likeliest ({percent(best.is_next)}) is {mine}."
     if result.left_out:
         sentence += f" The pair was too long: {result.left_out} tokens were left out."
     return sentence
 
 
-def place(rank: int) -> str:
+def ordinal(rank: int) -> str:
     """2nd, 3rd, 11th."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th") if rank % 100 not in (11, 12, 13) else "th"
     return f"{rank}{ending}"

@@ -1,4 +1,5 @@
-"""Pretraining runs over each other: what their frozen vectors are good for, and how many hidden words they guess."""
+"""Pretraining runs in one figure: the probe accuracy of their frozen vectors, and the share of hidden words that they
+guess."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,8 +38,8 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
     for row, key in enumerate(order, 1):
         for curve, colour in zip(curves, COLOURS, strict=False):
-            found = curve.points(key, unit)
-            x, y = [x for x, _ in found], [y for _, y in found]
+            points = curve.points(key, unit)
+            x, y = [x for x, _ in points], [y for _, y in points]
             tip = f"{label(curve.name, 28)}, {unit} %{{x:.1f}}: %{{y:.1%}}<extra></extra>"
             fig.add_trace(kit.line(x, y, colour, size=7, hovertemplate=tip), row, 1)
         fig.add_annotation(kit.above(WORDS[key], row=row))
@@ -54,8 +55,8 @@ def say(curves: Sequence[Curve], measure: str, unit: str) -> str:
     """Where each run began, and where it is now."""
     sentences = []
     for curve in curves:
-        found = curve.points(measure, unit)
-        if found:
-            now = f", now {percent(found[-1][1])}" if len(found) > 1 else ""
-            sentences.append(f"{curve.name}: {percent(found[0][1])} at first{now}")
+        points = curve.points(measure, unit)
+        if points:
+            now = f", now {percent(points[-1][1])}" if len(points) > 1 else ""
+            sentences.append(f"{curve.name}: {percent(points[0][1])} at first{now}")
     return f"{WORDS[measure]}. {'; '.join(sentences)}." if sentences else ""

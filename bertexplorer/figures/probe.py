@@ -1,4 +1,5 @@
-"""Probe drawn: accuracy layer by layer with its deviation over the seeds, the control task, and the majority label."""
+"""Figure for probe: accuracy layer by layer with its deviation over the seeds, the control task, and the majority
+label."""
 
 from __future__ import annotations
 
@@ -11,16 +12,16 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, listed, percent, quote
-from bertexplorer.figures.suite import left_aside, named_rows
+from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, join_names, percent, quote
+from bertexplorer.figures.suite import unusable_note, unusable_rows
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
-PLOT = 0.66  # share of the width that the lines take; their names are to the right
+PLOT = 0.66  # share of the width for the lines; their names are to the right
 SCORE = (
     "the probability of the right label minus that of the best other one, mean over the splits that held the row out"
 )
 BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
-NAMED = 4  # labels in the sentence
+NAMED = 4  # labels to name in the sentence
 VARIED = 10  # different words below which any probe can memorise them
 
 
@@ -70,16 +71,16 @@ def points(result: Probe, layer: int) -> str:
 
 
 def say(result: Probe) -> str:
-    """The best layer with its accuracy, beside the input, the majority and the control task there."""
+    """The best layer with its accuracy, compared with the input, the majority label and the control task."""
     best, seeds = result.best, result.accuracies.shape[1]
     names = [quote(clip(label, 30)) for label in result.labels[:NAMED]]
     if len(result.labels) > NAMED:
         names.append(f"{len(result.labels) - NAMED} more labels")
-    where = f"layer {best} of {len(result.accuracy) - 1}" if best else "the input of the first layer"
+    best_layer = f"layer {best} of {len(result.accuracy) - 1}" if best else "the input of the first layer"
     spread = f" (± {decimal(100 * float(result.deviation[best]), 1)} points over {seeds} splits)" if seeds > 1 else ""
     against = f"{share(float(result.accuracy[0]))} from the input and " if best else ""
     sentences = [
-        f"A linear probe tells {listed(names)} apart best at {where}: it is right for "
+        f"A linear probe tells {join_names(names)} apart best at {best_layer}: it is right for "
         f"{share(float(result.accuracy[best]))} of the held-out {result.unit}s{spread}, against {against}"
         f"{share(result.majority)} for the most frequent label",
         f"On a control task with random labels it gets {share(float(result.control[best]))} there: selectivity "
@@ -89,74 +90,79 @@ def say(result: Probe) -> str:
 
 
 def remarks(result: Probe) -> list[str]:
-    """What a reader must know of the rows and the fits."""
-    found = []
+    """Caveats about the rows and the fits."""
+    sentences = []
     if len(result.examples) < FEW:
-        found.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
+        sentences.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
     if result.unit == "word" and not result.known:
-        found.append("No held-out word occurs in training, so memorised words do not explain the accuracy")
+        sentences.append("No held-out word occurs in training, so memorised words do not explain the accuracy")
     if result.types < VARIED:
-        found.append(f"With {result.types} different {result.unit}{'s' * (result.types > 1)} the control says little")
+        sentences.append(
+            f"With {result.types} different {result.unit}{'s' * (result.types > 1)} the control says little"
+        )
     elif result.recurring < 0.5:
         few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
-        found.append(f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed")
+        sentences.append(
+            f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed"
+        )
     if result.unusable:
-        found.append(left_aside(result.unusable, "used"))
+        sentences.append(unusable_note(result.unusable, "used"))
     if result.left_out:
-        found.append(f"{result.left_out:,} rows beyond the limit were left out")
+        sentences.append(f"{result.left_out:,} rows beyond the limit were left out")
     if result.unconverged:
-        found.append(f"{result.unconverged} of {2 * result.accuracies.size} fits did not converge")
-    return found
+        sentences.append(f"{result.unconverged} of {2 * result.accuracies.size} fits did not converge")
+    return sentences
 
 
 def compare(first: Probe, second: Probe) -> str:
-    """How the accuracies of two checkpoints differ on the same splits, each at its best layer. "" for other rows."""
+    """The difference in accuracy of two checkpoints on the same splits, each at its best layer; "" for different
+    rows."""
     if first.examples != second.examples or first.accuracies.shape[1] != second.accuracies.shape[1]:
         return ""
-    apart = 100 * (second.accuracies[second.best] - first.accuracies[first.best])
-    spread = f" (± {decimal(float(apart.std(ddof=1)), 1)} over the same splits)" if len(apart) > 1 else ""
-    change = f"{float(apart.mean()):+.1f}".replace("-", "−")
+    changes = 100 * (second.accuracies[second.best] - first.accuracies[first.best])
+    spread = f" (± {decimal(float(changes.std(ddof=1)), 1)} over the same splits)" if len(changes) > 1 else ""
+    change = f"{float(changes.mean()):+.1f}".replace("-", "−")
     return f"From the best layer of the first to that of the second, the accuracy changes by {change} points{spread}."
 
 
 def cases(result: Probe, other: Probe | None = None) -> dict[str, Any]:
-    """The table of held-out rows: what the best layer answers, and that of the *other* result."""
+    """The table of held-out rows, with the answers of the best layer and of the *other* result."""
     theirs = answers(other) if other else {}
     rows = [
         {
-            "line": one.line,
-            "category": one.label,
-            "texts": (f"{one.word}: {one.text}" if one.word else one.text,),
-            "wanted": one.label,
+            "line": example.line,
+            "category": example.label,
+            "texts": (f"{example.word}: {example.text}" if example.word else example.text,),
+            "wanted": example.label,
             **answer,
             "rank": None,
-            "other": theirs.get(one),
-            "state": opens(one),
+            "other": theirs.get(example),
+            "state": page_state(example),
         }
-        for one, answer in answers(result).items()
+        for example, answer in answers(result).items()
     ]
-    return {"rows": rows, "score": SCORE, "aside": named_rows(result.unusable)}
+    return {"rows": rows, "score": SCORE, "aside": unusable_rows(result.unusable)}
 
 
 def answers(result: Probe) -> dict[Example, dict[str, Any]]:
-    """Of each row that was held out: the answer at the best layer, whether it is right in every split, and the score.
+    """For each held-out row: the answer at the best layer, whether it is right in every split, and the score.
     If a split is wrong, the answer is the most frequent wrong one."""
-    predicted, margins, found = result.predicted[result.best], result.margins[result.best], {}
-    for i, one in enumerate(result.examples):
-        said = [result.labels[k] for k in predicted[:, i] if k >= 0]
-        if not said:
+    predicted, margins, by_example = result.predicted[result.best], result.margins[result.best], {}
+    for i, example in enumerate(result.examples):
+        predictions = [result.labels[k] for k in predicted[:, i] if k >= 0]
+        if not predictions:
             continue
-        wrong = Counter(label for label in said if label != one.label).most_common(1)
-        answer = wrong[0][0] if wrong else one.label
-        if wrong and wrong[0][1] < len(said):
-            answer = f"{answer} ({wrong[0][1]} of {len(said)} splits)"
+        wrong = Counter(label for label in predictions if label != example.label).most_common(1)
+        answer = wrong[0][0] if wrong else example.label
+        if wrong and wrong[0][1] < len(predictions):
+            answer = f"{answer} ({wrong[0][1]} of {len(predictions)} splits)"
         score = round(float(np.nanmean(margins[:, i])), 3)
-        found[one] = {"answer": answer, "right": not wrong, "score": score}
-    return found
+        by_example[example] = {"answer": answer, "right": not wrong, "score": score}
+    return by_example
 
 
-def opens(one: Example) -> dict[str, Any]:
-    """The state of the page that shows a row: the path of a word, or the sentence on the map."""
-    if one.word:
-        return {"view": "word-path", "text": one.text, "options": {"word": one.word}}
-    return {"view": "embedding-map", "text": one.text, "options": {"unit": "sentences"}}
+def page_state(example: Example) -> dict[str, Any]:
+    """The state of the page for a row: the path of its word, or its sentence on the map."""
+    if example.word:
+        return {"view": "word-path", "text": example.text, "options": {"word": example.word}}
+    return {"view": "embedding-map", "text": example.text, "options": {"unit": "sentences"}}

@@ -1,4 +1,4 @@
-"""Pseudo-likelihood drawn: how surprising each token is, and the same numbers as colours for the strip."""
+"""Figure for pseudo-likelihood: how surprising each token is, and the same numbers as colours for the strip."""
 
 import math
 
@@ -9,23 +9,23 @@ from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, decimal, finish, label, percent, quote
 
-LEVEL = 8  # bars whose shares fit side by side on a phone; those of more are turned
+LEVEL = 8  # bars whose numbers fit side by side on a phone; more are rotated
 
 
 def draw(result: PseudoLikelihood) -> go.Figure:
-    places = np.flatnonzero(result.ranks)
-    bits = -result.log_probabilities[places] / math.log(2)
-    shares = np.exp(result.log_probabilities[places])
-    labels = [label(result.tokens[i], 16) for i in places]
-    ranks = result.ranks[places]
-    few = len(places) <= LEVEL
-    hovers = [f"{one}: {percent(float(p))}, rank {r:,}" for one, p, r in zip(labels, shares, ranks, strict=True)]
+    positions = np.flatnonzero(result.ranks)
+    bits = -result.log_probabilities[positions] / math.log(2)
+    shares = np.exp(result.log_probabilities[positions])
+    labels = [label(result.tokens[i], 16) for i in positions]
+    ranks = result.ranks[positions]
+    few = len(positions) <= LEVEL
+    hovers = [f"{name}: {percent(float(p))}, rank {r:,}" for name, p, r in zip(labels, shares, ranks, strict=True)]
     fig = go.Figure(
         go.Bar(
-            x=list(range(len(places))),
+            x=list(range(len(positions))),
             y=bits,
             marker={"color": ACCENT},
-            text=[percent(float(p)) for p in shares] if len(places) <= 24 else None,
+            text=[percent(float(p)) for p in shares] if len(positions) <= 24 else None,
             textposition="outside",
             textangle=0 if few else -90,
             constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
@@ -35,7 +35,7 @@ def draw(result: PseudoLikelihood) -> go.Figure:
             hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
         )
     )
-    ticks = kit.ticks(labels, step=max(1, math.ceil(len(places) / 24)), mono=13)
+    ticks = kit.ticks(labels, step=max(1, math.ceil(len(positions) / 24)), mono=13)
     fig.update_xaxes(showgrid=False, tickangle=-45, **ticks)
     fig.update_yaxes(title="surprise (bits)", range=[0, max(4.0, float(bits.max()) * 1.2)])
     return finish(fig, 420, bargap=0.25)
@@ -47,12 +47,12 @@ def colours(result: PseudoLikelihood) -> dict[int, float]:
 
 
 def say(result: PseudoLikelihood) -> str:
-    places = np.flatnonzero(result.ranks)
-    worst = int(places[np.argmin(result.log_probabilities[places])])
+    positions = np.flatnonzero(result.ranks)
+    worst = int(positions[np.argmin(result.log_probabilities[positions])])
     share = percent(math.exp(float(result.log_probabilities[worst])))
     part = f"the first {result.scored} of {result.scored + result.unscored}" if result.unscored else str(result.scored)
     return (
         f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {part} tokens, a perplexity of "
         f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
-        f"{int((result.ranks[places] == 1).sum())} of {result.scored} are its own first choice."
+        f"{int((result.ranks[positions] == 1).sum())} of {result.scored} are its own first choice."
     )

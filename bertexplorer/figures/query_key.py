@@ -1,4 +1,5 @@
-"""Query and key drawn: a row of products for each token, with the score that they sum to and the attention weight."""
+"""Figure for query and key: a row of products for each token, with the score that they sum to and the attention
+weight."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,17 +12,17 @@ from bertexplorer.figures.style import ACCENT, MONO, clip, decimal, finish, labe
 DRAWN = 40  # tokens
 LINE, ABOVE = 24, 64  # pixels: a row, the space above them
 LETTERS = 12  # of a token
-MAP, SCORES, BARS = (0, 0.6), (0.61, 0.75), (0.76, 0.9)  # shares of the width; the bars' numbers stand to their right
-QUERY = -1.4  # the place of the query, above the first row
+MAP, SCORES, BARS = (0, 0.6), (0.61, 0.75), (0.76, 0.9)  # shares of the width; the numbers are to the right of the bars
+QUERY = -1.4  # the position of the query, above the first row
 
 
 def draw(result: QueryKey) -> go.Figure:
-    drawn = strongest(result, DRAWN)
-    fig = go.Figure([products(result, drawn), query(result), scores(result, drawn), weights(result, drawn)])
-    names = [mark(result, j) + label(result.tokens[j], LETTERS) for j in drawn]
+    positions = strongest(result, DRAWN)
+    fig = go.Figure([products(result, positions), query(result), scores(result, positions), weights(result, positions)])
+    names = [mark(result, j) + label(result.tokens[j], LETTERS) for j in positions]
     font = {"family": MONO, "size": 12}
-    places = [QUERY, *range(len(drawn))]
-    down = {"range": [len(drawn) - 0.4, QUERY - 0.6], "showgrid": False, "fixedrange": True}
+    places = [QUERY, *range(len(positions))]
+    down = {"range": [len(positions) - 0.4, QUERY - 0.6], "showgrid": False, "fixedrange": True}
     fig.update_yaxes(tickvals=places, ticktext=["query", *names], tickfont=font, **down)
     fig.update_layout(
         xaxis={
@@ -39,76 +40,76 @@ def draw(result: QueryKey) -> go.Figure:
         (BARS[0], "weight", "left"),
     ):
         fig.add_annotation(kit.above(text, 6, size=13) | {"x": x, "xanchor": anchor})
-    height = ABOVE + LINE * (len(drawn) + 2) + 40
+    height = ABOVE + LINE * (len(positions) + 2) + 40
     return finish(fig, max(300, height), bargap=0.25, margin={"l": 8, "r": 8, "t": 32, "b": 44})
 
 
 def mark(result: QueryKey, position: int) -> str:
-    """In front of the token that looks."""
+    """The mark before the token that attends."""
     return "▸ " if position == result.position else ""
 
 
-def products(result: QueryKey, drawn: list[int]) -> kit.Part:
-    """Orange takes from the score, blue adds to it. What the head cannot see stays empty."""
-    values = np.where(result.seen[drawn, None], result.products[drawn], np.nan)
+def products(result: QueryKey, positions: list[int]) -> kit.Part:
+    """Orange lowers the score, blue raises it. Tokens outside the head's window stay empty."""
+    values = np.where(result.seen[positions, None], result.products[positions], np.nan)
     most = float(np.nanmax(np.abs(values))) or 1.0
     hovers = [
         [
             f"{safe(result.tokens[j])}, dimension {i}:<br>{decimal(q)} × {decimal(k)} = {decimal(q * k)}"
             for i, (q, k) in enumerate(zip(result.query.tolist(), result.keys[j].tolist(), strict=True))
         ]
-        for j in drawn
+        for j in positions
     ]
-    shown = [[None if np.isnan(v) else round(v, 4) for v in line] for line in values.tolist()]
-    return kit.cells(shown, SIGNED, -most, most, hover=hovers, gap=0) | {"ygap": 2}
+    table = [[None if np.isnan(v) else round(v, 4) for v in line] for line in values.tolist()]
+    return kit.cells(table, SIGNED, -most, most, hover=hovers, gap=0) | {"ygap": 2}
 
 
 def query(result: QueryKey) -> kit.Part:
-    """The query itself, on a scale of its own."""
+    """The query itself, on its own scale."""
     most = float(np.abs(result.query).max()) or 1.0
     hovers = [[f"query, dimension {i}: {decimal(q)}" for i, q in enumerate(result.query.tolist())]]
     cells = kit.cells([result.query.round(4).tolist()], SIGNED, -most, most, hover=hovers, gap=0)
     return cells | {"y0": QUERY, "dy": 1, "ygap": 2}
 
 
-def scores(result: QueryKey, drawn: list[int]) -> kit.Part:
+def scores(result: QueryKey, positions: list[int]) -> kit.Part:
     """The scaled sum of each row, as a number."""
-    text = [decimal(float(result.scores[j]), 1) if result.seen[j] else "–" for j in drawn]
+    text = [decimal(float(result.scores[j]), 1) if result.seen[j] else "–" for j in positions]
     style = {"textfont": {"family": MONO, "size": 12}, "textposition": "middle center", "xaxis": "x2"}
-    return kit.texts(0, list(range(len(drawn))), text, **style)
+    return kit.texts(0, list(range(len(positions))), text, **style)
 
 
-def weights(result: QueryKey, drawn: list[int]) -> kit.Part:
-    values = [float(result.weights[j]) for j in drawn]
+def weights(result: QueryKey, positions: list[int]) -> kit.Part:
+    values = [float(result.weights[j]) for j in positions]
     hovers = [
         f"{safe(result.tokens[j])}: {decimal(float(result.products[j].sum()))} ÷ {result.scale:.2f}"
         f"{distance(result, j)} = {decimal(float(result.scores[j]))}, weight {percent(float(result.weights[j]))}"
         if result.seen[j]
         else f"{safe(result.tokens[j])}: outside the window of this layer"
-        for j in drawn
+        for j in positions
     ]
-    text = [percent(value) if seen else "" for value, seen in zip(values, result.seen[drawn], strict=True)]
+    text = [percent(value) if visible else "" for value, visible in zip(values, result.seen[positions], strict=True)]
     return kit.bars(values, ACCENT, text=text, hover=hovers, xaxis="x3", textfont={"size": 12})
 
 
 def distance(result: QueryKey, position: int) -> str:
-    """What the distance adds to a score, in families with relative positions."""
+    """The contribution of the distance to a score, in families with relative positions."""
     return "" if result.distance is None else f" + {decimal(float(result.distance[position]))} for the distance"
 
 
 def say(result: QueryKey) -> str:
-    """Which token is looked at most, and how its score comes about."""
+    """The token with the most attention, and how its score comes about."""
     best = int(result.weights.argmax())
     row = result.products[best]
     first = int(np.abs(row).argmax())
     root = f"√{len(row)}" if result.scale**2 < 2 * len(row) else f"√(3 · {len(row)})"
-    size, who = len(row), quote(clip(result.tokens[result.position], 30))
-    usual = float(result.scores[result.seen].mean())
+    size, token = len(row), quote(clip(result.tokens[result.position], 30))
+    mean = float(result.scores[result.seen].mean())
     sentences = [
-        f"In head {result.head}, {who} gives {percent(float(result.weights[best]))} of its attention to "
+        f"In head {result.head}, {token} gives {percent(float(result.weights[best]))} of its attention to "
         f"{quote(clip(result.tokens[best], 30))}: {size} products sum to {decimal(float(row.sum()), 1)}, which divided "
         f"by {root}{distance(result, best)} is a score of {decimal(float(result.scores[best]), 1)}; the mean over the "
-        f"tokens is {decimal(usual, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
+        f"tokens is {decimal(mean, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
     ]
     if not result.picked:
         sentences.append("Press a token to see its query.")
@@ -124,5 +125,5 @@ def say(result: QueryKey) -> str:
 
 
 def colours(result: QueryKey) -> dict[int, float]:
-    """How much attention each position is given; 1 for the largest."""
+    """The attention to each position, relative to the largest."""
     return {j: float(weight / result.weights.max()) for j, weight in enumerate(result.weights)}

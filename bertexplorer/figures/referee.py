@@ -1,4 +1,4 @@
-"""Referee drawn: what is left of the answer as words are hidden, and what comes back as they are shown."""
+"""Figure for referee: the answer's probability as words are hidden (deletion) and as they are shown (insertion)."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -6,10 +6,10 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.referee import Referee, Trial
 from bertexplorer.figures import kit
 from bertexplorer.figures.saliency import SHORT
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, decimal, finish, label, listed, percent, quote
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, decimal, finish, join_names, label, percent, quote
 
 PANEL, GAP = 240, 96  # pixels
-PLOT = 0.56  # share of the width that the lines take; their names stand to the right
+PLOT = 0.56  # share of the width for the lines; their names are to the right
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9")
 RIGHT = 1.05  # end of the x axis, where the names begin
 DASHES = ("solid", "solid", "solid", "solid", "dash", "dash")
@@ -30,7 +30,7 @@ def draw(result: Referee) -> go.Figure:
     for row, lines in ((1, deletions), (2, insertions)):
         x = lines[0][0]
         random = result.random if row == 1 else result.random[:, ::-1]
-        band(fig, x, random, row, tip_of(result))
+        band(fig, x, random, row, tip_format(result))
         curves(fig, result, lines, row)
         areas = [*(area for _, _, area in lines), float(result.random_areas.mean())]
         labels(fig, result, areas, ends, row)
@@ -41,61 +41,61 @@ def draw(result: Referee) -> go.Figure:
     return finish(fig, 2 * PANEL + GAP + 36 + 56, margin={"l": 8, "r": 8, "t": 36, "b": 56})
 
 
-def tip_of(result: Referee) -> str:
-    """How plotly writes a value."""
+def tip_format(result: Referee) -> str:
+    """The format of a value in plotly's tooltips."""
     return "%{y:.3~f}" if result.scored else "%{y:.1%}"
 
 
-def shown(result: Referee, value: float) -> str:
+def format_value(result: Referee, value: float) -> str:
     return decimal(value) if result.scored else percent(value)
 
 
 def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int, tip: str) -> None:
-    """From the lowest to the highest of the random orders, and their mean."""
+    """Draw the range of the random orders, and their mean."""
     quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     fig.add_scatter(x=x, y=random.max(axis=0), **quiet, row=row, col=1)
     fig.add_scatter(x=x, y=random.min(axis=0), **quiet, fill="tonexty", fillcolor=BAND, row=row, col=1)
     mean = {"mode": "lines", "line": {"color": GREY, "width": 2, "dash": "dot"}}
-    told = f"mean of {len(random)} random orders: {tip}<extra></extra>"
-    fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=told, row=row, col=1)
+    mean_tip = f"mean of {len(random)} random orders: {tip}<extra></extra>"
+    fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=mean_tip, row=row, col=1)
 
 
 def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
     verb = "hidden" if row == 1 else "shown"
     for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
-        tip = f"{trial.method}, %{{x:.0%}} {verb}: {tip_of(result)}<extra></extra>"
+        tip = f"{trial.method}, %{{x:.0%}} {verb}: {tip_format(result)}<extra></extra>"
         curve = kit.line(x, y, COLOURS[number], dash=DASHES[number], size=5, hovertemplate=tip)
         fig.add_trace(curve, row, 1)
 
 
 def labels(fig: go.Figure, result: Referee, areas: list[float], ends: tuple[float, float], row: int) -> None:
-    """To the right each name with the mean height of its line, at that height where there is room."""
+    """Write each name to the right, with the mean of its line and at that height if there is room."""
     names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
-    texts = [f"{shown(result, area)} {name}" for area, name in zip(areas, names, strict=True)]
+    texts = [f"{format_value(result, area)} {name}" for area, name in zip(areas, names, strict=True)]
     fig.add_trace(kit.line_names(RIGHT, areas, texts, [*COLOURS, GREY], ends, PANEL, 8), row, 1)
 
 
 def say(result: Referee) -> str:
-    """The method whose order tells most, against the mean of random ones, and which methods beat all of those."""
+    """The most informative method, compared with the mean of random orders, and the methods that beat all of those."""
     first = result.trials[0].deletion
     chance = float(result.random_areas.mean())
     best = max(result.trials, key=gap)
     holding = [trial.method for trial in result.trials if result.holds(trial)]
     failing = [trial.method for trial in result.trials if not result.holds(trial)]
     sentences = [
-        f"{quote(result.answer)} has {shown(result, float(first[0]))} in the whole text and "
-        f"{shown(result, float(first[-1]))} with all {result.count} tokens hidden.",
+        f"{quote(result.answer)} has {format_value(result, float(first[0]))} in the whole text and "
+        f"{format_value(result, float(first[-1]))} with all {result.count} tokens hidden.",
         f"The order of {best.method} tells most: hidden first, its tokens leave "
-        f"{shown(result, best.deletion_area)} on average, shown first {shown(result, best.insertion_area)}; a random "
-        f"order leaves {shown(result, chance)}.",
+        f"{format_value(result, best.deletion_area)} on average, shown first "
+        f"{format_value(result, best.insertion_area)}; a random order leaves {format_value(result, chance)}.",
     ]
     if holding:
         sentences.append(
-            f"Better than each of {len(result.random)} random orders (shaded), both ways: {listed(holding)}."
+            f"Better than each of {len(result.random)} random orders (shaded), both ways: {join_names(holding)}."
         )
     if failing:
         sentences.append(
-            f"Not better: {listed(failing)}."
+            f"Not better: {join_names(failing)}."
             if holding
             else f"No method beats all {len(result.random)} random orders (shaded) both ways."
         )

@@ -9,12 +9,12 @@ import plotly.graph_objects as go
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, coloured, safe
 
-PHONE = 312  # pixels across that a plot has at the least
+PHONE = 312  # the minimal width of a plot in pixels
 LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
 ROW = 21  # pixels: a line under a figure
 COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # Okabe-Ito, yellow darkened, and brown
 SIDES = ("top center", "bottom center", "middle right", "middle left")
-SMALL = 7  # pixels across: a marker that text may cover
+SMALL = 7  # the width in pixels of a marker that text may cover
 QUIET = {"showticklabels": False, "showgrid": False, "fixedrange": True}  # an axis without numbers
 PAD = 0.08  # share of an axis that is left free at each end
 
@@ -43,48 +43,48 @@ def write_names(
 ) -> None:
     """As many of *names* as find room on a phone, in the cell of a figure that has *ranges* (of x and y) and is
     *height* pixels tall."""
-    sides = beside(names, height, ranges)
-    kept = [names[i] for i in sides]
+    sides = place_names(names, height, ranges)
+    written_names = [names[i] for i in sides]
     fig.add_scatter(
-        x=[round(float(name.place[0]), 4) for name in kept],
-        y=[round(float(name.place[1]), 4) for name in kept],
+        x=[round(float(name.place[0]), 4) for name in written_names],
+        y=[round(float(name.place[1]), 4) for name in written_names],
         mode="markers+text",
-        marker={"opacity": 0, "size": [name.size for name in kept]},  # they keep the text off the real marker
-        text=[safe(name.text) for name in kept],
+        marker={"opacity": 0, "size": [name.size for name in written_names]},  # they keep the text off the real marker
+        text=[safe(name.text) for name in written_names],
         textposition=list(sides.values()),
-        textfont={"color": [name.colour for name in kept], "size": 12, "family": font},
+        textfont={"color": [name.colour for name in written_names], "size": 12, "family": font},
         hoverinfo="skip",
         cliponaxis=False,
         **cell,
     )
 
 
-def beside(names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]]) -> dict[int, str]:
-    """Which of *names* is written, and on which side of its point; earlier names choose first. Names that do not touch
-    on a phone do not touch on a wider page either."""
-    spots = [
+def place_names(names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]]) -> dict[int, str]:
+    """Index of each of *names* that has room -> the side of its point. Earlier names have priority. Names that do not
+    overlap on a phone do not overlap on a wider page either."""
+    points = [
         [(float(name.place[axis]) - low) / (high - low) * size for name in names]
         for axis, ((low, high), size) in enumerate(zip(ranges, (PHONE, height), strict=True))
     ]
     taken: list[Box] = [
         (x - name.size / 2, y - name.size / 2, x + name.size / 2, y + name.size / 2)
-        for x, y, name in zip(*spots, names, strict=True)
+        for x, y, name in zip(*points, names, strict=True)
         if name.size > SMALL
     ]
-    found: dict[int, str] = {}
-    for i, (x, y) in enumerate(zip(*spots, strict=True)):
+    placed: dict[int, str] = {}
+    for i, (x, y) in enumerate(zip(*points, strict=True)):
         for side in SIDES:
-            box = frame(x, y, LETTER * len(names[i].text) + 4, side, names[i].size / 2)
+            box = text_box(x, y, LETTER * len(names[i].text) + 4, side, names[i].size / 2)
             inside = box[0] >= 0 and box[2] <= PHONE and box[1] >= 0 and box[3] <= height
-            if inside and not any(touch(box, other) for other in taken):
+            if inside and not any(overlap(box, other) for other in taken):
                 taken.append(box)
-                found[i] = side
+                placed[i] = side
                 break
-    return found
+    return placed
 
 
-def frame(x: float, y: float, width: float, side: str, off: float) -> Box:
-    """(left, low, right, high) in pixels of a text *off* the point (x, y)."""
+def text_box(x: float, y: float, width: float, side: str, off: float) -> Box:
+    """(left, low, right, high) in pixels of a text at the distance *off* from the point (x, y)."""
     if side == "middle right":
         return x + off, y - LINE / 2, x + off + width, y + LINE / 2
     if side == "middle left":
@@ -93,20 +93,20 @@ def frame(x: float, y: float, width: float, side: str, off: float) -> Box:
     return x - width / 2, low, x + width / 2, low + LINE
 
 
-def touch(a: Box, b: Box) -> bool:
+def overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
-def around(sentence: str, start: int, end: int, length: int) -> str:
+def excerpt(sentence: str, start: int, end: int, length: int) -> str:
     """*sentence* cut to about *length* characters, with the part from *start* to *end* in the middle."""
     if len(sentence) <= length:
         return sentence
-    left = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))
-    right = min(len(sentence), left + length)
-    return ("…" if left else "") + sentence[left:right].strip() + ("…" if right < len(sentence) else "")
+    first = max(0, min(start - (length - (end - start)) // 2, len(sentence) - length))
+    last = min(len(sentence), first + length)
+    return ("…" if first else "") + sentence[first:last].strip() + ("…" if last < len(sentence) else "")
 
 
 def write_below(fig: go.Figure, lines: Sequence[tuple[str, str]], gap: int) -> int:
-    """(text, colour) line by line under the figure, *gap* pixels below it; returns how many pixels that takes."""
+    """Write the (text, colour) *lines* under the figure, *gap* pixels below it. Returns the height in pixels."""
     texts = [text if colour == TEXT else coloured(text, colour) for text, colour in lines]
     return kit.write_below(fig, texts, gap, ROW, 13) + 12

@@ -1,4 +1,5 @@
-"""Search drawn: a line for each result with its cosine as a bar, and a mark at what two random sentences have."""
+"""Figure for search: a line for each result with its cosine as a bar, and a mark at the cosine of two random
+sentences."""
 
 from textwrap import wrap
 
@@ -9,20 +10,20 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, ORANGE, clip, coloured, finish, label, quote, safe
 
 ROW = 62  # pixels: a result
-LETTERS = 37  # of a line that fit on a phone
+LETTERS = 37  # in a line, as many as fit on a phone
 
 
 def draw(result: Search) -> go.Figure:
     count = len(result.hits)
-    places = list(range(count))
+    rows = list(range(count))
     values = [hit.cosine for hit in result.hits]
     low = min(0.0, result.chance, *values)
-    tips = [hover(result, i) for i in places]
+    tips = [hover(result, i) for i in rows]
     fig = go.Figure([kit.bars(values, ACCENT, width=0.26, hovertext=tips, hoverinfo="text")])
     names = [two_lines(f"{hit.cosine:.2f}  {hit.text}" + f" ({hit.label})" * bool(hit.label)) for hit in result.hits]
-    fig.add_trace(kit.texts(low, [place - 0.42 for place in places], names))
-    for place in places:
-        box = {"x0": result.chance, "x1": result.chance, "y0": place - 0.18, "y1": place + 0.18}
+    fig.add_trace(kit.texts(low, [row - 0.42 for row in rows], names))
+    for row in rows:
+        box = {"x0": result.chance, "x1": result.chance, "y0": row - 0.18, "y1": row + 0.18}
         fig.add_shape(type="line", line={"color": ORANGE, "width": 3}, **box)
     fig.add_annotation(kit.above(coloured(f"Orange: two random sentences, {result.chance:.2f}", ORANGE)))
     fig.update_xaxes(range=[low, 1], fixedrange=True, nticks=6, title=kit.title("cosine"))
@@ -47,12 +48,12 @@ def hover(result: Search, i: int) -> str:
 
 
 def say(result: Search) -> str:
-    """What was searched, the best result, and what any two sentences would score."""
-    what = f"{result.count:,} {'built-in sentences' if result.built_in else 'uploaded lines'}"
+    """The searched collection, the best result, and the score of two random sentences."""
+    searched = f"{result.count:,} {'built-in sentences' if result.built_in else 'uploaded lines'}"
     best = result.hits[0]
-    where = {"": "compared one by one", "new": "put into the search index now", "kept": "from the search index"}
-    said = (
-        f"Of {what}, {where[result.indexed]}, the nearest is {quote(clip(best.text, 80))} with a cosine of "
+    index_use = {"": "compared one by one", "new": "put into the search index now", "kept": "from the search index"}
+    sentence = (
+        f"Of {searched}, {index_use[result.indexed]}, the nearest is {quote(clip(best.text, 80))} with a cosine of "
         f"{best.cosine:.2f}; two sentences taken at random have {result.chance:.2f} on average."
     )
-    return f"{said} {result.notes}".strip()
+    return f"{sentence} {result.notes}".strip()

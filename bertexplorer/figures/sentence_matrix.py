@@ -1,4 +1,5 @@
-"""Sentence matrix drawn: a row for the sentence before, a column for the one after, and the sentences under it."""
+"""Figure for sentence matrix: a row for the first sentence, a column for the second, and the list of sentences
+below."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -7,7 +8,7 @@ from bertexplorer.analysis.sentence_matrix import SentenceMatrix
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ORANGE, SHADES, clip, finish, label, percent, quote
 
-ROOMY = 5  # sentences up to which a cell holds the sign too
+ROOMY = 5  # sentences up to which cells show the % sign
 
 
 def draw(result: SentenceMatrix) -> go.Figure:
@@ -32,7 +33,7 @@ def draw(result: SentenceMatrix) -> go.Figure:
 
 
 def number(p: float, count: int) -> str:
-    """A probability in its cell: 97 %, or 97 where there is little room."""
+    """A probability in a cell: 97 %, or 97 if there is little room."""
     if np.isnan(p):
         return ""
     if count <= ROOMY:
@@ -51,13 +52,15 @@ def hover(result: SentenceMatrix, i: int, j: int) -> str:
 
 def say(result: SentenceMatrix) -> str:
     count, matrix = len(result.sentences), result.matrix
-    near, far = float(matrix[result.neighbours].mean()), float(matrix[result.others].mean())
+    neighbours, others = float(matrix[result.neighbours].mean()), float(matrix[result.others].mean())
     i, j = np.unravel_index(int(np.nanargmin(matrix)), matrix.shape)
-    said = (
-        f"Sentences that do follow one another score {percent(near)} on average, all other pairs {percent(far)}; "
-        f"{result.above} of {count - 1} neighbours {'is' if result.above == 1 else 'are'} above that. Least likely "
-        f"({percent(float(matrix[i, j]))}): {quote(clip(result.sentences[j], 50))} after "
-        f"{quote(clip(result.sentences[i], 50))}."
+    above = f"{result.above} of {count - 1} neighbours {'is' if result.above == 1 else 'are'} above that"
+    sentence = (
+        f"Sentences that do follow one another score {percent(neighbours)} on average, all other pairs "
+        f"{percent(others)}; {above}. Least likely ({percent(float(matrix[i, j]))}): "
+        f"{quote(clip(result.sentences[j], 50))} after {quote(clip(result.sentences[i], 50))}."
     )
-    more = result.left_out
-    return said + (f" {more} more sentence{'s were' if more > 1 else ' was'} not scored." if more else "")
+    left_out = result.left_out
+    return sentence + (
+        f" {left_out} more sentence{'s were' if left_out > 1 else ' was'} not scored." if left_out else ""
+    )

@@ -1,4 +1,4 @@
-"""Sentence pairs drawn: A and B of each, marked as drawn, with the head's answer as a bar."""
+"""Figure for sentence pairs: A and B of each pair, whether they are neighbours, and the head's answer as a bar."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -12,32 +12,32 @@ LETTERS = 46  # of a sentence
 
 
 def draw(result: SentencePairs) -> go.Figure:
-    places = list(range(len(result.pairs)))
-    known = not np.isnan(result.is_next).any()
-    shares = result.is_next if known else np.zeros(len(places))
+    rows = list(range(len(result.pairs)))
+    has_answers = not np.isnan(result.is_next).any()
+    shares = result.is_next if has_answers else np.zeros(len(rows))
     colours = [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]
     hovers = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
-    tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if known else "") + "<extra></extra>"
+    tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if has_answers else "") + "<extra></extra>"
     fig = go.Figure([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=hovers, hovertemplate=tip)])
     notes = []
-    for place, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
+    for row, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
         colour = GREEN if pair.kind == NEXT else ORANGE
         mark = "next" if pair.kind == NEXT else pair.kind.split()[0]
-        answer = f"   P(is next) {percent(share)}" if known else ""
+        answer = f"   P(is next) {percent(share)}" if has_answers else ""
         text = f"{label(pair.first, LETTERS)}<br><b>{label(pair.second, LETTERS)}</b>"
         text += f"<br>{coloured(f'● {mark}', colour)}{answer}"
         style = {"xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
-        notes.append({"text": text, "x": 0, "y": place + 0.17, **style})
+        notes.append({"text": text, "x": 0, "y": row + 0.17, **style})
     kit.annotate(fig, notes)
     fig.update_xaxes(range=[0, 1], **kit.HIDDEN)
-    fig.update_yaxes(range=[len(places) - 0.6, -0.62], **kit.HIDDEN)
-    return finish(fig, max(320, LINE * len(places) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})
+    fig.update_yaxes(range=[len(rows) - 0.6, -0.62], **kit.HIDDEN)
+    return finish(fig, max(320, LINE * len(rows) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})
 
 
 def say(result: SentencePairs) -> str:
     count = len(result.pairs)
     true = sum(pair.kind == NEXT for pair in result.pairs)
-    said = f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."
+    sentence = f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."
     if np.isnan(result.is_next).any():
-        return said + " This checkpoint has no next-sentence head, so it is not asked."
-    return said + f" The checkpoint tells {result.right} of {count} right."
+        return sentence + " This checkpoint has no next-sentence head, so it is not asked."
+    return sentence + f" The checkpoint tells {result.right} of {count} right."

@@ -1,4 +1,4 @@
-"""How figures look: one hue for probability, colours that all can tell apart, numbers as people say them."""
+"""The style of figures: one hue for probability, colours that everyone can distinguish, readable numbers."""
 
 import re
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ ACCENT = "#2b6cb0"
 PALE = "#a9c8ea"
 ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe-Ito, and a neutral
 SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
-INK = "#16202c"  # in a cell that is light on either page
-TEXT = "#5b6675"  # reads on white and on the dark page
+INK = "#16202c"  # on cells, which are light on both pages
+TEXT = "#5b6675"  # legible on the light and the dark page
 AXIS = {"ticks": "", "automargin": True, "zeroline": False, "gridcolor": "rgba(138,148,163,0.25)"}
 SANS = "IBM Plex Sans, system-ui, sans-serif"
 MONO = "IBM Plex Mono, ui-monospace, monospace"
@@ -34,7 +34,7 @@ def quote(token: str) -> str:
 
 
 def safe(text: str) -> str:
-    """Text for plotly labels, which read a few HTML tags: shown as typed."""
+    """Escape text for plotly labels, which interpret a few HTML tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
@@ -56,14 +56,14 @@ def decimal(value: float, digits: int = 2) -> str:
     return f"{value:.{digits}f}".replace("-", "−")
 
 
-def listed(names: Sequence[str]) -> str:
+def join_names(names: Sequence[str]) -> str:
     """a, b and c."""
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Figure:
-    """The layout that all figures share. *fig* as its parts, {"data": …, "layout": …}.
-    *height* in pixels is kept while a new result is on its way."""
+    """Apply the layout that all figures share. *fig* may be a dict of its parts, {"data": …, "layout": …}. The page
+    reserves *height* pixels while it waits for a new result."""
     base = {
         "template": {},
         "height": height,
@@ -77,13 +77,15 @@ def finish(fig: go.Figure | dict[str, Any], height: int, **layout: Any) -> go.Fi
         "modebar": {"remove": ["zoom", "pan", "select", "lasso", "zoomIn", "zoomOut", "autoScale", "resetScale"]},
     }
     parts = fig if isinstance(fig, dict) else {"data": fig.data, "layout": fig.layout.to_plotly_json()}
-    found = merged(parts["layout"], {**base, **layout})
-    for name in {"xaxis", "yaxis", *(key for key in found if re.fullmatch(r"[xy]axis\d*", key))}:
-        found[name] = merged(found.get(name, {}), {**AXIS, **({"ticklabelstandoff": 6} if name[0] == "y" else {})})
-    return go.Figure(parts["data"], found, _validate=False)  # a test checks every view's; here it takes 3 ms
+    merged = merge_dicts(parts["layout"], {**base, **layout})
+    for name in {"xaxis", "yaxis", *(key for key in merged if re.fullmatch(r"[xy]axis\d*", key))}:
+        merged[name] = merge_dicts(
+            merged.get(name, {}), {**AXIS, **({"ticklabelstandoff": 6} if name[0] == "y" else {})}
+        )
+    return go.Figure(parts["data"], merged, _validate=False)  # a test validates them; here it would take 3 ms
 
 
-def merged(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """*old* with the entries of *new*, merged also within nested dicts."""
-    both = {k: merged(old[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(old.get(k), dict)}
-    return {**old, **new, **both}
+def merge_dicts(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """*old* with the entries of *new*; nested dicts are merged too."""
+    nested = {k: merge_dicts(old[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(old.get(k), dict)}
+    return {**old, **new, **nested}

@@ -1,4 +1,4 @@
-"""Suite drawn: the share of right cases, in all and by category, with its interval, guessing and word frequency."""
+"""Figure for suite: the share of right cases, in total and by category, with its interval and baselines."""
 
 from __future__ import annotations
 
@@ -13,14 +13,26 @@ from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
 from bertexplorer.analysis.suite_cases import RowProblem
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import confusion, kit
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, PALE, clip, coloured, finish, listed, percent, quote, safe
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREY,
+    ORANGE,
+    PALE,
+    clip,
+    coloured,
+    finish,
+    join_names,
+    percent,
+    quote,
+    safe,
+)
 
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
 DRAWN = 40  # categories
 LISTED = 1000  # cases in the table
 SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
-RIGHT = {  # what counts, by kind
+RIGHT = {  # the criterion of each kind
     "minimal pairs": "prefers the better sentence",
     "stereotype pairs": "prefers the stereotype",
     "cloze": "puts an accepted word first",
@@ -42,17 +54,17 @@ UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "gaps", 
 
 def draw(result: Suite) -> go.Figure:
     shares = [result.total, *result.shares][: DRAWN + 1]
-    values = [one.right for one in shares]
+    values = [share.right for share in shares]
     labels, counts = confusion_matrix(result)
     heights = [max(200, 10 + ROW * len(shares)), *([confusion.height(min(MATRIX, len(labels)))] if labels else [])]
     fig = kit.panels(heights, GAP)
     if result.kind == "cloze":
-        fig.add_trace(kit.bars([one.top5 for one in shares], PALE, width=0.3, hoverinfo="skip"), 1, 1)
-    hints = [hover(result, one) for one in shares]
+        fig.add_trace(kit.bars([share.top5 for share in shares], PALE, width=0.3, hoverinfo="skip"), 1, 1)
+    hints = [hover(result, share) for share in shares]
     fig.add_trace(kit.bars(values, ACCENT, hover=hints, width=0.3, error_x=whiskers(shares)), 1, 1)
-    names = [f"{name(one, result)}: {counted(one.right)} of {one.count:,}" for one in shares]
-    fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(shares))], names), 1, 1)
-    marked = [(place, one.baseline) for place, one in enumerate(shares) if one.baseline is not None]
+    names = [f"{name(share, result)}: {format_share(share.right)} of {share.count:,}" for share in shares]
+    fig.add_trace(kit.texts(0, [position - 0.38 for position in range(len(shares))], names), 1, 1)
+    marked = [(position, share.baseline) for position, share in enumerate(shares) if share.baseline is not None]
     style: kit.Part = {"mode": "markers", "marker": {"symbol": "diamond", "size": 11, "color": ORANGE}}
     style |= {"row": 1, "col": 1}
     if marked:
@@ -72,23 +84,24 @@ def draw(result: Suite) -> go.Figure:
 
 def whiskers(shares: Sequence[Share]) -> dict[str, Any]:
     """The intervals as plotly's error bars."""
-    return {"array": [one.interval.high - one.right for one in shares], "symmetric": False, "color": GREY,
-            "arrayminus": [one.right - one.interval.low for one in shares], "thickness": 2, "width": 5}  # fmt: skip
+    high = [share.interval.high - share.right for share in shares]
+    low = [share.right - share.interval.low for share in shares]
+    return {"array": high, "arrayminus": low, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}
 
 
-def counted(share: float) -> str:
+def format_share(share: float) -> str:
     """A share of cases in per cent. None is 0, unlike a small probability."""
     return percent(share) if share else "0 %"
 
 
 def name(share: Share, result: Suite) -> str:
-    return (
-        f"<b>all {UNIT[result.kind]}</b>" if share is result.total else safe(clip(share.name or "without category", 36))
-    )
+    if share is result.total:
+        return f"<b>all {UNIT[result.kind]}</b>"
+    return safe(clip(share.name or "without category", 36))
 
 
 def legend(result: Suite) -> str:
-    """What the marks mean, on two lines at most."""
+    """The meaning of the marks, on two lines at most."""
     parts = [f"{coloured('━', GREY)} 95 % interval"]
     if result.kind == "cloze":
         parts.append(f"{coloured('■', PALE)} among the first five")
@@ -104,37 +117,37 @@ def baseline(result: Suite) -> str:
     return "always the same answer" if result.kind in ("next sentence", "labels") else "word frequency alone"
 
 
-def hover(result: Suite, one: Share) -> str:
-    low, high = (counted(end) for end in one.interval)
-    lines = [f"{counted(one.right)} of {one.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
-    if one.top5 is not None and one.mrr is not None:
-        lines += [f"among the first five: {counted(one.top5)}", f"mean reciprocal rank: {one.mrr:.2f}"]
-    if one.baseline is not None:
-        lines.append(f"{baseline(result)}: {counted(one.baseline)}")
+def hover(result: Suite, share: Share) -> str:
+    low, high = (format_share(end) for end in share.interval)
+    lines = [f"{format_share(share.right)} of {share.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
+    if share.top5 is not None and share.mrr is not None:
+        lines += [f"among the first five: {format_share(share.top5)}", f"mean reciprocal rank: {share.mrr:.2f}"]
+    if share.baseline is not None:
+        lines.append(f"{baseline(result)}: {format_share(share.baseline)}")
     return "<br>".join(lines)
 
 
 def say(result: Suite) -> str:
-    """The share with its interval, what guessing and frequency get, the weakest category, and what was not scored."""
+    """The share with its interval, the baselines, the weakest category, and the cases that were not scored."""
     total, unit = result.total, UNIT[result.kind]
-    low, high = (counted(end) for end in total.interval)
+    low, high = (format_share(end) for end in total.interval)
     parts = [
         f"The checkpoint {RIGHT[result.kind]} in {round(total.right * total.count):,} of {total.count:,} {unit}: "
-        f"{counted(total.right)} (95 % interval {low} to {high})"
+        f"{format_share(total.right)} (95 % interval {low} to {high})"
     ]
     if result.kind == "stereotype pairs":
         parts[0] += "; without a preference it would be 50 %"
     elif result.chance and result.chance > 0.01:
-        parts[0] += f"; guessing gets {counted(result.chance)}"
+        parts[0] += f"; guessing gets {format_share(result.chance)}"
     if total.baseline is not None:
-        parts[0] += f"; {baseline(result)} gets {counted(total.baseline)}"
+        parts[0] += f"; {baseline(result)} gets {format_share(total.baseline)}"
     if total.top5 is not None and total.mrr is not None:
         parts.append(
-            f"In {counted(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
+            f"In {format_share(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
         )
-    if len({one.right for one in result.shares}) > 1:
-        ends = sorted(result.shares, key=lambda one: one.right)
-        weak, strong = (f"{quote(clip(one.name, 40))} ({counted(one.right)})" for one in (ends[0], ends[-1]))
+    if len({share.right for share in result.shares}) > 1:
+        ends = sorted(result.shares, key=lambda share: share.right)
+        weak, strong = (f"{quote(clip(share.name, 40))} ({format_share(share.right)})" for share in (ends[0], ends[-1]))
         parts.append(f"The lowest share has {weak}, the highest {strong}")
     labels, counts = confusion_matrix(result)
     if labels and result.total.right < 1:
@@ -145,71 +158,71 @@ def say(result: Suite) -> str:
 
 
 def remarks(result: Suite) -> list[str]:
-    """What a reader must know of the rows."""
-    found = []
+    """Caveats about the rows."""
+    sentences = []
     if result.total.count < FEW:
-        found.append(f"Fewer than {FEW} cases say little")
+        sentences.append(f"Fewer than {FEW} cases say little")
     if result.unusable:
-        found.append(left_aside(result.unusable, "scored"))
+        sentences.append(unusable_note(result.unusable, "scored"))
     if result.left_out:
-        found.append(f"{result.left_out:,} cases beyond the limit were left out")
-    return found
+        sentences.append(f"{result.left_out:,} cases beyond the limit were left out")
+    return sentences
 
 
-def left_aside(rows: Sequence[RowProblem], done: str) -> str:
-    """How many rows could not be *done*, and why the first of them could not."""
-    lines = listed([f"line {one.line} {one.what}" for one in rows[:2]])
+def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
+    """The number of rows that could not be *done*, and the reason for the first ones."""
+    lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
     return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
 
 
 def compare(first: Suite, second: Suite) -> str:
-    """How two checkpoints differ on the cases that both could score. "" if they share none."""
-    found, count = tested(first, second)
-    if found is None:
+    """The difference of two checkpoints on the cases that both could score; "" if there are none."""
+    test, count = paired_test(first, second)
+    if test is None:
         return ""
-    low, high = (points(end) for end in found.interval)
+    low, high = (points(end) for end in test.interval)
     return (
-        f"On the same {count:,} {UNIT[first.kind]} the difference is {points(found.difference)} points (95 % interval "
-        f"{low} to {high}; McNemar’s test: {chance(found)}): {found.only_first:,} only the first gets right, "
-        f"{found.only_second:,} only the second."
+        f"On the same {count:,} {UNIT[first.kind]} the difference is {points(test.difference)} points (95 % interval "
+        f"{low} to {high}; McNemar’s test: {format_p(test)}): {test.only_first:,} only the first gets right, "
+        f"{test.only_second:,} only the second."
     )
 
 
-def tested(first: Suite, second: Suite) -> tuple[PairedComparison | None, int]:
-    """(the paired test on the cases that both could score, their number); None if there are none."""
-    ours = {one.case: one.right for one in first.outcomes}
-    both = [(ours[one.case], one.right) for one in second.outcomes if one.case in ours]
-    if not both:
+def paired_test(first: Suite, second: Suite) -> tuple[PairedComparison | None, int]:
+    """Return (the paired test on the cases that both could score, their number); None without such cases."""
+    ours = {outcome.case: outcome.right for outcome in first.outcomes}
+    pairs = [(ours[outcome.case], outcome.right) for outcome in second.outcomes if outcome.case in ours]
+    if not pairs:
         return None, 0
-    return compare_paired(*(np.array([pair[side] for pair in both], dtype=float) for side in (0, 1))), len(both)
+    return compare_paired(*(np.array([pair[side] for pair in pairs], dtype=float) for side in (0, 1))), len(pairs)
 
 
 def points(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
 
 
-def chance(found: PairedComparison) -> str:
-    return "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+def format_p(test: PairedComparison) -> str:
+    return "p < 0.001" if test.p < 0.001 else f"p = {test.p:.3f}"
 
 
 def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> go.Figure:
-    """A line over a training with one for each category; else a bar for each checkpoint."""
-    totals = [one.total for one in results]
-    hovers = [f"{safe(name)}<br>{hover(one, one.total)}" for name, one in zip(names, results, strict=True)]
-    values, fig = [one.right for one in totals], go.Figure()
+    """For a training, a line over its steps and one for each category; otherwise a bar for each checkpoint."""
+    totals = [result.total for result in results]
+    hovers = [f"{safe(name)}<br>{hover(result, result.total)}" for name, result in zip(names, results, strict=True)]
+    values, fig = [result.right for result in totals], go.Figure()
     if not ordered:
-        colours = [ACCENT if place == own else PALE for place in range(len(names))]
+        colours = [ACCENT if position == own else PALE for position in range(len(names))]
         fig.add_trace(kit.bars(values, colours, hover=hovers, width=0.3, error_x=whiskers(totals)))
-        lines = [f"{safe(clip(name, 40))}: {counted(value)}" for name, value in zip(names, values, strict=True)]
-        fig.add_trace(kit.texts(0, [place - 0.38 for place in range(len(names))], lines))
+        lines = [f"{safe(clip(name, 40))}: {format_share(value)}" for name, value in zip(names, values, strict=True)]
+        fig.add_trace(kit.texts(0, [position - 0.38 for position in range(len(names))], lines))
         fig.add_annotation(kit.above(f"{coloured('━', GREY)} 95 % interval", 10, size=13))
         fig.update_xaxes(**SHARES)
         fig.update_yaxes(range=[len(names) - 0.6, -0.75], **kit.HIDDEN)
         return finish(fig, max(300, 110 + ROW * len(names)), margin={"l": 8, "r": 20, "t": 44, "b": 36})
     steps = [name.rsplit(", ", 1)[-1].removeprefix("step ") for name in names]
     for each in results[own].shares[:DRAWN]:
-        line = [next((share.right for share in one.shares if share.name == each.name), None) for one in results]
-        hints = [f"{safe(each.name)}<br>{counted(value or 0.0)}" for value in line]
+        line = [next((share.right for share in result.shares if share.name == each.name), None) for result in results]
+        hints = [f"{safe(each.name)}<br>{format_share(value or 0.0)}" for value in line]
         fig.add_trace(kit.line(list(range(len(names))), line, PALE, customdata=hints, hovertemplate=kit.HOVER))
     style: dict[str, Any] = {"error_y": whiskers(totals), "customdata": hovers, "hovertemplate": kit.HOVER, "size": 9}
     fig.add_trace(kit.line(list(range(len(names))), values, ACCENT, **style))
@@ -222,52 +235,54 @@ def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered
 
 
 def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str:
-    """The lowest and the highest share, and which checkpoints differ from that in use by more than chance."""
-    shares = [one.total.right for one in results]
-    low, high = (f"{names[at]} ({counted(shares[at])})" for at in (int(np.argmin(shares)), int(np.argmax(shares))))
+    """The lowest and the highest share, and the checkpoints that differ significantly from the one in use."""
+    shares = [result.total.right for result in results]
+    low, high = (f"{names[at]} ({format_share(shares[at])})" for at in (int(np.argmin(shares)), int(np.argmax(shares))))
     differ = [
-        f"{name} ({points(found.difference)} points, {chance(found)})"
-        for name, one in zip(names, results, strict=True)
-        if (found := tested(results[own], one)[0]) and found.p < 0.05
+        f"{name} ({points(test.difference)} points, {format_p(test)})"
+        for name, result in zip(names, results, strict=True)
+        if (test := paired_test(results[own], result)[0]) and test.p < 0.05
     ]
     ends = f"The lowest share has {low}, the highest {high}. " if max(shares) > min(shares) else ""
-    sure = f"{listed(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
+    sure = f"{join_names(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
     return f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05), {sure} from {names[own]}."
 
 
 def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
-    """The table of cases: what was asked, the checkpoint's answer, that of the *other* one, and the state of the page
-    that shows the case."""
-    theirs = {one.case: one for one in other.outcomes} if other else {}
-    rows = [row(one, theirs.get(one.case)) for one in result.outcomes[:LISTED]]
-    aside = named_rows(result.unusable)
-    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": aside}
+    """The table of cases: the question, the checkpoint's answer, the *other* checkpoint's answer, and the state of the
+    page that shows the case."""
+    theirs = {outcome.case: outcome for outcome in other.outcomes} if other else {}
+    rows = [row(outcome, theirs.get(outcome.case)) for outcome in result.outcomes[:LISTED]]
+    unusable = unusable_rows(result.unusable)
+    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": unusable}
 
 
-def named_rows(rows: Sequence[RowProblem]) -> list[str]:
+def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:
     """The rows that could not be used, with the reason."""
-    return [f"Line {one.line:,} {one.what}" for one in rows[:LISTED]]
+    return [f"Line {row.line:,} {row.what}" for row in rows[:LISTED]]
 
 
-def row(one: Outcome, other: Outcome | None) -> dict[str, Any]:
-    case = one.case
+def row(outcome: Outcome, other: Outcome | None) -> dict[str, Any]:
+    case = outcome.case
     return {
         "line": case.line,
         "category": case.category,
         "texts": case.texts,
         "wanted": ", ".join(case.answers) if case.answers and not case.expected else case.expected or "the first",
-        "answer": one.said if one.said not in case.texts else ("the first", "the second")[case.texts.index(one.said)],
-        "right": one.right,
-        "score": round(one.score, 3),
-        "rank": one.rank,
+        "answer": outcome.said
+        if outcome.said not in case.texts
+        else ("the first", "the second")[case.texts.index(outcome.said)],
+        "right": outcome.right,
+        "score": round(outcome.score, 3),
+        "rank": outcome.rank,
         "other": other and {"answer": other.said, "right": other.right, "score": round(other.score, 3)},
-        "state": opens(one),
+        "state": page_state(outcome),
     }
 
 
-def opens(one: Outcome) -> dict[str, Any]:
-    """The state of the page that shows a case."""
-    case = one.case
+def page_state(outcome: Outcome) -> dict[str, Any]:
+    """The state of the page for a case."""
+    case = outcome.case
     if case.kind in ("minimal pairs", "stereotype pairs"):
         return {"view": "pseudo-likelihood", "text": case.texts[0], "against": "another text", "other": case.texts[1]}
     if case.kind == "next sentence":

@@ -1,4 +1,5 @@
-"""Switchboard drawn: what each head does to the answer, a cell to press, and the answer with and without those off."""
+"""Figure for switchboard: the effect of each head on the answer, as a grid to press, and the answer with and without
+the selected heads."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -19,7 +20,7 @@ COLOURS = {
 
 
 def draw(result: Switchboard) -> go.Figure:
-    heights = [CELL * len(result.change), BAR * len(bars_of(result)), 24 * max(1, len(result.after.candidates))]
+    heights = [CELL * len(result.change), BAR * len(bar_rows(result)), 24 * max(1, len(result.after.candidates))]
     fig = kit.panels(heights, GAP)
     switches(fig, result)
     bars(fig, result)
@@ -40,13 +41,13 @@ def heading(result: Switchboard) -> str:
     return label(result.target, 24) if result.scored else f"P of {quote(label(result.target, 16))}"
 
 
-def shown(result: Switchboard, value: float) -> str:
+def format_value(result: Switchboard, value: float) -> str:
     """A probability or a score."""
     return decimal(value) if result.scored else percent(value)
 
 
 def switches(fig: go.Figure, result: Switchboard) -> None:
-    """The change that each head alone makes; those that are off carry a cross."""
+    """The effect of each head alone; a cross marks the heads that are off."""
     layers, heads = result.change.shape
     limit = max(0.001 if result.scored else 0.05, float(np.abs(result.change).max()))
     off = set(result.off)
@@ -55,7 +56,7 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
     ]
     hovers = [
         [
-            f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {changed(result, float(v))}"
+            f"{Head(i, j)}{', off' if result.states[i, j] else ''}: {format_change(result, float(v))}"
             for j, v in enumerate(line)
         ]
         for i, line in enumerate(result.change)
@@ -79,32 +80,32 @@ def switches(fig: go.Figure, result: Switchboard) -> None:
     fig.update_xaxes(side="bottom", fixedrange=True, row=1, col=1, **kit.counted(heads))
 
 
-def bars_of(result: Switchboard) -> list[tuple[str, float, str]]:
+def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
     """(name, value, colour) of each bar."""
-    found = [("all heads on", result.before.value, ACCENT)]
+    rows = [("all heads on", result.before.value, ACCENT)]
     if result.off:
-        found.append((f"{names(result)} {DONE[result.how]}", result.after.value, ORANGE))
+        rows.append((f"{names(result)} {DONE[result.how]}", result.after.value, ORANGE))
     if len(result.controls):
         count = len(result.off)
         name = f"{count} other head{'s' * (count > 1)} at random"
-        found.append((name, float(result.controls.mean()), GREY))
+        rows.append((name, float(result.controls.mean()), GREY))
     if result.after.candidates and result.before.is_next is not None:
-        found.append(("is next, all heads on", result.before.is_next, PALE))
+        rows.append(("is next, all heads on", result.before.is_next, PALE))
         if result.off and result.after.is_next is not None:
-            found.append(("is next, with those off", result.after.is_next, "#f2b48a"))
-    return found
+            rows.append(("is next, with those off", result.after.is_next, "#f2b48a"))
+    return rows
 
 
 def bars(fig: go.Figure, result: Switchboard) -> None:
-    """The target's value before and after, and for random sets of the same number of heads, each set a tick."""
-    found = bars_of(result)
-    every = [p for _, p, _ in found] + result.controls.tolist()
-    low, top = min(0.0, *every), max(0.0, *every)
+    """The target's value before and after, and a tick for each random set of as many heads."""
+    rows = bar_rows(result)
+    values = [p for _, p, _ in rows] + result.controls.tolist()
+    low, top = min(0.0, *values), max(0.0, *values)
     room = top - low or 1.0
-    colours = [colour for *_, colour in found]
+    colours = [colour for *_, colour in rows]
     shape = "%{x:.3~f}" if result.scored else "%{x:.2%}"
     tip = f"{shape}<extra></extra>"
-    fig.add_trace(kit.bars([p for _, p, _ in found], colours, width=0.34, hovertemplate=tip), 2, 1)
+    fig.add_trace(kit.bars([p for _, p, _ in rows], colours, width=0.34, hovertemplate=tip), 2, 1)
     if len(result.controls):
         fig.add_scatter(
             x=result.controls.tolist(),
@@ -115,10 +116,10 @@ def bars(fig: go.Figure, result: Switchboard) -> None:
             row=2,
             col=1,
         )
-    labels = [f"{label(name, 40)}: {shown(result, p)}" for name, p, _ in found]
-    fig.add_trace(kit.texts(low, [place - 0.36 for place in range(len(found))], labels), 2, 1)
+    labels = [f"{label(name, 40)}: {format_value(result, p)}" for name, p, _ in rows]
+    fig.add_trace(kit.texts(low, [row - 0.36 for row in range(len(rows))], labels), 2, 1)
     fig.update_xaxes(range=[low - 0.01 * room, top + 0.04 * room], row=2, col=1, **kit.HIDDEN)
-    fig.update_yaxes(range=[len(found) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
+    fig.update_yaxes(range=[len(rows) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
 
 
 def lists(fig: go.Figure, result: Switchboard) -> None:
@@ -136,29 +137,30 @@ def names(result: Switchboard) -> str:
     return ", ".join(heads) if len(heads) <= 4 else f"{', '.join(heads[:3])} and {len(heads) - 3} more"
 
 
-def changed(result: Switchboard, change: float) -> str:
+def format_change(result: Switchboard, change: float) -> str:
     """A change with its sign and unit."""
     return f"{change:+.3f}".replace("-", "−") if result.scored else f"{change:+.2f} bits".replace("-", "−")
 
 
 def say(result: Switchboard) -> str:
-    """What switching off does, whether that is more than chance, and which head matters most."""
-    what = "“is next”" if result.target == "is next" else quote(result.target)
-    before, after = shown(result, result.before.value), shown(result, result.after.value)
-    sentences = [f"With all heads on, {what} has {before}"]
+    """The effect of switching heads off, whether it exceeds chance, and the most important head."""
+    target = "“is next”" if result.target == "is next" else quote(result.target)
+    before, after = format_value(result, result.before.value), format_value(result, result.after.value)
+    sentences = [f"With all heads on, {target} has {before}"]
     if result.off:
-        sentences = [f"With {names(result)} {DONE[result.how]}, {what} goes from {before} to {after}"]
+        sentences = [f"With {names(result)} {DONE[result.how]}, {target} goes from {before} to {after}"]
     if len(result.controls):
         count = len(result.off)
         sentences[0] += (
             f"; {len(result.controls)} random sets of {count} other head{'s' * (count > 1)} leave it between "
-            f"{shown(result, float(result.controls.min()))} and {shown(result, float(result.controls.max()))}"
+            f"{format_value(result, float(result.controls.min()))} and "
+            f"{format_value(result, float(result.controls.max()))}"
         )
     low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in extremes(result))
     doing = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}[result.how]
     least, most = float(result.change.min()), float(result.change.max())
-    lowers = f"{doing.format(low)} lowers it most ({changed(result, least)})" if least < 0 else "none lowers it"
-    raises = f"{doing.format(high)} raises it most ({changed(result, most)})" if most > 0 else "none raises it"
+    lowers = f"{doing.format(low)} lowers it most ({format_change(result, least)})" if least < 0 else "none lowers it"
+    raises = f"{doing.format(high)} raises it most ({format_change(result, most)})" if most > 0 else "none raises it"
     sentences.append(f"Of all single heads, {lowers} and {raises}")
     if result.other_masks:
         sentences.append(f"This is the first of {result.other_masks + 1} masks")

@@ -1,4 +1,4 @@
-"""Template drawn: a row for each filling, a column for each word, the probability in the cell."""
+"""Figure for template: a row for each filling, a column for each word, the probability in the cell."""
 
 import plotly.graph_objects as go
 

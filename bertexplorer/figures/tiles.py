@@ -1,4 +1,4 @@
-"""Many matrices as one picture: each a tile of a PNG, which takes a browser a tenth of the time of many plots."""
+"""Many matrices as one picture: each is a tile of a PNG, which a browser draws ten times as fast as many plots."""
 
 import base64
 from io import BytesIO
@@ -15,13 +15,13 @@ LIGHT = [  # of SHADES, light enough for INK
 ]
 ROOT = [[place**2, colour] for place, colour in cast(list[tuple[float, str]], BLUE)]  # the same shades for plotly
 
-SHADES = 32  # few enough for the picture to pack well
-NUMBERS = 2_400_000  # pixels before they are scaled up: under 3 MB in the page even where nothing packs
+SHADES = 32  # few enough for good compression
+NUMBERS = 2_400_000  # pixels before scaling: under 3 MB in the page even without compression
 SIDE = 96  # pixels of a tile's longer side, at least
 
 
 def tiles(values: Float[np.ndarray, "l h r c"], top: float | None = None) -> tuple[str, int]:
-    """(picture as a data URI, tokens for each pixel): a row of tiles for each layer, a column for each head.
+    """Return (picture as a data URI, tokens per pixel): a row of tiles for each layer, a column for each head.
 
     A shade is the root of a value's share of *top*, or of the largest one. Where *values* has more than NUMBERS,
     neighbouring tokens share a pixel that shows the largest value among them. Gaps are transparent."""
@@ -37,7 +37,7 @@ def tiles(values: Float[np.ndarray, "l h r c"], top: float | None = None) -> tup
 
 
 def pixels(values: Float[np.ndarray, "l h r c"]) -> int:
-    """Tokens that share a pixel, down and across, to keep within NUMBERS."""
+    """The number of tokens that share a pixel, down and across, to stay within NUMBERS."""
     return max(1, int(np.ceil((values.size / NUMBERS) ** 0.5)))
 
 

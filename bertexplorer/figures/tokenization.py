@@ -1,4 +1,4 @@
-"""Input drawn: how each word that is cut was cut, step by step; below, the length of each token's vectors."""
+"""Figure for tokenization: the steps that cut each word into pieces; below, the lengths of each token's vectors."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -24,7 +24,7 @@ SHADES = ("rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00")
 
 
 def draw(result: Tokenization) -> go.Figure:
-    words = chosen(result)
+    words = words_to_draw(result)
     columns = len(result.parts) + 1
     above = LINE * sum(len(word.steps) for word in words) + LINE // 2 * max(0, len(words) - 1)
     below = BAR * min(SHOWN, len(result.tokens))
@@ -53,13 +53,13 @@ def draw(result: Tokenization) -> go.Figure:
 
 
 def cut_words(result: Tokenization) -> list[Word]:
-    """Words of several pieces, and unknown ones; each spelling once."""
-    found = {(word.read, word.steps): word for word in result.words if len(word.steps) > 1 or word.reason}
-    return list(found.values())
+    """Words of several pieces, and unknown words; each spelling once."""
+    unique = {(word.read, word.steps): word for word in result.words if len(word.steps) > 1 or word.reason}
+    return list(unique.values())
 
 
-def chosen(result: Tokenization) -> list[Word]:
-    """The first of them, as many as STEPS lines hold."""
+def words_to_draw(result: Tokenization) -> list[Word]:
+    """The first cut words, as many as fit in STEPS lines."""
     lines, words = 0, []
     for word in cut_words(result):
         lines += len(word.steps)
@@ -75,7 +75,7 @@ def heading(result: Tokenization, words: list[Word]) -> str:
 
 
 def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
-    """A line for each step: what was taken before, the piece that is taken now, and the rest."""
+    """A line for each step: the part already matched, the piece of this step, and the rest."""
     width = max(16, min(LETTERS, max(len(word.read) for word in words)))
     scale = [[edge / 4, shade] for i, shade in enumerate(SHADES) for edge in (i, i + 1)]
     places: list[float] = []
@@ -83,7 +83,7 @@ def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
         top = places[-1] + 1.5 if places else 0.0
         lines = [top + line for line in range(len(word.steps))]
         states, texts = letters(word, width)
-        hovers = [[tell(word, line, kind)] * width for line in range(len(lines))]
+        hovers = [[hover_text(word, line, kind)] * width for line in range(len(lines))]
         font = {"family": MONO, "size": 13}
         cells = kit.cells(states, scale, 0.5, 4.5, text=texts, hover=hovers, y=lines, textfont=font, hoverongaps=False)
         fig.add_trace({**cells, "xgap": None}, 1, 1)
@@ -96,26 +96,27 @@ def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
 
 def letters(word: Word, width: int) -> tuple[list[list[int | None]], list[list[str]]]:
     """For each step the state and the text of *width* cells; a longer word is cut off."""
-    shown = [safe(letter) for letter in clip(word.read, width)]
-    blank = width - len(shown)
+    characters = [safe(letter) for letter in clip(word.read, width)]
+    blank = width - len(characters)
     states: list[list[int | None]] = []
     for step in word.steps:
         line = [TAKEN] * step.start + [MATCHED] * (step.end - step.start) + [REST] * (len(word.read) - step.end)
-        states.append([*([UNKNOWN] * len(shown) if word.reason else line[: len(shown)]), *[None] * blank])
+        states.append([*([UNKNOWN] * len(characters) if word.reason else line[: len(characters)]), *[None] * blank])
     texts = [
-        ["" if s in (TAKEN, None) else c for c, s in zip([*shown, *[""] * blank], line, strict=True)] for line in states
+        ["" if s in (TAKEN, None) else c for c, s in zip([*characters, *[""] * blank], line, strict=True)]
+        for line in states
     ]
     return states, texts
 
 
-def tell(word: Word, line: int, kind: str) -> str:
+def hover_text(word: Word, line: int, kind: str) -> str:
     step = word.steps[line]
     if word.reason:
         return f"{safe(word.text)}: {safe(step.piece)}, as {safe(word.reason)}"
     if kind != "WordPiece":
         return f"{safe(word.text)}, piece {line + 1}: {safe(step.piece)}"
-    left = f"then {safe(step.rest)} is left" if step.rest else "nothing is left"
-    return f"{safe(word.text)}, step {line + 1}: {safe(step.piece)}, {left}"
+    remainder = f"then {safe(step.rest)} is left" if step.rest else "nothing is left"
+    return f"{safe(word.text)}, step {line + 1}: {safe(step.piece)}, {remainder}"
 
 
 def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
@@ -129,9 +130,9 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
     values = {**dict(zip(result.parts, result.norms, strict=True)), "cosine": result.cosines}
     for column, (name, numbers) in enumerate(values.items(), 1):
         digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
-        written = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
+        texts = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
         style = {"textfont": {"size": 10}, "constraintext": "none"}
-        bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=written, hover=hovers, **style)
+        bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=texts, hover=hovers, **style)
         tip = "%{customdata}<br>" + name + " %{x:.3f}<extra></extra>"
         fig.add_trace({**bars, "hovertemplate": tip}, row, column)
         low, top = min(0.0, float(numbers[:count].min())), max(float(np.abs(numbers[:count]).max()), 1e-6)
@@ -152,14 +153,14 @@ def compare(first: Tokenization, second: Tokenization) -> str:
 
 
 def say(result: Tokenization) -> str:
-    """How many pieces, the word that is cut the most, what is unknown, and what the sum is made of."""
-    written = len(result.words)
+    """The number of pieces, the word with the most pieces, unknown words, and the parts of the input vectors."""
+    count = len(result.words)
     sentences = [
-        f"{written} word{'s' * (written != 1)} and signs become {len(result.tokens)} tokens, the special ones included."
+        f"{count} word{'s' * (count != 1)} and signs become {len(result.tokens)} tokens, the special ones included."
     ]
-    known = [word for word in cut_words(result) if not word.reason]
-    if known:
-        most = max(known, key=lambda word: len(word.steps))
+    cut_known = [word for word in cut_words(result) if not word.reason]
+    if cut_known:
+        most = max(cut_known, key=lambda word: len(word.steps))
         sentences.append(f"{quote(clip(most.text, 40))} is cut into {' + '.join(s.piece for s in most.steps[:12])}.")
     unknown = [word for word in result.words if word.reason]
     if unknown:
@@ -167,10 +168,10 @@ def say(result: Tokenization) -> str:
             f"{quote(clip(unknown[0].text, 40))} becomes {unknown[0].steps[0].piece}: {unknown[0].reason}."
         )
     means = dict(zip(result.parts, result.norms.mean(axis=1).tolist(), strict=True))
-    made = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
+    lengths_text = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
     sentences.append(
-        f"Lengths on average: {made}; the sum {means['sum']:.2f}, after LayerNorm {means['normalised']:.2f}. The word "
-        f"vector and the input have a cosine of {result.cosines.mean():.2f} on average."
+        f"Lengths on average: {lengths_text}; the sum {means['sum']:.2f}, after LayerNorm {means['normalised']:.2f}. "
+        f"The word vector and the input have a cosine of {result.cosines.mean():.2f} on average."
     )
     if len(result.tokens) > SHOWN:
         sentences.append(f"The first {SHOWN} of {len(result.tokens)} tokens are drawn.")

@@ -1,4 +1,5 @@
-"""Word in context drawn: a cell for every two occurrences, what becomes of them layer by layer, and the sentences."""
+"""Figure for word in context: a cell for every pair of occurrences, their mean cosine layer by layer, and the
+sentences."""
 
 import numpy as np
 import plotly.graph_objects as go
@@ -6,14 +7,14 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_occurrences import Occurrence
 from bertexplorer.figures import kit
-from bertexplorer.figures.scatter import COLOURS, around, write_below
+from bertexplorer.figures.scatter import COLOURS, excerpt, write_below
 from bertexplorer.figures.style import ACCENT, GREEN, INK, ORANGE, TEXT, clip, finish, quote, safe
-from bertexplorer.figures.word_path import by_layer, upright
+from bertexplorer.figures.word_path import by_layer, vertical_line
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
 WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
-NUMBERED = 9  # occurrences up to which a cell holds its number
-PLOT = 0.55  # share of the width that the lines take; their names stand to the right
+NUMBERED = 9  # occurrences up to which cells show their numbers
+PLOT = 0.55  # share of the width for the lines; their names are to the right
 
 
 def draw(result: WordInContext) -> go.Figure:
@@ -27,18 +28,19 @@ def draw(result: WordInContext) -> go.Figure:
 
 
 def matrix(fig: go.Figure, result: WordInContext) -> None:
-    count, shown = len(result.occurrences), result.shown
+    count, values = len(result.occurrences), result.shown
     most = scale(result)
     hovers = [[hover(result, i, j) for j in range(count)] for i in range(count)]
-    numbers = [["" if i == j else f"{shown[i, j]:.2f}" for j in range(count)] for i in range(count)]
-    strong = np.abs(np.nan_to_num(shown)) > 0.7 * most
+    numbers = [["" if i == j else f"{values[i, j]:.2f}" for j in range(count)] for i in range(count)]
+    strong = np.abs(np.nan_to_num(values)) > 0.7 * most
     text = np.array(numbers)
     for dark in (False, True):  # two layers, so that each number stands out from its cell
-        here = strong == dark
+        selected = strong == dark
         font = {"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK}
-        written = {"text": np.where(here, text, ""), "textfont": font} if count <= NUMBERED else {"textfont": font}
-        style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, **written}
-        fig.add_trace(kit.cells(np.where(here, shown, np.nan), SIGNED, -most, most, hover=hovers, **style), 1, 1)
+        style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, "textfont": font}
+        if count <= NUMBERED:
+            style["text"] = np.where(selected, text, "")
+        fig.add_trace(kit.cells(np.where(selected, values, np.nan), SIGNED, -most, most, hover=hovers, **style), 1, 1)
     ticks = {**kit.counted(count, 1 if count <= 20 else 5), "fixedrange": True}
     title = kit.title(title_of(result), 6)
     ends = [-0.5, count - 0.5]
@@ -47,7 +49,7 @@ def matrix(fig: go.Figure, result: WordInContext) -> None:
 
 
 def scale(result: WordInContext) -> float:
-    """The end of the colours: the same at every layer."""
+    """The end of the colour scale, the same at every layer."""
     count = len(result.occurrences)
     off = ~np.eye(count, dtype=bool)
     base = result.baseline[:, None] if result.subtract else 0
@@ -63,85 +65,89 @@ def hover(result: WordInContext, i: int, j: int) -> str:
     if i == j:
         return ""
     cosine, base = result.cosines[result.layer, i, j], result.baseline[result.layer]
-    first, second = (f"{k + 1}. {safe(line(result.occurrences[k], 60))}" for k in (i, j))
+    first, second = (f"{k + 1}. {safe(occurrence_text(result.occurrences[k], 60))}" for k in (i, j))
     return f"{first}<br>{second}<br>cosine {cosine:.2f}, random words {base:.2f}"
 
 
-def line(found: Occurrence, length: int) -> str:
-    label = f" ({clip(found.label, 16)})" if found.label else ""
-    return around(found.sentence, found.start, found.end, length - len(label)) + label
+def occurrence_text(occurrence: Occurrence, length: int) -> str:
+    label = f" ({clip(occurrence.label, 16)})" if occurrence.label else ""
+    return excerpt(occurrence.sentence, occurrence.start, occurrence.end, length - len(label)) + label
 
 
 def curves(fig: go.Figure, result: WordInContext) -> None:
-    """How alike the occurrences are after each layer, compared with random words."""
+    """The mean cosine of the occurrences after each layer, compared with random words."""
     within, between = result.within, result.between
     if within is not None and between is not None:
-        found = [("same sense", ACCENT, "solid", within), ("other sense", GREEN, "dash", between)]
+        lines = [("same sense", ACCENT, "solid", within), ("other sense", GREEN, "dash", between)]
     else:
-        found = [("the word", ACCENT, "solid", result.mean)]
-    found.append(("random words", ORANGE, "dot", result.baseline))
-    for name, colour, dash, values in found:
+        lines = [("the word", ACCENT, "solid", result.mean)]
+    lines.append(("random words", ORANGE, "dot", result.baseline))
+    for name, colour, dash, values in lines:
         hovers = [f"{name}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
         fig.add_trace(by_layer(values, colour, dash, hovers), 2, 1)
-    count, ends = len(result.baseline), (min(0.0, *(float(values.min()) for *_, values in found)), 1.0)
-    last = [float(values[-1]) for *_, values in found]
-    names = [f"{value:.2f} {name}" for value, (name, *_) in zip(last, found, strict=True)]
-    colours = [colour for _, colour, *_ in found]
+    count, ends = len(result.baseline), (min(0.0, *(float(values.min()) for *_, values in lines)), 1.0)
+    last = [float(values[-1]) for *_, values in lines]
+    names = [f"{value:.2f} {name}" for value, (name, *_) in zip(last, lines, strict=True)]
+    colours = [colour for _, colour, *_ in lines]
     fig.add_trace(kit.line_names(count - 1 + kit.room(count), last, names, colours, ends, LINES), 2, 1)
     fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
     fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    fig.add_shape(upright(result.layer, *ends), row=2, col=1)
+    fig.add_shape(vertical_line(result.layer, *ends), row=2, col=1)
 
 
 def key(result: WordInContext) -> list[tuple[str, str]]:
-    """The sentences under the picture, the senses coloured."""
+    """The sentences under the picture, coloured by sense."""
     senses = list(dict.fromkeys(o.label for o in result.occurrences if o.label))
     colours = {sense: COLOURS[i % len(COLOURS)] for i, sense in enumerate(senses)}
-    lines = [(f"{i}. {safe(line(o, 34))}", colours.get(o.label, TEXT)) for i, o in enumerate(result.occurrences, 1)]
+    lines = [
+        (f"{i}. {safe(occurrence_text(o, 34))}", colours.get(o.label, TEXT))
+        for i, o in enumerate(result.occurrences, 1)
+    ]
     lines += [(note, TEXT) for note in notes(result)]
     return lines
 
 
 def notes(result: WordInContext) -> list[str]:
-    """What the figure does not show."""
-    found = []
+    """Notes about what the figure does not show."""
+    sentences = []
     if result.left_out:
-        found.append(f"{result.left_out} more occurrences are not drawn")
+        sentences.append(f"{result.left_out} more occurrences are not drawn")
     if result.lacking:
-        found.append(f"{result.lacking} sentence{'s' * (result.lacking > 1)} without the word")
-    return found
+        sentences.append(f"{result.lacking} sentence{'s' * (result.lacking > 1)} without the word")
+    return sentences
 
 
 def say(result: WordInContext) -> str:
-    """How alike the occurrences are at the layer looked at, against random words, and where senses part."""
+    """The mean cosine of the occurrences at the chosen layer, compared with random words, and the layer where senses
+    differ most."""
     at = "in the input vectors" if result.layer == 0 else f"in layer {result.layer}"
     mean, base = float(result.mean[result.layer]), float(result.baseline[result.layer])
     count = len(result.occurrences)
     word = " and ".join(quote(clip(word, 30)) for word in result.words[:3])
-    said = [
+    sentences = [
         f"The {count} occurrences of {word} have a mean cosine of {mean:.2f} {at} "
         f"(±{result.spread[result.layer]:.2f}); two random words have {base:.2f} there."
     ]
     if result.within is not None and result.between is not None:
         gap = result.within - result.between
         best = int(gap.argmax())
-        where = f"furthest apart {'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})"
-        said.append(
+        widest = f"furthest apart {'in the input' if best == 0 else f'in layer {best}'} (by {gap[best]:.2f})"
+        sentences.append(
             f"Occurrences of the same sense have {result.within[result.layer]:.2f}, of different senses "
             f"{result.between[result.layer]:.2f}; the senses are "
-            f"{where if gap[best] > 0.005 else 'not apart in any layer'}."
+            f"{widest if gap[best] > 0.005 else 'not apart in any layer'}."
         )
     off = result.static[np.triu_indices(count, 1)]
     table = "one vector (cosine 1.00)" if off.min() > 0.9999 else f"a mean cosine of {off.mean():.2f}"
     has = "has" if len(result.words) == 1 else "have"
-    said.append(
+    sentences.append(
         f"In the embedding table {word} {has} {table}; with positions added, before layer 1, {result.mean[0]:.2f}."
     )
     if any(o.source == "built-in" for o in result.occurrences):
-        said.append("Only the first sentence is yours; the others are built-in ones with the same word.")
+        sentences.append("Only the first sentence is yours; the others are built-in ones with the same word.")
     if any(o.hidden for o in result.occurrences):
-        said.append("Where the word is hidden its vector is that of [MASK].")
-    said += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
+        sentences.append("Where the word is hidden its vector is that of [MASK].")
+    sentences += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
     if result.beyond:
-        said.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
-    return " ".join(said)
+        sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
+    return " ".join(sentences)

@@ -1,4 +1,4 @@
-"""Word path drawn: each occurrence's way through the layers on one plane, and how far it goes from its input."""
+"""Figure for word path: each occurrence's path through the layers on one plane, and its distance from its input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,11 +8,11 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import kit
-from bertexplorer.figures.scatter import COLOURS, QUIET, Name, around, limits, write_below, write_names
+from bertexplorer.figures.scatter import COLOURS, QUIET, Name, excerpt, limits, write_below, write_names
 from bertexplorer.figures.style import MONO, TEXT, clip, finish, label, percent, quote, safe
 
 PLANE, LINES, GAP = 420, 170, 62  # pixels: the plane, the panel below, between them
-PLOT = 0.7  # share of the width that the lines take; their names stand to the right
+PLOT = 0.7  # share of the width for the lines; their names are to the right
 CROWD = 400  # other tokens that are drawn
 LARGE = 15  # pixels: the marker of the chosen layer
 DASHES = ("solid", "dash", "dot", "dashdot", "solid", "dash", "dot")
@@ -27,7 +27,7 @@ def draw(result: WordPath) -> go.Figure:
 
 
 def plane(fig: go.Figure, result: WordPath) -> None:
-    """The paths over the crowd: the other tokens of the texts, at their places at the chosen layer."""
+    """The paths over the crowd: the other tokens of the texts, at their positions at the chosen layer."""
     crowd, tokens = result.crowd[result.layer][:CROWD], result.tokens[:CROWD]
     everything = np.concatenate([result.paths.reshape(-1, 2), crowd])
     ranges = [limits(everything[:, 0]), limits(everything[:, 1])]
@@ -70,21 +70,23 @@ def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> No
 
 
 def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list[float]]) -> None:
-    """Names: of the paths where they are, of their beginnings, of their layers, of the crowd, while there is room."""
+    """Names by priority: the paths at the chosen layer, their inputs, their layers, the crowd."""
     names = [
-        Name(path[result.layer], f"{number} {clip(found.word, 14)}", colour, LARGE)
-        for number, (path, found, colour) in enumerate(zip(result.paths, result.occurrences, COLOURS, strict=False), 1)
+        Name(path[result.layer], f"{number} {clip(occurrence.word, 14)}", colour, LARGE)
+        for number, (path, occurrence, colour) in enumerate(
+            zip(result.paths, result.occurrences, COLOURS, strict=False), 1
+        )
     ]
     for layer in (0, *range(result.paths.shape[1] - 1, 0, -1)):
         if layer != result.layer:
             text = "input" if layer == 0 else str(layer)
             names += [Name(path[layer], text, colour) for path, colour in zip(result.paths, COLOURS, strict=False)]
-    names += [Name(place, clip(token, 12), TEXT) for place, token in zip(crowd, result.tokens, strict=False)]
+    names += [Name(point, clip(token, 12), TEXT) for point, token in zip(crowd, result.tokens, strict=False)]
     write_names(fig, names, PLANE, ranges, MONO, row=1, col=1)
 
 
 def curves(fig: go.Figure, result: WordPath) -> None:
-    """How near each path stays to where it began."""
+    """The cosine of each path with its own input, layer by layer."""
     count = result.to_input.shape[1]
     for number, values in enumerate(result.to_input):
         hovers = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
@@ -99,7 +101,7 @@ def curves(fig: go.Figure, result: WordPath) -> None:
     )
     fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
     fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    fig.add_shape(upright(result.layer, *ends), row=2, col=1)
+    fig.add_shape(vertical_line(result.layer, *ends), row=2, col=1)
 
 
 def by_layer(values: Any, colour: str, dash: str, hovers: Sequence[str]) -> kit.Part:
@@ -110,7 +112,7 @@ def by_layer(values: Any, colour: str, dash: str, hovers: Sequence[str]) -> kit.
     return kit.line(x, y, colour, dash=dash, size=size, hovertext=hovers, hoverinfo="text", **lead)
 
 
-def upright(x: float, low: float, high: float) -> kit.Part:
+def vertical_line(x: float, low: float, high: float) -> kit.Part:
     """A thin vertical line."""
     return {"type": "line", "x0": x, "x1": x, "y0": low, "y1": high, "line": {"color": TEXT, "width": 1}}
 
@@ -118,7 +120,7 @@ def upright(x: float, low: float, high: float) -> kit.Part:
 def key(result: WordPath) -> list[tuple[str, str]]:
     """The sentence of each path under the picture."""
     lines = [
-        (f"{i}. {safe(around(o.sentence, o.start, o.end, 34))}", COLOURS[i - 1])
+        (f"{i}. {safe(excerpt(o.sentence, o.start, o.end, 34))}", COLOURS[i - 1])
         for i, o in enumerate(result.occurrences, 1)
     ]
     lines += [(note, TEXT) for note in notes(result)]
@@ -126,19 +128,19 @@ def key(result: WordPath) -> list[tuple[str, str]]:
 
 
 def notes(result: WordPath) -> list[str]:
-    """What the figure does not show."""
-    found = [f"{result.left_out} more occurrences are not drawn"] if result.left_out else []
+    """Notes about what the figure does not show."""
+    sentences = [f"{result.left_out} more occurrences are not drawn"] if result.left_out else []
     if len(result.tokens) > CROWD:
-        found.append(f"of {len(result.tokens):,} other tokens {CROWD} are drawn")
-    return found
+        sentences.append(f"of {len(result.tokens):,} other tokens {CROWD} are drawn")
+    return sentences
 
 
 def say(result: WordPath) -> str:
-    """How much of the vectors the plane shows, how far the word goes from its input, and whether its paths part."""
+    """The variance that the plane shows, the distance of the word from its input, and the similarity of its paths."""
     first, layer = result.to_input[0], result.layer
     at = "at the input" if layer == 0 else f"after layer {layer}"
     step = np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1)
-    said = [
+    sentences = [
         f"The plane shows {percent(sum(result.explained))} of the variance of all vectors of all layers.",
         f"{quote(clip(result.occurrences[0].word, 30))} has a cosine of {first[layer]:.2f} with its own input {at}"
         + (f" and {first[-1]:.2f} at the end" if layer != len(first) - 1 else "")
@@ -146,14 +148,14 @@ def say(result: WordPath) -> str:
     ]
     if result.apart is not None:
         count = len(result.occurrences)
-        who = "two" if count == 2 else f"{count}"
-        said.append(
-            f"The {who} occurrences have a mean cosine of {result.apart[0]:.2f} with each other at the input and "
+        number = "two" if count == 2 else f"{count}"
+        sentences.append(
+            f"The {number} occurrences have a mean cosine of {result.apart[0]:.2f} with each other at the input and "
             f"{result.apart[-1]:.2f} at the end."
         )
     if any(o.hidden for o in result.occurrences):
-        said.append("Where the word is hidden its vector is that of [MASK].")
-    said += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
+        sentences.append("Where the word is hidden its vector is that of [MASK].")
+    sentences += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
     if result.beyond:
-        said.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
-    return " ".join(said)
+        sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
+    return " ".join(sentences)

@@ -1,6 +1,6 @@
-"""Check: whether a lesson can be taught: its links restore, its keys are among the choices, its claims hold.
+"""Check: a lesson can be taught if its links restore, its keys are among the choices, and its claims hold.
 
-The page leaves out the faulty parts of a lesson and shows the rest. Here its writer can read what is wrong.
+The page leaves out the faulty parts of a lesson and shows the rest. These checks tell its author what is wrong.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
-from bertexplorer.learn.expressions import Expression, slots, written
+from bertexplorer.learn.expressions import Expression, format_value, slots
 from bertexplorer.learn.lesson import Block, Lesson, Problem
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
@@ -22,7 +22,7 @@ DOING = ("find", "number", "click")
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckLine:
     """One line of a report: a block with what was evaluated, or what is wrong."""
 
     line: int
@@ -31,22 +31,25 @@ class Checked:
     wrong: bool = False
 
 
-def check(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> Iterator[Checked]:
-    """Evaluate everything that *lesson* asserts, on *checkpoint* or the one of the page."""
-    yield from (Checked(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style(lesson)])
-    asked: dict[str, grading.Facts] = {}  # by the link, so that blocks on one view compute it once
+def check(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> Iterator[CheckLine]:
+    """Evaluate everything that *lesson* asserts, on *checkpoint* or the page's."""
+    yield from (
+        CheckLine(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style_problems(lesson)]
+    )
+    computed: dict[str, grading.Facts] = {}  # by link, so that blocks on the same view share one computation
     for block in lesson.blocks:
         name = f"{block.kind} {block.id}"
         try:
             yield from (
-                Checked(block.line, name, text) for text in evaluated(explore, block, opening, checkpoint, asked)
+                CheckLine(block.line, name, text)
+                for text in evaluate_block(explore, block, opening, checkpoint, computed)
             )
         except ExplorerError as error:
-            yield Checked(block.line, name, str(error), True)
+            yield CheckLine(block.line, name, str(error), True)
 
 
-def style(lesson: Lesson) -> Iterator[Problem]:
-    """What every lesson has: a prediction, something to find out, feedback for wrong choices."""
+def style_problems(lesson: Lesson) -> Iterator[Problem]:
+    """Problems of style: every lesson has a prediction, something to find out, and feedback for wrong choices."""
     kinds = [block.kind for block in lesson.blocks]
     if "predict" not in kinds:
         yield Problem(1, "No block is a predict; a lesson begins with a prediction.")
@@ -58,84 +61,84 @@ def style(lesson: Lesson) -> Iterator[Problem]:
                 yield Problem(item.line, f"{item.text!r:.60} has no feedback; say below it, after >, why one picks it.")
 
 
-def evaluated(
-    explore: Explore, block: Block, opening: State, checkpoint: str, asked: dict[str, grading.Facts]
+def evaluate_block(
+    explore: Explore, block: Block, opening: State, checkpoint: str, computed: dict[str, grading.Facts]
 ) -> Iterator[str]:
-    """What the checkpoint says to *block*, as sentences. *asked*: the facts of links so far. Raises ExplorerError if
-    the block cannot be used with it."""
+    """Yield a line for each value that *block* takes from the checkpoint. *computed* caches facts by link. Raises
+    ExplorerError if the block cannot be used with this checkpoint."""
     if not block.link:
         return
     state = None if block.link.startswith(PREFIX) else grading.state_of(explore, block.link, opening, checkpoint)
     if state and block.kind == "find":
-        yield from found(explore, block, state)
+        yield from check_find(explore, block, state)
         return
-    if block.link not in asked:
-        asked[block.link] = grading.facts_for(explore, block.link, opening, checkpoint)
-    facts = asked[block.link]
-    said = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
-    texts = [*said, *(item.feedback for item in block.items)]
+    if block.link not in computed:
+        computed[block.link] = grading.facts_for(explore, block.link, opening, checkpoint)
+    facts = computed[block.link]
+    fields = (block.fields.get(name, "") for name in ("after", "text", "otherwise"))
+    texts = [*fields, *(item.feedback for item in block.items)]
     for source in (slot for text in texts for slot in slots(text)):
-        yield f"{source} = {written(Expression.read(source, facts).value(facts))}"
+        yield f"{source} = {format_value(Expression.read(source, facts).value(facts))}"
     if state and block.kind == "click":
-        yield from pressed(block, facts, grading.tokens_of(explore, state))
+        yield from check_click(block, facts, grading.tokens_of(explore, state))
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)
 
 
-def claimed(block: Block, facts: grading.Facts) -> str:
-    """Raises ExplorerError if the claim does not hold."""
+def check_claim(block: Block, facts: grading.Facts) -> str:
+    """Describe a claim that holds. Raises ExplorerError if it does not."""
     condition = block.fields["holds"]
-    values = ", ".join(f"{call} = {value}" for call, value in calls(condition, facts))
+    values = ", ".join(f"{call} = {value}" for call, value in fact_values(condition, facts))
     if not grading.claim(block, facts).holds:
         raise ExplorerError(f"does not hold: {condition} ({values})")
     return f"holds: {condition} ({values})"
 
 
-def numbered(block: Block, facts: grading.Facts) -> str:
+def describe_number(block: Block, facts: grading.Facts) -> str:
     return f"answer: {block.fields['key']} = {Expression.read(block.fields['key'], facts).number(facts):.4g}"
 
 
-def shared(block: Block, facts: grading.Facts) -> str:
+def describe_shares(block: Block, facts: grading.Facts) -> str:
     shares = grading.shares_of(block, facts)
     return ", ".join(f"{item.text} {share:.2f}" for item, share in zip(block.items, shares, strict=True))
 
 
 KEYS: dict[str, Callable[[Block, grading.Facts], str]] = {
-    "claim": claimed,
+    "claim": check_claim,
     "predict": lambda block, facts: f"answer: {block.items[grading.key_of(block, facts)].text}",
-    "number": numbered,
-    "share": shared,
+    "number": describe_number,
+    "share": describe_shares,
 }
 
 
-def calls(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
-    """The facts that an expression calls, with their values."""
+def fact_values(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
+    """Yield the facts that an expression calls, with their values."""
     for node in ast.walk(Expression.read(source, facts).tree):
         if isinstance(node, ast.Call):
             call = ast.unparse(node)
-            yield call, written(Expression.read(call, facts).value(facts))
+            yield call, format_value(Expression.read(call, facts).value(facts))
 
 
-def found(explore: Explore, block: Block, state: State) -> Iterator[str]:
+def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
-    said = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
-    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *said]:
+    hints = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
+    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *hints]:
         Expression.read(source, names)
     example = block.fields.get("example", "")
     if not example:
         return
     text, _, pair = (part.strip() for part in example.partition(" | "))
     facts = grading.facts_of(explore, replace(state, text=text, pair=pair or state.pair, hidden=(), picked=()))
-    values = ", ".join(f"{call} = {value}" for call, value in calls(block.fields["accept"], facts))
+    values = ", ".join(f"{call} = {value}" for call, value in fact_values(block.fields["accept"], facts))
     if not grading.grade(block, None, facts).right:
         raise ExplorerError(f"its own example is not accepted: {block.fields['accept']} ({values})")
     yield f"the example is accepted: {values}"
 
 
-def pressed(block: Block, facts: grading.Facts, tokens: list[str]) -> Iterator[str]:
-    """The tokens of the strip whose press is right: at least one, and not all."""
+def check_click(block: Block, facts: grading.Facts, tokens: list[str]) -> Iterator[str]:
+    """List the right tokens of the strip. Raises ExplorerError if there are none, or all are right."""
     right = [token for token in tokens if grading.grade(block, token, facts).right]
     if not right or len(right) == len(tokens):
-        raise ExplorerError(f"{len(right)} of {len(tokens)} tokens are right; wanted some, and not all.")
+        raise ExplorerError(f"{len(right)} of {len(tokens)} tokens are right; wanted at least one, but not all.")
     yield f"right: {', '.join(right)}"

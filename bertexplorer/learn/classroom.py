@@ -33,8 +33,8 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
 }
 ROUND = {"vote1": 1, "vote2": 2}
 MOST_ROOMS, MOST_VOTERS, MOST_QUESTIONS, MOST_CHOICES = 200, 1000, 50, 40
-HERE_S = 15.0  # a phone counts as present for this long after its last poll
-WRONG, PERIOD_S = 30, 60.0  # wrong codes of one address in a minute
+PRESENT_S = 15.0  # a phone counts as present for this long after its last poll
+MOST_WRONG_CODES, PERIOD_S = 30, 60.0  # wrong codes that one address may send in this time
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Room:
     lesson: str
     questions: tuple[Question, ...]
     file: Path
-    at: int = 0  # the question
+    at: int = 0  # index of the current question
     phase: str = "lobby"
     votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
-    language: str = ""  # that the lesson is asked in; "" for English
-    reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # what the checkpoint answered
+    language: str = ""  # of the questions; "" for English
+    reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # question -> the checkpoint's answer
     changes: int = 0  # changes that phones see: steps and reveals
-    here: dict[str, float] = field(default_factory=dict)  # voter -> when the phone was last heard
+    last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
     ended: bool = False
 
     def voter(self, owner: str) -> str:
@@ -76,11 +76,11 @@ class Room:
         return [tally[i] for i in range(len(self.questions[question].choices))]
 
     def numbers(self, question: int, round: int) -> list[float]:
-        """The numbers that were given, ascending, without names."""
+        """The submitted numbers in ascending order, without names."""
         return sorted(self.votes.get((question, round), {}).values())
 
-    def moves(self, question: int) -> list[list[int]]:
-        """How many moved from each choice (row) of the first vote to each (column) of the second."""
+    def transitions(self, question: int) -> list[list[int]]:
+        """The number of voters who moved from each choice (row) of the first vote to each (column) of the second."""
         first, second = self.votes.get((question, 1), {}), self.votes.get((question, 2), {})
         count = len(self.questions[question].choices)
         table = [[0] * count for _ in range(count)]
@@ -89,136 +89,139 @@ class Room:
         return table
 
     def present(self) -> int:
-        """Phones that were heard lately."""
+        """The number of phones that polled recently."""
         now = time.monotonic()
-        return sum(now - heard < HERE_S for heard in self.here.values())
+        return sum(now - heard < PRESENT_S for heard in self.last_polls.values())
 
 
-def drawn() -> str:
-    """A code at random."""
+def random_code() -> str:
+    """Return a random code."""
     return "".join(secrets.choice(LETTERS) for _ in range(4))
 
 
 class Classroom:
     """All rooms of a server, in *folder*. Thread-safe."""
 
-    def __init__(self, folder: Path, letters: Callable[[], str] = drawn) -> None:
+    def __init__(self, folder: Path, letters: Callable[[], str] = random_code) -> None:
         self.folder, self.letters = folder, letters
         self.rooms: dict[str, Room] = {}
         self.lock = threading.RLock()
-        self.wrong: dict[str, list[float]] = {}
-        self.over: set[str] = set()  # codes of classes that ended while this server ran; they do not count as guesses
+        self.wrong_codes: dict[str, list[float]] = {}
+        self.ended_codes: set[str] = set()  # of classes that ended while this server ran; they are not guesses
 
     def open(self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "") -> Room:
-        """A new room. Raises ExplorerError for questions that cannot be asked, or if there are too many rooms."""
-        check(questions)
+        """Open a room. Raises ExplorerError for invalid questions, or if there are too many rooms."""
+        check_questions(questions)
         with self.lock:
             self.folder.mkdir(parents=True, exist_ok=True)
             if len(list(self.folder.glob("*.jsonl"))) >= MOST_ROOMS:
                 raise ExplorerError(f"There are {MOST_ROOMS} classes on this server. End one before you open another.")
             code = next(code for _ in range(1000) if not self.path(code := self.letters()).exists())
             room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language)
-            asked = [[one.prompt, list(one.choices), one.link, one.block] for one in questions]
-            about = {"teacher": teacher, "lesson": lesson, "language": language, "questions": asked}
-            write(room, {"open": {**about, "time": time.time()}})
+            rows = [[question.prompt, list(question.choices), question.link, question.block] for question in questions]
+            about = {"teacher": teacher, "lesson": lesson, "language": language, "questions": rows}
+            append_line(room, {"open": {**about, "time": time.time()}})
             self.rooms[code] = room
-            self.over.discard(code)
+            self.ended_codes.discard(code)
             return room
 
     def path(self, code: str) -> Path:
         return self.folder / f"{code}.jsonl"
 
     def room(self, code: str, owner: str = "", address: str = "") -> Room:
-        """The room with this *code*. Raises ExplorerError if there is none, and for an *address* that guesses."""
+        """The room with this *code*. Raises ExplorerError if there is none, and if *address* sent too many
+        wrong codes."""
         code = code.strip().upper()
         with self.lock:
             known = len(code) == 4 and set(code) <= set(LETTERS)
             if known and code not in self.rooms and self.path(code).exists():
                 try:
                     self.rooms[code] = replay(code, self.path(code))
-                except (ValueError, KeyError):  # cut off while it was opened, so nobody knows of it
+                except (ValueError, KeyError):  # the server stopped while opening the room, so nobody has the code
                     self.path(code).unlink()
             room = self.rooms.get(code)
-            if room is not None and owner and (owner == room.teacher or room.voter(owner) in room.here):
+            if room is not None and owner and (owner == room.teacher or room.voter(owner) in room.last_polls):
                 return room
             now = time.monotonic()
-            tries = [at for at in self.wrong.get(address, []) if now - at < PERIOD_S]
-            if len(tries) >= WRONG:
+            tries = [at for at in self.wrong_codes.get(address, []) if now - at < PERIOD_S]
+            if len(tries) >= MOST_WRONG_CODES:
                 raise ExplorerError("Too many wrong codes came from your network. Try again in a minute.")
-            if code in self.over:
-                raise ExplorerError(f"There is no class {code!r} any more: its teacher has ended it.")
+            if code in self.ended_codes:
+                raise ExplorerError(f"There is no class {code!r} any more: its teacher ended it.")
             if room is None:
-                self.wrong[address] = [*tries, now]
+                self.wrong_codes[address] = [*tries, now]
                 raise ExplorerError(
                     f"There is no class {code[:8]!r}. Compare the four letters with those on the screen."
                 )
             return room
 
-    def hear(self, room: Room, owner: str) -> None:
-        """Record that a phone has polled. Raises ExplorerError if the room is full."""
+    def record_poll(self, room: Room, owner: str) -> None:
+        """Record that a phone polled. Raises ExplorerError if the room is full."""
         voter = room.voter(owner)
         with self.lock:
-            if voter not in room.here and len(room.here) >= MOST_VOTERS:
+            if voter not in room.last_polls and len(room.last_polls) >= MOST_VOTERS:
                 raise ExplorerError(f"This class is full: {MOST_VOTERS:,} phones have joined.")
-            room.here[voter] = time.monotonic()
+            room.last_polls[voter] = time.monotonic()
 
     def vote(self, room: Room, owner: str, question: int, round: int, choice: float) -> None:
-        """The vote of *owner*, in place of an earlier one in the same round. Raises ExplorerError if that vote is not
-        open, or there is no such choice."""
+        """Record the vote of *owner*, replacing an earlier one in the same round. Raises ExplorerError if that vote is
+        not open, or there is no such choice."""
         with self.lock:
             if room.ended or room.at != question or ROUND.get(room.phase) != round:
                 raise ExplorerError("This vote is closed. Your earlier answer, if there is one, counts.")
             count = len(room.questions[question].choices)
             if count and (choice != int(choice) or not 0 <= choice < count):
                 raise ExplorerError(f"Got the choice {choice!r:.40}; there are {count}, counted from 0.")
-            self.hear(room, owner)
+            self.record_poll(room, owner)
             voter = room.voter(owner)
-            write(room, {"vote": [voter, question, round, choice]})
+            append_line(room, {"vote": [voter, question, round, choice]})
             room.votes.setdefault((question, round), {})[voter] = choice
 
     def step(self, room: Room, owner: str, question: int, phase: str, to: str, reveal: Any = None) -> None:
-        """Move on from *phase* of *question*. Nothing happens if the room has left that phase, as after a double press.
-        Raises ExplorerError for anyone but the teacher, and for a phase that does not follow."""
-        own(room, owner)
+        """Move on from *phase* of *question*. Do nothing if the room has already left that phase, as after a double
+        press. Raises ExplorerError for anyone but the teacher, and for a phase that does not follow."""
+        require_teacher(room, owner)
         with self.lock:
             if (room.at, room.phase) != (question, phase) or room.ended:
                 return
             if to not in NEXT[phase] or (to == "next" and question + 1 >= len(room.questions)):
                 raise ExplorerError(f"After {phase} comes {' or '.join(NEXT[phase])}, not {to!r:.20}.")
             line = {"step": [question + 1, "vote1"] if to == "next" else [question, to]}
-            write(room, {**line, "reveal": reveal} if to == "reveal" else line)
-            apply(room, {**line, "reveal": reveal} if to == "reveal" else line)
+            append_line(room, {**line, "reveal": reveal} if to == "reveal" else line)
+            apply_line(room, {**line, "reveal": reveal} if to == "reveal" else line)
 
     def end(self, room: Room, owner: str) -> None:
         """End the class and delete all its data. Raises ExplorerError for anyone but the teacher."""
-        own(room, owner)
+        require_teacher(room, owner)
         with self.lock:
             room.ended = True
             room.changes += 1
             room.file.unlink(missing_ok=True)
             self.rooms.pop(room.code, None)
-            self.over.add(room.code)
+            self.ended_codes.add(room.code)
 
 
-def own(room: Room, owner: str) -> None:
+def require_teacher(room: Room, owner: str) -> None:
     if owner != room.teacher:
         raise ExplorerError("Only the browser that opened this class can do that.")
 
 
-def check(questions: Sequence[Question]) -> None:
-    """Raises ExplorerError for questions that cannot be asked."""
+def check_questions(questions: Sequence[Question]) -> None:
+    """Raises ExplorerError for invalid questions."""
     if not 1 <= len(questions) <= MOST_QUESTIONS:
         raise ExplorerError(f"Got {len(questions)} questions; wanted 1 to {MOST_QUESTIONS}.")
-    for one in questions:
-        if not one.prompt.strip() or len(one.prompt) > 2000:
+    for question in questions:
+        if not question.prompt.strip() or len(question.prompt) > 2000:
             raise ExplorerError("A question is empty or longer than 2,000 characters.")
-        if len(one.choices) == 1 or len(one.choices) > MOST_CHOICES:
-            raise ExplorerError(f"Got {len(one.choices)} choices; wanted 2 to {MOST_CHOICES}, or none for a number.")
-        if any(not text.strip() or len(text) > 500 for text in one.choices):
+        if len(question.choices) == 1 or len(question.choices) > MOST_CHOICES:
+            raise ExplorerError(
+                f"Got {len(question.choices)} choices; wanted 2 to {MOST_CHOICES}, or none for a number."
+            )
+        if any(not text.strip() or len(text) > 500 for text in question.choices):
             raise ExplorerError("A choice is empty or longer than 500 characters.")
 
 
-def write(room: Room, line: dict[str, Any]) -> None:
+def append_line(room: Room, line: dict[str, Any]) -> None:
     """Append *line* to the room's file in one piece. Raises ExplorerError if it cannot be written."""
     data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
     try:
@@ -226,7 +229,7 @@ def write(room: Room, line: dict[str, Any]) -> None:
         try:
             size = os.fstat(file).st_size
             if os.write(file, data) != len(data):
-                os.ftruncate(file, size)  # else the next line would begin in the middle of this one
+                os.ftruncate(file, size)  # otherwise the next line would start in the middle of this one
                 raise OSError(28, "No space left on device")
         finally:
             os.close(file)
@@ -234,12 +237,12 @@ def write(room: Room, line: dict[str, Any]) -> None:
         raise ExplorerError(f"The class cannot be stored: {error.strerror}. Nothing was changed; try again.") from error
 
 
-def apply(room: Room, line: dict[str, Any]) -> None:
-    """Change the room as *line* says."""
+def apply_line(room: Room, line: dict[str, Any]) -> None:
+    """Apply a *line* of the room's file to the room."""
     if "vote" in line:
         voter, question, round, choice = line["vote"]
         room.votes.setdefault((question, round), {})[voter] = choice
-        room.here.setdefault(voter, float("-inf"))
+        room.last_polls.setdefault(voter, float("-inf"))
     elif "step" in line:
         room.at, room.phase = line["step"]
         room.changes += 1
@@ -248,7 +251,7 @@ def apply(room: Room, line: dict[str, Any]) -> None:
 
 
 def replay(code: str, file: Path) -> Room:
-    """The room, rebuilt from its *file*. A last line that a crash cut off was never acknowledged."""
+    """Rebuild a room from its *file*. A last line that a crash cut off was never acknowledged."""
     lines = file.read_bytes().split(b"\n")
     opened = json.loads(lines[0])["open"]
     questions = tuple(
@@ -257,10 +260,10 @@ def replay(code: str, file: Path) -> Room:
     room = Room(code, opened["teacher"], opened["lesson"], questions, file, language=opened.get("language", ""))
     for line in lines[1:-1]:
         try:
-            apply(room, json.loads(line))
+            apply_line(room, json.loads(line))
         except ValueError:
             continue
-    if lines[-1]:  # so that the next line begins anew
+    if lines[-1]:  # so that the next entry starts on a new line
         with file.open("ab") as end:
             end.write(b"\n")
     return room

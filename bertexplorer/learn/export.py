@@ -7,34 +7,34 @@ from collections.abc import Iterator
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.learn import grading
-from bertexplorer.learn.expressions import filled
+from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import plain
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
-ASKED = ("predict", "choice", "number")  # questions whose answer another system can check
+EXPORTED_KINDS = ("predict", "choice", "number")  # questions whose answer another system can check
 CONTROL = re.compile(r"([~=#{}:\\])")  # characters that GIFT reads as its own
 
 
 def gift(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
-    """The questions in GIFT, with the answers of *checkpoint*, which a comment names. Raises ExplorerError for a
+    """The questions in GIFT, with the answers of *checkpoint*; a comment names it. Raises ExplorerError for a
     question that the checkpoint cannot answer."""
-    used = checkpoint or opening.checkpoint
-    parts = [f"// {lesson.title}: the answers are those of the checkpoint {used}.", ""]
+    answering = checkpoint or opening.checkpoint
+    parts = [f"// {lesson.title}: the answers are those of the checkpoint {answering}.", ""]
     for block in lesson.blocks:
-        if block.kind in ASKED:
+        if block.kind in EXPORTED_KINDS:
             facts = grading.facts_for(explore, block.link, opening, checkpoint)
             answers = "\n".join(f"  {line}" for line in gift_answers(block, facts))
             parts += [
-                f"::{escaped(f'{lesson.slug}-{block.id}')}:: {escaped(plain(block.prompt))} {{\n{answers}\n}}",
+                f"::{escape_gift(f'{lesson.slug}-{block.id}')}:: {escape_gift(plain(block.prompt))} {{\n{answers}\n}}",
                 "",
             ]
     return "\n".join(parts)
 
 
 def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
-    """The answers of a question, a line each."""
+    """Yield the answers of a question, one line each."""
     if block.kind == "number":
         key = grading.number_key(block, facts)
         width, scale = grading.tolerance(block, key), 100 if grading.in_percent(block.prompt) else 1
@@ -42,26 +42,31 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
         return
     right = grading.grade(block, 0, facts, grading.ATTEMPTS).key
     for i, item in enumerate(block.items):
-        feedback = f" # {escaped(plain(filled(item.feedback, facts)))}" if item.feedback else ""
-        yield f"{'=' if i == right else '~'}{escaped(plain(item.text))}{feedback}"
+        feedback = f" # {escape_gift(plain(fill_slots(item.feedback, facts)))}" if item.feedback else ""
+        yield f"{'=' if i == right else '~'}{escape_gift(plain(item.text))}{feedback}"
 
 
-def escaped(text: str) -> str:
+def escape_gift(text: str) -> str:
     return CONTROL.sub(r"\\\1", text)
 
 
-def table(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
-    """The questions as CSV, a row each, with the answers of *checkpoint*. Raises ExplorerError as `gift`."""
+def question_table(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+    """The questions as CSV, one row each, with the answers of *checkpoint*. Raises ExplorerError as `gift`."""
     rows: list[dict[str, object]] = []
     for block in lesson.blocks:
-        if block.kind in ASKED:
+        if block.kind in EXPORTED_KINDS:
             facts = grading.facts_for(explore, block.link, opening, checkpoint)
             answer = grading.grade(block, "0" if block.kind == "number" else 0, facts, grading.ATTEMPTS).answer
             if block.kind == "choice":
                 answer = next(item.text for item in block.items if item.ticked)
             choices = " | ".join(plain(item.text) for item in block.items) if block.kind != "number" else ""
-            asked = {"lesson": lesson.slug, "question": block.id, "kind": block.kind, "text": plain(block.prompt)}
+            question = {"lesson": lesson.slug, "question": block.id, "kind": block.kind, "text": plain(block.prompt)}
             rows.append(
-                {**asked, "choices": choices, "answer": plain(answer), "checkpoint": checkpoint or opening.checkpoint}
+                {
+                    **question,
+                    "choices": choices,
+                    "answer": plain(answer),
+                    "checkpoint": checkpoint or opening.checkpoint,
+                }
             )
     return as_csv(rows)

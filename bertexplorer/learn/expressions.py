@@ -1,8 +1,8 @@
-"""Expressions: the closed language in which lessons ask for facts: numbers, words, comparisons, and nothing else.
+"""Expressions: the small, closed language in which lessons query facts: numbers, words and comparisons.
 
 Python's parser reads an expression, and this module evaluates it node by node. An expression can name and call facts,
 compare, calculate, and join conditions with and, or, not. It has no attributes, subscripts, assignments, loops or
-imports, so a lesson from a stranger can do nothing but ask for facts.
+imports, so a lesson from a stranger can do nothing but query facts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
 }
-COMPARED: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
+COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -35,16 +35,16 @@ COMPARED: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
 }
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max, "len": len, "log2": math.log2}
-KNOWN = (
+ALLOWED_NODES = (
     *(ast.Expression, ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.BinOp, ast.Compare),
-    *(ast.Call, ast.Name, ast.Load, ast.Constant, *ARITHMETIC, *COMPARED),
+    *(ast.Call, ast.Name, ast.Load, ast.Constant, *ARITHMETIC, *COMPARISONS),
 )
 SLOT = re.compile(r"\{([^{}]+?)(?::(%|\.\d%|\.\d|,))?\}")  # {is_next():%} in a sentence
 
 
 @dataclass(frozen=True)
 class Expression:
-    """An expression that was read and found to name only what is offered."""
+    """A parsed expression that uses only the language and the facts on offer."""
 
     source: str
     tree: ast.expr
@@ -102,8 +102,8 @@ class Expression:
 
 
 def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
-    """Raises ExplorerError for a *node* that is not part of the language, or names what is not offered."""
-    if not isinstance(node, KNOWN):
+    """Raises ExplorerError for a *node* outside the language, or a name that is not on offer."""
+    if not isinstance(node, ALLOWED_NODES):
         raise ExplorerError(f"{source!r:.80} has {type(node).__name__}, which lessons cannot use.")
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float | str):
         raise ExplorerError(f"{source!r:.80} has {node.value!r:.40}; wanted numbers and words.")
@@ -115,7 +115,7 @@ def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
 
 
 def depth(tree: ast.AST) -> int:
-    """How deep the nodes are nested."""
+    """The depth of the tree."""
     deepest, level = 0, [tree]
     while level:
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -132,7 +132,7 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
             return names[called.id](*(evaluate(argument, names) for argument in node.args))
         case ast.BoolOp():
             join = all if isinstance(node.op, ast.And) else any
-            return join(truth(evaluate(one, names)) for one in node.values)
+            return join(truth(evaluate(operand, names)) for operand in node.values)
         case ast.UnaryOp(op=ast.Not()):
             return not truth(evaluate(node.operand, names))
         case ast.UnaryOp():
@@ -141,7 +141,7 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
             left, right = number(evaluate(node.left, names)), number(evaluate(node.right, names))
             return ARITHMETIC[type(node.op)](left, right)
         case ast.Compare():
-            values = [evaluate(one, names) for one in (node.left, *node.comparators)]
+            values = [evaluate(operand, names) for operand in (node.left, *node.comparators)]
             return all(compare(op, a, b) for op, a, b in zip(node.ops, values, values[1:], strict=False))
     raise TypeError(f"{ast.unparse(node)} is named but not called; write {ast.unparse(node)}()")
 
@@ -149,7 +149,7 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
 def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
     if isinstance(op, ORDERED):
         left, right = number(left), number(right)
-    return bool(COMPARED[type(op)](left, right))
+    return bool(COMPARISONS[type(op)](left, right))
 
 
 def number(value: Any) -> float:
@@ -166,19 +166,19 @@ def truth(value: Any) -> bool:
     return value
 
 
-def written(value: Value, form: str = "") -> str:
+def format_value(value: Value, form: str = "") -> str:
     """*value* in a sentence: *form* is "%" for per cent, ".2" for digits, "," for thousands."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "yes" if value else "no"
     if form.endswith("%"):
-        said = f"{100 * value:{form[:-1] or '.0'}f} %"
+        text = f"{100 * value:{form[:-1] or '.0'}f} %"
     elif form == ",":
-        said = f"{value:,.0f}"
+        text = f"{value:,.0f}"
     else:
-        said = f"{value:{form}f}" if form else f"{value:.3g}"
-    return said.replace("-", "−")
+        text = f"{value:{form}f}" if form else f"{value:.3g}"
+    return text.replace("-", "−")
 
 
 def slots(sentence: str) -> list[str]:
@@ -186,6 +186,6 @@ def slots(sentence: str) -> list[str]:
     return [match[1] for match in SLOT.finditer(sentence)]
 
 
-def filled(sentence: str, facts: Mapping[str, Callable[..., Value]]) -> str:
+def fill_slots(sentence: str, facts: Mapping[str, Callable[..., Value]]) -> str:
     """*sentence* with its expressions evaluated. Raises ExplorerError."""
-    return SLOT.sub(lambda m: written(Expression.read(m[1], facts).value(facts), m[2] or ""), sentence)
+    return SLOT.sub(lambda m: format_value(Expression.read(m[1], facts).value(facts), m[2] or ""), sentence)

@@ -1,8 +1,8 @@
-"""Lesson: a Markdown file with questions in it, read into parts. docs/lessons.md describes the format for its writers.
+"""Lesson: parse a Markdown file with questions in it. docs/lessons.md describes the format for authors.
 
 A file is front matter in YAML, prose, and fenced blocks with a kind and an id, such as `predict first-guess`. A block
-begins with its question. Then come fields (`view: /?view=…`) and items (`- [ ] a choice`), each with what belongs to it
-indented below. Nothing here runs a checkpoint; `grading.py` does.
+begins with its question. Then come fields (`view: /?view=…`) and items (`- [ ] a choice`), with further lines
+indented below them. Nothing here runs a checkpoint; `grading.py` does.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEAR = re.compile(r"(?:(.+?)\s*->\s*)?\"(.*)\"$")  # in a translation, without t
 RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_CHARACTERS = 100_000
-KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> fields that it needs, fields that it may have
+KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required fields, optional fields
     "predict": (frozenset({"view"}), frozenset({"key", "after", "show"})),
     "choice": (frozenset(), frozenset({"view", "after"})),
     "number": (frozenset({"view", "key"}), frozenset({"tolerance", "after", "show"})),
@@ -46,7 +46,7 @@ ALLOWED = (*NEEDED, "holds_on")
 
 @dataclass(frozen=True)
 class Problem:
-    """What is wrong with a lesson. *line* counts from 1."""
+    """A mistake in a lesson. *line* counts from 1."""
 
     line: int
     text: str
@@ -74,7 +74,7 @@ class Block:
     line: int
     prompt: str = ""  # Markdown
     fields: dict[str, str] = field(default_factory=dict)
-    near: tuple[tuple[str, str], ...] = ()  # (condition, hint): what to say of an answer that is nearly right
+    near: tuple[tuple[str, str], ...] = ()  # (condition, hint) for answers that are nearly right
     items: tuple[Item, ...] = ()
 
     @property
@@ -84,7 +84,7 @@ class Block:
 
     @property
     def shown(self) -> str:
-        """The view that is shown with the answer; "" for none, as where it would answer a later question."""
+        """The view to show with the answer; "" for none, for example because it would answer a later question."""
         return "" if self.fields.get("show") == "no" else self.link
 
     @property
@@ -94,7 +94,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Lesson:
-    """A lesson as it was read. *problems* lists what could not be used."""
+    """A parsed lesson. *problems* lists the mistakes in its file."""
 
     slug: str
     about: dict[str, Any]
@@ -121,35 +121,35 @@ class Lesson:
         raise ExplorerError(f"The lesson {self.slug} has no part {id!r:.60}; reload the page.")
 
 
-def read(source: str, slug: str) -> Lesson:
-    """The lesson that is written in *source*. What cannot be used becomes a problem and is left out; the rest stays.
+def read_lesson(source: str, slug: str) -> Lesson:
+    """Parse the lesson in *source*. Faulty parts are left out and reported as problems.
 
     Example:
         >>> read("---\\ntitle: Masks\\n---\\nHello.", "masks").title
         'Masks'
     """
     if len(source) > MAX_CHARACTERS:
-        wrong = f"The file has {len(source):,} characters; a lesson has {MAX_CHARACTERS:,} at most. Split it."
-        return Lesson(slug, {}, problems=(Problem(1, wrong),))
+        message = f"The file has {len(source):,} characters; a lesson has {MAX_CHARACTERS:,} at most. Split it."
+        return Lesson(slug, {}, problems=(Problem(1, message),))
     lines = source.replace("\r\n", "\n").split("\n")
     about, start, problems = front_matter(lines)
     parts: list[str | Block] = []
-    seen: set[str] = set()
-    for part, number in fenced(lines, start, problems):
+    ids: set[str] = set()
+    for part, number in split_parts(lines, start, problems):
         if isinstance(part, str):
             parts.append(part)
-        elif part.id in seen:
+        elif part.id in ids:
             problems.append(Problem(number, f"The id {part.id!r:.60} occurs twice; ids are unique in a lesson."))
-        elif wrong := lacking(part):
-            problems.append(Problem(number, wrong))
+        elif message := block_problem(part):
+            problems.append(Problem(number, message))
         else:
-            seen.add(part.id)
+            ids.add(part.id)
             parts.append(part)
     return Lesson(slug, about, tuple(parts), tuple(problems))
 
 
 def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str, Any], int, list[Problem]]:
-    """(fields, the index of the first line behind them, problems)."""
+    """Return (fields, the index of the first line after them, problems)."""
     if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
         return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
     end = 1 + [line.strip() for line in lines[1:]].index("---")
@@ -169,10 +169,10 @@ def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str,
     return about, end + 1, problems
 
 
-def fenced(
+def split_parts(
     lines: list[str], start: int, problems: list[Problem], kinds: Collection[str] = BLOCKS
 ) -> Iterator[tuple[str | Block, int]]:
-    """Prose and blocks, each with its line."""
+    """Yield prose and blocks, each with its line number."""
     prose: list[str] = []
     index = start
     while index < len(lines):
@@ -186,35 +186,35 @@ def fenced(
             problems.append(Problem(number, f"The block that begins here has no end; wanted a line of {opening[1]}."))
         head = FENCE.match(line)
         if head and head[2] in kinds and SLUG.fullmatch(head[3]):
-            if any(one.strip() for one in prose):
+            if any(text.strip() for text in prose):
                 yield "\n".join(prose).strip(), number
             prose = []
-            yield parsed(Block(head[2], head[3], number), lines[index + 1 : end], number + 1, problems), number
+            yield parse_block(Block(head[2], head[3], number), lines[index + 1 : end], number + 1, problems), number
         else:
-            given = line[len(opening[1]) :].strip()
+            info_string = line[len(opening[1]) :].strip()
             wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as predict first-guess"
-            problems.append(Problem(number, f"{given!r:.60} is not a block; {wanted}."))
+            problems.append(Problem(number, f"{info_string!r:.60} is not a block; {wanted}."))
         index = end + 1
-    if any(one.strip() for one in prose):
+    if any(text.strip() for text in prose):
         yield "\n".join(prose).strip(), len(lines)
 
 
-def parsed(block: Block, lines: list[str], first: int, problems: list[Problem]) -> Block:
-    """*block* with its question, fields and items; *first* is the number of its first line."""
+def parse_block(block: Block, lines: list[str], first: int, problems: list[Problem]) -> Block:
+    """Add the question, fields and items in *lines* to *block*. *first* is the number of the first line."""
     prompt: list[str] = []
     fields: dict[str, str] = {}
     near: list[tuple[str, str]] = []
     items: list[Item] = []
     for number, line in enumerate(lines, first):
-        if items and (under := UNDER.match(line)):
-            name, value = (under[2], under[3]) if under[2] else ("feedback", under[1])
+        if items and (continuation := UNDER.match(line)):
+            name, value = (continuation[2], continuation[3]) if continuation[2] else ("feedback", continuation[1])
             before = getattr(items[-1], name)
             change: dict[str, Any] = {name: f"{before} {value}".strip()}
             items[-1] = replace(items[-1], **change)
-        elif found := ITEM.match(line):
-            items.append(Item(found[2].strip(), number, found[1] == "x"))
-        elif (found := FIELD.match(line)) and any(found[1] in names for names in KINDS[block.kind]):
-            name, value = found[1], (found[2] or "").strip().strip('"') if found[1] == "example" else (found[2] or "")
+        elif match := ITEM.match(line):
+            items.append(Item(match[2].strip(), number, match[1] == "x"))
+        elif (match := FIELD.match(line)) and any(match[1] in names for names in KINDS[block.kind]):
+            name, value = match[1], (match[2] or "").strip().strip('"') if match[1] == "example" else (match[2] or "")
             if name != "near":
                 fields[name] = value.strip()
             elif (hint := NEAR.match(value)) and bool(hint[1]) == (block.kind != "text"):
@@ -222,8 +222,8 @@ def parsed(block: Block, lines: list[str], first: int, problems: list[Problem]) 
             else:
                 wanted = '"hint"' if block.kind == "text" else 'condition -> "hint"'
                 problems.append(Problem(number, f"near: is not of the form: {wanted}."))
-        elif found and found[1] in {name for needs, may in KINDS.values() for name in needs | may}:
-            problems.append(Problem(number, f"A {block.kind} has no {found[1]}:."))
+        elif match and match[1] in {name for needs, may in KINDS.values() for name in needs | may}:
+            problems.append(Problem(number, f"A {block.kind} has no {match[1]}:."))
         elif line.strip() and (items or fields):
             problems.append(Problem(number, f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item."))
         else:
@@ -231,8 +231,8 @@ def parsed(block: Block, lines: list[str], first: int, problems: list[Problem]) 
     return replace(block, prompt="\n".join(prompt).strip(), fields=fields, near=tuple(near), items=tuple(items))
 
 
-def lacking(block: Block) -> str:
-    """What *block* lacks to be used, as a sentence; "" for nothing."""
+def block_problem(block: Block) -> str:
+    """The reason why *block* cannot be used, or ""."""
     missing = sorted(KINDS[block.kind][0] - set(block.fields))
     if missing:
         return f"The {block.kind} {block.id} has no {' and no '.join(f'{name}:' for name in missing)}."
@@ -249,6 +249,6 @@ def lacking(block: Block) -> str:
         return f"The predict {block.id} has no key:, and not every choice has a when: below it."
     if block.kind == "share" and sum(not item.value for item in block.items) > 1:
         return f"In the share {block.id} every choice but one needs a value: below it."
-    if block.kind == "number" and (wrong := [item.text for item in block.items if not RANGE.match(item.text)]):
-        return f"{wrong[0]!r:.40} is not a range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
+    if block.kind == "number" and (bad_ranges := [item.text for item in block.items if not RANGE.match(item.text)]):
+        return f"{bad_ranges[0]!r:.40} is not a range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
     return ""

@@ -23,7 +23,7 @@ def tree(source: str) -> Tree:
     """
     root: Tree = []
     stack = [root]
-    for token in [part for one in READER.parse(scrub(source)) for part in (one.children or [one])]:
+    for token in [part for block in READER.parse(scrub(source)) for part in (block.children or [block])]:
         if token.nesting == 1:
             children: Tree = []
             stack[-1].append([token.tag if token.tag in ELEMENTS else "p", attributes(token.attrs), children])
@@ -42,14 +42,14 @@ def tree(source: str) -> Tree:
 
 
 def inline(source: str) -> Tree:
-    """The same for a single paragraph, without the paragraph around it."""
-    found = tree(source)
-    return found[0][2] if len(found) == 1 and found[0][0] == "p" else found
+    """*source* as nested elements, without the paragraph around a single paragraph."""
+    elements = tree(source)
+    return elements[0][2] if len(elements) == 1 and elements[0][0] == "p" else elements
 
 
-def attributes(given: Any) -> dict[str, str]:
-    """The target of a link: one of our pages, or an address on the web."""
-    href = str(given.get("href", ""))
+def attributes(attrs: Any) -> dict[str, str]:
+    """The safe attributes of an element: a link to one of our pages or to the web."""
+    href = str(attrs.get("href", ""))
     return {"href": href} if href.startswith(("https://", "http://", "/", "#", "?")) else {}
 
 
@@ -58,14 +58,14 @@ def html(parts: Tree) -> str:
     return "".join(escape(part) if isinstance(part, str) else element(*part) for part in parts)
 
 
-def element(name: str, given: dict[str, str], children: Tree) -> str:
+def element(name: str, attrs: dict[str, str], children: Tree) -> str:
     """An element as HTML."""
-    written = "".join(f' {key}="{escape(value)}"' for key, value in given.items())
-    return "<br>" if name == "br" else f"<{name}{written}>{html(children)}</{name}>"
+    text = "".join(f' {key}="{escape(value)}"' for key, value in attrs.items())
+    return "<br>" if name == "br" else f"<{name}{text}>{html(children)}</{name}>"
 
 
 def plain(source: str) -> str:
-    """The words of *source*, without marks."""
+    """The text of *source*, without markup."""
 
     def words(parts: Tree) -> str:
         return "".join(part if isinstance(part, str) else words(part[2]) for part in parts)

@@ -1,4 +1,4 @@
-"""Recording: runs that were trained once and are replayed in lessons, with the numbers that a lesson can ask for.
+"""Recording: recorded training runs that lessons replay, with the numbers that a lesson can query.
 
 assets/lessons/runs/NAME.json holds one, written by `python -m tests.bench.recordings`; a lesson names it as `run:NAME`.
 """
@@ -26,7 +26,7 @@ NAME = re.compile(r"[a-z0-9-]{1,40}")
 
 @dataclass(frozen=True)
 class Recording:
-    """One run, or several that are compared. *card*: what was trained, in words; *command*: what trains it again;
+    """One run, or several that are compared. *card*: a description of the training; *command*: repeats it;
     *curves*: the events of each run; *numbers*: for each run, further numbers by name."""
 
     title: str
@@ -39,33 +39,33 @@ class Recording:
 
 @lru_cache(maxsize=32)
 def recording(link: str) -> Recording:
-    """The recording that *link*, "run:NAME", names. Raises ExplorerError if there is none."""
+    """Load the recording that *link*, "run:NAME", names. Raises ExplorerError if there is none."""
     name = link.removeprefix(PREFIX)
     if not link.startswith(PREFIX) or not NAME.fullmatch(name) or not (FOLDER / f"{name}.json").is_file():
-        there = ", ".join(sorted(path.stem for path in FOLDER.glob("*.json")))
-        raise ExplorerError(f"There is no recorded run {link!r:.60}; there are {there}.")
-    held = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
-    curves = tuple(Curve(one["name"], held["metric"], held["words"], one["events"]) for one in held["runs"])
-    numbers = tuple(one["numbers"] for one in held["runs"])
-    return Recording(held["title"], held["card"], held["command"], held["higher"], curves, numbers)
+        available = ", ".join(sorted(path.stem for path in FOLDER.glob("*.json")))
+        raise ExplorerError(f"There is no recorded run {link!r:.60}; there are {available}.")
+    content = json.loads((FOLDER / f"{name}.json").read_text("utf-8"))
+    curves = tuple(Curve(run["name"], content["metric"], content["words"], run["events"]) for run in content["runs"])
+    numbers = tuple(run["numbers"] for run in content["runs"])
+    return Recording(content["title"], content["card"], content["command"], content["higher"], curves, numbers)
 
 
 class RunFacts:
-    """*run* counts from 1, in the order of the figure. *metric* is a key of the run's metrics, such as "accuracy"; left
-    out, the one that is drawn."""
+    """Facts about a recording. *run* counts from 1, in the order of the figure. *metric* is a key of the run's metrics,
+    such as "accuracy"; by default the metric of the figure."""
 
-    def __init__(self, held: Recording) -> None:
-        self._held = held
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
 
     def runs(self) -> float:
         """Runs of the recording."""
-        return len(self._held.curves)
+        return len(self._recording.curves)
 
     def best(self, run: int = 1, metric: str = "") -> float:
         """A metric at the run's best evaluation."""
         evaluated = self._evaluated(run)
-        choose = max if self._held.higher else min
-        at = choose(evaluated, key=lambda one: float(one["metrics"][self._held.curves[0].metric]))
+        choose = max if self._recording.higher else min
+        at = choose(evaluated, key=lambda event: float(event["metrics"][self._recording.curves[0].metric]))
         return self._value(at, metric)
 
     def before(self, run: int = 1, metric: str = "") -> float:
@@ -83,10 +83,10 @@ class RunFacts:
 
     def floor(self, run: int = 1) -> float:
         """The score without learning."""
-        found = self._curve(run).floor
-        if found is None:
+        floor = self._curve(run).floor
+        if floor is None:
             raise ExplorerError("This run records no score without learning.")
-        return found[1]
+        return floor[1]
 
     def mean(self) -> float:
         """The best of each run, averaged."""
@@ -105,7 +105,7 @@ class RunFacts:
         return min(self._bests())
 
     def least(self, share: float, rows: float) -> float:
-        """The lower end of the 95 % interval (Wilson, 1927) of a share that was found on so many rows."""
+        """The lower end of the 95 % interval (Wilson, 1927) of a share measured on this number of rows."""
         return self._interval(share, rows)[0]
 
     def most(self, share: float, rows: float) -> float:
@@ -115,36 +115,36 @@ class RunFacts:
     def number(self, name: str, run: int = 1) -> float:
         """A further number of a run: "seconds", "learning" (millions of parameters that learned), "rows"."""
         self._curve(run)
-        numbers = self._held.numbers[run - 1]
+        numbers = self._recording.numbers[run - 1]
         if name not in numbers:
             raise ExplorerError(f"The run has no number {name!r:.40}; it has {', '.join(numbers)}.")
         return float(numbers[name])
 
     def _curve(self, run: int) -> Curve:
-        if not (isinstance(run, int) and 1 <= run <= len(self._held.curves)):
-            raise ExplorerError(f"There is no run {run}; there are {len(self._held.curves)}.")
-        return self._held.curves[run - 1]
+        if not (isinstance(run, int) and 1 <= run <= len(self._recording.curves)):
+            raise ExplorerError(f"There is no run {run}; there are {len(self._recording.curves)}.")
+        return self._recording.curves[run - 1]
 
     def _evaluated(self, run: int) -> list[Any]:
         return [event for event in self._curve(run).events if event["event"] == "evaluated"]
 
     def _value(self, event: Any, metric: str) -> float:
         metrics = event["metrics"]
-        name = metric or self._held.curves[0].metric
+        name = metric or self._recording.curves[0].metric
         if name not in metrics:
             raise ExplorerError(f"The run has no metric {name!r:.40}; it has {', '.join(metrics)}.")
         return float(metrics[name])
 
     def _interval(self, share: float, rows: float) -> tuple[float, float]:
         if not (0 <= share <= 1 and rows > 0):
-            raise ExplorerError(f"An interval was asked for {share:g} of {rows:g} rows; wanted a share of 0 to 1.")
+            raise ExplorerError(f"Got {share:g} of {rows:g} rows for an interval; wanted a share of 0 to 1.")
         return wilson(share, round(rows))
 
     def _bests(self) -> list[float]:
-        return [self.best(run) for run in range(1, len(self._held.curves) + 1)]
+        return [self.best(run) for run in range(1, len(self._recording.curves) + 1)]
 
 
 def facts(link: str) -> dict[str, Callable[..., float]]:
-    """The facts of a recording, ready to be called. Raises ExplorerError if there is none."""
-    of = RunFacts(recording(link))
-    return {name: getattr(of, name) for name in fact_methods(RunFacts)}
+    """The facts of a recording, by name. Raises ExplorerError if there is no such recording."""
+    run_facts = RunFacts(recording(link))
+    return {name: getattr(run_facts, name) for name in fact_methods(RunFacts)}

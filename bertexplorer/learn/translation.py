@@ -11,87 +11,95 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from bertexplorer.learn.lesson import Block, Item, Lesson, Problem, fenced, front_matter
+from bertexplorer.learn.lesson import Block, Item, Lesson, Problem, front_matter, split_parts
 
-TEXTS = ("text", "otherwise", "after", "hint", "model")  # fields that are read by people
-ABOUT = ("title", "question", "can", "guards")
+TEXTS = ("text", "otherwise", "after", "hint", "model")  # fields with text for the reader
+FRONT_MATTER_TEXTS = ("title", "question", "can", "guards")
 
 
-def pieces(lesson: Lesson) -> dict[str, Block]:
-    """What can be translated, by id: the blocks, and each stretch of prose as prose-1, prose-2, …"""
-    found: dict[str, Block] = {}
+def translatable_parts(lesson: Lesson) -> dict[str, Block]:
+    """The parts that can be translated, by id: the blocks, and each stretch of prose as prose-1, prose-2, …"""
+    parts: dict[str, Block] = {}
     prose = 0
     for part in lesson.parts:
         if isinstance(part, str):
             prose += 1
-            found[f"prose-{prose}"] = Block("text", f"prose-{prose}", 0, part)
+            parts[f"prose-{prose}"] = Block("text", f"prose-{prose}", 0, part)
         else:
-            found[part.id] = part
-    return found
+            parts[part.id] = part
+    return parts
 
 
 def fingerprint(block: Block) -> str:
-    """Eight digits that change with the English text of *block*."""
+    """Eight hexadecimal digits that change with the English text of *block*."""
     texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS)]
     texts += [text for item in block.items for text in (item.text, item.feedback)]
     texts += [hint for _, hint in block.near]
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
-def translated(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
-    """*lesson* with the texts of the translation *source*, and what of it cannot be used and stays English."""
+def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
+    """Return *lesson* with the texts of the translation *source*, and problems: unusable parts, which stay English."""
     lines = source.replace("\r\n", "\n").split("\n")
     about, start, problems = front_matter(lines, translation=True)
-    blocks = [part for part, _ in fenced(lines, start, problems, kinds=("text",)) if isinstance(part, Block)]
-    english = pieces(lesson)
+    blocks = [part for part, _ in split_parts(lines, start, problems, kinds=("text",)) if isinstance(part, Block)]
+    english = translatable_parts(lesson)
     usable: dict[str, Block] = {}
     for block in blocks:
-        if wrong := unusable(block, english):
-            problems.append(Problem(block.line, wrong))
+        if message := block_mismatch(block, english):
+            problems.append(Problem(block.line, message))
         else:
             usable[block.id] = block
     problems += [Problem(1, f"{id} is not translated.") for id in english if id not in {block.id for block in blocks}]
     parts: list[str | Block] = []
     for id, part in zip(english, lesson.parts, strict=True):
-        other = usable.get(id)
-        parts.append(part if other is None else other.prompt if isinstance(part, str) else merged(part, other))
-    texts = {name: about[name] for name in ABOUT if name in about}
+        translation = usable.get(id)
+        parts.append(
+            part
+            if translation is None
+            else translation.prompt
+            if isinstance(part, str)
+            else merge_texts(part, translation)
+        )
+    texts = {name: about[name] for name in FRONT_MATTER_TEXTS if name in about}
     return replace(lesson, about={**lesson.about, **texts}, parts=tuple(parts)), problems
 
 
-def unusable(block: Block, english: dict[str, Block]) -> str:
-    """Why *block* cannot be used, as a sentence; "" if it can."""
+def block_mismatch(block: Block, english: dict[str, Block]) -> str:
+    """The reason why *block* does not fit the English lesson, or ""."""
     if block.id not in english:
         return f"There is no block {block.id!r:.60} in the English lesson."
-    wanted = english[block.id]
-    if block.fields.get("of") != fingerprint(wanted):
-        return f"The English text of {block.id} has changed; translate it again, with of: {fingerprint(wanted)}."
-    if len(block.items) != len(wanted.items):
-        return f"{block.id} has {len(block.items)} items; wanted {len(wanted.items)}."
-    if len(block.near) != len(wanted.near):
-        return f"{block.id} has {len(block.near)} lines of near:; wanted {len(wanted.near)}."
+    original = english[block.id]
+    if block.fields.get("of") != fingerprint(original):
+        return f"The English text of {block.id} has changed; translate it again, with of: {fingerprint(original)}."
+    if len(block.items) != len(original.items):
+        return f"{block.id} has {len(block.items)} items; wanted {len(original.items)}."
+    if len(block.near) != len(original.near):
+        return f"{block.id} has {len(block.near)} lines of near:; wanted {len(original.near)}."
     return ""
 
 
-def merged(block: Block, other: Block) -> Block:
-    """*block* with the texts of *other*; a choice keeps its English text as what a key names."""
-    fields = {**block.fields, **{name: other.fields[name] for name in TEXTS if other.fields.get(name)}}
-    items = tuple(item_of(mine, theirs) for mine, theirs in zip(block.items, other.items, strict=True))
-    near = tuple((condition, hint) for (condition, _), (_, hint) in zip(block.near, other.near, strict=True))
-    return replace(block, prompt=other.prompt or block.prompt, fields=fields, items=items, near=near)
+def merge_texts(block: Block, translation: Block) -> Block:
+    """*block* with the texts of *translation*. A choice keeps its English text, which keys name."""
+    fields = {**block.fields, **{name: translation.fields[name] for name in TEXTS if translation.fields.get(name)}}
+    items = tuple(
+        merge_item(english, translated) for english, translated in zip(block.items, translation.items, strict=True)
+    )
+    near = tuple((condition, hint) for (condition, _), (_, hint) in zip(block.near, translation.near, strict=True))
+    return replace(block, prompt=translation.prompt or block.prompt, fields=fields, items=items, near=near)
 
 
-def item_of(mine: Item, theirs: Item) -> Item:
-    feedback = theirs.feedback or mine.feedback
-    return replace(mine, text=theirs.text, feedback=feedback, original=mine.original or mine.text)
+def merge_item(english: Item, translation: Item) -> Item:
+    feedback = translation.feedback or english.feedback
+    return replace(english, text=translation.text, feedback=feedback, original=english.original or english.text)
 
 
 def template(lesson: Lesson) -> Iterator[str]:
-    """The lines of a translation to fill in: the English texts with their fingerprints."""
+    """Yield the lines of a translation to fill in: the English texts with their fingerprints."""
     yield "---"
-    yield from (f"{name}: {lesson.about.get(name, '')}" for name in ABOUT)
+    yield from (f"{name}: {lesson.about.get(name, '')}" for name in FRONT_MATTER_TEXTS)
     yield "---"
-    for id, block in pieces(lesson).items():
+    for id, block in translatable_parts(lesson).items():
         yield ""
         yield f"```text {id}"
         yield from block.prompt.split("\n")

@@ -1,4 +1,4 @@
-"""About: the limits and the promises of this server in plain words, folded at the end of each page."""
+"""About: the limits and the promises of this server in plain English, folded at the end of each page."""
 
 from bertexplorer.engine.queues import SLOW_WAITING
 from bertexplorer.settings import Settings
@@ -15,7 +15,7 @@ PROMISES = (
     "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",
     "Only your browser sees your runs and uploads. A link to a view of uploaded lines shows them to anyone who has it.",
 )
-OPEN = (
+NOT_PROMISED = (
     "Only a cookie identifies your browser: delete it, and you no longer see your runs. Export what you want to keep.",
     "These limits do not protect against attackers. Set a class code on a public network.",
     "A hosted demo may forget everything when it restarts.",
@@ -25,7 +25,7 @@ OPEN = (
 
 def parts(settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """(title, lines) of each part of the section."""
-    return ("Limits", limits(settings)), ("Promises", PROMISES), ("Not promised", OPEN)
+    return ("Limits", limits(settings)), ("Promises", PROMISES), ("Not promised", NOT_PROMISED)
 
 
 def about(settings: Settings) -> str:
@@ -37,7 +37,7 @@ def about(settings: Settings) -> str:
 
 
 def limits(settings: Settings) -> tuple[str, ...]:
-    """What this server takes, from its settings."""
+    """The limits of this server, from its settings."""
     answer = (f"One answer: {settings.tokens:,} tokens through the checkpoint.",) if settings.tokens else ()
     own = (f"All your runs and uploads together: {settings.quota / 1e9:,.1f} GB.",) if settings.quota else ()
     return (

@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.store.registry import CheckpointRegistry
 
-MOST = 12  # sides
+MAX_SIDES = 12  # sides
 
 
 @dataclass(frozen=True)
-class Beside:
-    """What an answer is compared with."""
+class Comparison:
+    """The other side of a compared answer, or all sides in one figure."""
 
     name: str
-    figure: Figure | None  # None: there is nothing to show next to the other figure
+    figure: Figure | None  # None: nothing to draw next to the answer's figure
     said: str
     difference: Figure | None
-    ours: str  # what people call the checkpoint in use
+    own_title: str  # display name of the checkpoint in use
     result: Any = None
 
 
@@ -40,93 +40,99 @@ class Side:
     checkpoint: Checkpoint | None = None
 
 
-def beside(
-    library: CheckpointRegistry, state: State, result: Any, analyse: Callable[[Checkpoint, State], Any]
-) -> Beside:
-    """What the *result* of *state* is compared with, or the reason why it cannot be. *analyse*: computes the result of
-    another side."""
+def compare_answer(
+    registry: CheckpointRegistry, state: State, result: Any, analyse: Callable[[Checkpoint, State], Any]
+) -> Comparison:
+    """Compare *result*, the answer to *state*, with the other sides; errors become the comparison's message. *analyse*
+    computes the result of another side."""
     try:
-        every = sides(library, state)
-        found = [analyse(one.checkpoint, one.state) if one.checkpoint else result for one in every]
-        return pair(library, state, every, found) if len(every) == 2 else several(state, every, found)
+        sides = comparison_sides(registry, state)
+        results = [analyse(side.checkpoint, side.state) if side.checkpoint else result for side in sides]
+        return (
+            compare_pair(registry, state, sides, results) if len(sides) == 2 else compare_several(state, sides, results)
+        )
     except Busy:
         raise
     except ExplorerError as error:
         name = state.other if state.other and state.against.startswith("another") else state.against
         if state.against == "another checkpoint":
-            name = ", ".join(map(library.title, named(name)))
-        return Beside(name, None, str(error), None, library.title(state.checkpoint))
+            name = ", ".join(map(registry.title, split_names(name)))
+        return Comparison(name, None, str(error), None, registry.title(state.checkpoint))
 
 
-def sides(library: CheckpointRegistry, state: State) -> list[Side]:
-    """All sides of the comparison, with that of *state* itself: first, or where it belongs in its training. Raises
+def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
+    """All sides of the comparison. The side of *state* itself comes first, or at its place in its training. Raises
     ExplorerError if there is nothing to compare with."""
-    own = Side(library.title(state.checkpoint), state)
+    own = Side(registry.title(state.checkpoint), state)
     if state.against == "random weights":
-        control = library.control(state.checkpoint, state.precision)
+        control = registry.control(state.checkpoint, state.precision)
         return [own, Side(f"{own.name}, random weights", state, control)]
     if state.against == "another text":
         if not VIEWS[state.view].text:
             raise ExplorerError("This view is not about the text. Compare with another checkpoint or random weights.")
-        other = replace(state, text=state.other, hidden=(), picked=())
-        checkpoint = library.get(state.checkpoint, state.precision)
-        return [Side(scrub(state.text), state), Side(scrub(other.text), other, checkpoint)]
-    names = training(library, state) if state.against == "its training" else [state.checkpoint, *named(state.other)]
-    if len(names) > MOST:
-        raise ExplorerError(f"{len(names)} checkpoints were named; {MOST} fit side by side.")
+        other_state = replace(state, text=state.other, hidden=(), picked=())
+        checkpoint = registry.get(state.checkpoint, state.precision)
+        return [Side(scrub(state.text), state), Side(scrub(other_state.text), other_state, checkpoint)]
+    names = [state.checkpoint, *split_names(state.other)]
+    if state.against == "its training":
+        names = training_series(registry, state)
+    if len(names) > MAX_SIDES:
+        raise ExplorerError(f"{len(names)} checkpoints were named; {MAX_SIDES} fit side by side.")
     return [
         own
         if name == state.checkpoint
-        else Side(library.title(name), replace(state, checkpoint=name), library.get(name, state.precision))
+        else Side(registry.title(name), replace(state, checkpoint=name), registry.get(name, state.precision))
         for name in names
     ]
 
 
-def named(other: str) -> list[str]:
-    """The checkpoints that a person named, separated by commas."""
+def split_names(other: str) -> list[str]:
+    """Split the names of checkpoints in *other*, separated by commas."""
     return [name.strip() for name in other.split(",") if name.strip()]
 
 
-def training(library: CheckpointRegistry, state: State) -> list[str]:
-    """The checkpoints of the training that the one in use belongs to, in order; of many, evenly spread ones. Raises
-    ExplorerError if it belongs to none."""
-    names = [saved.name for saved in library.series(state.checkpoint)]
+def training_series(registry: CheckpointRegistry, state: State) -> list[str]:
+    """The checkpoints of the training that the one in use belongs to, in order; if there are too many, an evenly
+    spread selection. Raises ExplorerError if it belongs to no training."""
+    names = [saved.name for saved in registry.series(state.checkpoint)]
     if len(names) < 2:
         raise ExplorerError(
-            f"{library.title(state.checkpoint)} does not come from a training whose checkpoints were kept. Choose "
+            f"{registry.title(state.checkpoint)} does not come from a training that saved its checkpoints. Choose "
             "tiny, or a run with snapshots."
         )
-    if len(names) <= MOST:
+    if len(names) <= MAX_SIDES:
         return names
-    kept = {names[round(i * (len(names) - 1) / (MOST - 2))] for i in range(MOST - 1)} | {state.checkpoint}
-    return [name for name in names if name in kept]
+    spread = {names[round(i * (len(names) - 1) / (MAX_SIDES - 2))] for i in range(MAX_SIDES - 1)} | {state.checkpoint}
+    return [name for name in names if name in spread]
 
 
-def pair(library: CheckpointRegistry, state: State, every: Sequence[Side], results: Sequence[Any]) -> Beside:
-    """Two sides: both figures, and their difference."""
+def compare_pair(
+    registry: CheckpointRegistry, state: State, sides: Sequence[Side], results: Sequence[Any]
+) -> Comparison:
+    """Compare two sides: the other figure, and the difference of the two."""
     view = VIEWS[state.view]
-    own, other = every if every[0].checkpoint is None else every[::-1]
-    result, found = results if every[0].checkpoint is None else results[::-1]
-    checkpoints = (library.get(state.checkpoint, state.precision), other.checkpoint)
-    names = (own.name, other.name)
-    drawn = difference.between(view.figure, view.analysis, result, found, names, checkpoints)
-    figure, said = view.figure.draw(found), view.figure.say(found)
+    own, other_side = sides if sides[0].checkpoint is None else sides[::-1]
+    result, other_result = results if sides[0].checkpoint is None else results[::-1]
+    checkpoints = (registry.get(state.checkpoint, state.precision), other_side.checkpoint)
+    names = (own.name, other_side.name)
+    difference_figure = difference.draw_comparison(view.figure, view.analysis, result, other_result, names, checkpoints)
+    figure, said = view.figure.draw(other_result), view.figure.say(other_result)
     if isinstance(view.figure, Comparing):
-        said = f"{said} {view.figure.compare(result, found)}".strip()
-    called = library.title(state.checkpoint)
+        said = f"{said} {view.figure.compare(result, other_result)}".strip()
+    title = registry.title(state.checkpoint)
     if isinstance(figure, str):
         said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
-        return Beside(other.name, None, said, drawn, called)
-    return Beside(other.name, figure, said, drawn, called, found)
+        return Comparison(other_side.name, None, said, difference_figure, title)
+    return Comparison(other_side.name, figure, said, difference_figure, title, other_result)
 
 
-def several(state: State, every: Sequence[Side], results: Sequence[Any]) -> Beside:
-    """Any number of sides in one figure."""
+def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> Comparison:
+    """Compare any number of sides in one figure."""
     view = VIEWS[state.view]
     if not isinstance(view.figure, Several):
         raise ExplorerError(f"{view.title} draws two checkpoints side by side. Name one; Suite draws several.")
-    own = next(i for i, one in enumerate(every) if one.checkpoint is None)
-    names = [one.name for one in every]
-    drawn = view.figure.several(names, results, own, ordered=state.against == "its training")
+    own = next(i for i, side in enumerate(sides) if side.checkpoint is None)
+    names = [side.name for side in sides]
+    figure = view.figure.several(names, results, own, ordered=state.against == "its training")
     said = view.figure.say_several(names, results, own)
-    return Beside(f"{len(every)} checkpoints", drawn, said, None, names[own])
+    return Comparison(f"{len(sides)} checkpoints", figure, said, None, names[own])

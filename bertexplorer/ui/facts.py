@@ -1,4 +1,4 @@
-"""Facts: what is known about a checkpoint, and what produced an answer."""
+"""Facts: known facts about checkpoints, and the provenance of an answer."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from bertexplorer.store.registry import CheckpointRegistry
 
 
-def receipt(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str]:
-    """Which checkpoint (called *title*) answered, in which precision, and how long it took; also the whole provenance,
-    which a saved picture includes."""
+def answer_provenance(checkpoint: Checkpoint, took_ms: float, title: str) -> dict[str, str]:
+    """The checkpoint (named *title*), its precision and the time that the answer took; also the full provenance, which
+    a saved picture includes."""
     short = f"{title} · {checkpoint.precision} · {took_ms:,.0f} ms"
     return {"short": short, "whole": provenance_line(checkpoint, title)}
 
 
-def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
-    """What is known about a loaded checkpoint, including the heads that it lacks, as (name, words)."""
+def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
+    """The facts about a loaded checkpoint, including the heads that it lacks, as (name, text)."""
     config = checkpoint.config
-    held = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
+    present = [word for head, word in HEAD_WORDS.items() if head in checkpoint.heads]
     absent = [word for head, word in PRETRAINING_WORDS.items() if head not in checkpoint.heads]
     items = {
         "Family": checkpoint.family,
         "Shape": f"{config.num_layers} layers of {config.num_heads} heads, {config.hidden_size:,} wide",
         "Size": f"{checkpoint.num_parameters / 1e6:,.1f} M parameters, {checkpoint.num_bytes / 1e6:,.0f} MB in memory",
-        "Heads": (", ".join(held) or "none") + f" (absent: {', '.join(absent)})" * bool(absent),
+        "Heads": (", ".join(present) or "none") + f" (absent: {', '.join(absent)})" * bool(absent),
         "Licence": checkpoint.licence
         or (BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"),
         "Revision": checkpoint.revision,
@@ -41,24 +41,24 @@ def of(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     if origin := convert.conversion_note(checkpoint.folder):
         items["Weights"] = origin
     if checkpoint.unused:
-        items["Left aside"] = f"a head that nothing here reads ({', '.join(checkpoint.unused)})"
+        items["Unused weights"] = f"a head that no view reads ({', '.join(checkpoint.unused)})"
     return list(items.items())
 
 
-def checkpoints(library: CheckpointRegistry) -> list[dict[str, Any]]:
+def offered_checkpoints(registry: CheckpointRegistry) -> list[dict[str, Any]]:
     """The checkpoints to choose from: those on this disk, those trained here, and those to download."""
-    here = library.offline()
-    found = [described(name, True) for name in here]
-    found += [{"name": name, "label": f"{title} · trained here", "here": True} for title, name in library.trained()]
-    return [*found, *(described(entry.name, False) for entry in CATALOGUE if entry.name not in here)]
+    local = registry.offline()
+    entries = [describe_checkpoint(name, True) for name in local]
+    entries += [{"name": name, "label": f"{title} · trained here", "here": True} for title, name in registry.trained()]
+    return [*entries, *(describe_checkpoint(entry.name, False) for entry in CATALOGUE if entry.name not in local)]
 
 
-def described(name: str, here: bool) -> dict[str, Any]:
-    """A checkpoint of the catalogue, or one that somebody put there. Sizes: millions of parameters, megabytes."""
-    entry, where = BY_NAME.get(name), "on this disk" if here else "to download"
+def describe_checkpoint(name: str, here: bool) -> dict[str, Any]:
+    """A checkpoint of the catalogue, or one that a user added. Sizes: millions of parameters, megabytes."""
+    entry, availability = BY_NAME.get(name), "on this disk" if here else "to download"
     if entry is None:
-        return {"name": name, "label": f"{name} · {where}", "here": here}
-    size = where if here else f"{entry.megabytes:,.0f} MB {where}"
+        return {"name": name, "label": f"{name} · {availability}", "here": here}
+    size = availability if here else f"{entry.megabytes:,.0f} MB {availability}"
     return {
         "name": name,
         "label": f"{name} · {entry.parameters:g} M · {size}",

@@ -1,7 +1,7 @@
-"""All patches of gradio, made for the version GRADIO. tests/ui/test_gradio_patches.py names what each patch relies on;
-run it first with another version.
+"""All patches of gradio, for the version GRADIO. tests/ui/test_gradio_patches.py documents what each patch relies on;
+run it first when upgrading.
 
-Imported before gradio is, as app.py does, this halves gradio's import time.
+Importing this module before gradio, as app.py does, halves gradio's import time.
 """
 
 import copy
@@ -16,9 +16,8 @@ from unittest.mock import patch
 
 
 @contextmanager
-def no_stubs() -> Iterator[None]:
-    """Within the block, gradio finds no source file for a component that is defined. It then writes no stub file next
-    to the source."""
+def without_stubs() -> Iterator[None]:
+    """Stop gradio from writing stub files: it finds no source file for components defined inside this block."""
     getfile = inspect.getfile
 
     def without_components(thing: Any) -> str:
@@ -30,15 +29,15 @@ def no_stubs() -> Iterator[None]:
         yield
 
 
-with no_stubs():
+with without_stubs():
     import gradio as gr
     from gradio import queueing
     from gradio.blocks import BlockFunction
     from gradio.state_holder import SessionState, StateHolder
 
 GRADIO = "6.31.0"
-LOOKS_S = 0.005  # between two looks for events; gradio's 0.001 takes 7 % of a core when idle
-# gradio's loading sign counts tenths of a second in every frame, even when hidden: 10 % of a core for ever
+POLL_S = 0.005  # interval between polls for events; gradio's 0.001 takes 7 % of a core when idle
+# gradio's loading sign counts tenths of a second in every frame, even when hidden: 10 % of a core permanently
 SCRIPTS = {
     "/assets/statustracker-": (
         b"function ze(){me(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()})}",
@@ -47,13 +46,13 @@ SCRIPTS = {
 }
 log = logging.getLogger(__name__)
 
-with no_stubs():
+with without_stubs():
 
     class Menu(gr.Dropdown):
-        """A drop-down that reads a value that is no longer offered as nothing chosen.
+        """A drop-down that treats a value that is no longer offered as no choice.
 
         A browser may still send such a value: from a menu that was hidden, or for a run that has since been deleted.
-        Gradio would answer with an error over the whole page."""
+        Gradio would cover the whole page with an error."""
 
         is_template = True  # to the browser it is a Dropdown
 
@@ -67,20 +66,28 @@ with no_stubs():
 class Blocks(gr.Blocks):
     """Blocks that pass only the changed outputs of an event to gradio.
 
-    Gradio builds every output again, even unchanged ones. On a page with 130 of them, that is most of the work of an
+    Gradio rebuilds every output, even unchanged ones. On a page with 130 outputs, that is most of the work of an
     answer."""
 
     async def postprocess_data(
         self, block_fn: BlockFunction, predictions: list[Any] | dict[Any, Any], state: SessionState | None
     ) -> list[Any]:
-        if not isinstance(predictions, dict) or any(one not in block_fn.outputs for one in predictions):
+        if not isinstance(predictions, dict) or any(component not in block_fn.outputs for component in predictions):
             return list(await super().postprocess_data(block_fn, predictions, state))
-        few = copy.copy(block_fn)
-        few.outputs = [one for one in block_fn.outputs if one in predictions and predictions[one] != gr.skip()]
-        values = [predictions[one] for one in few.outputs]
-        made = await super().postprocess_data(few, values[0] if len(values) == 1 else values, state) if values else []
-        found = dict(zip(few.outputs, made, strict=True))
-        return [found.get(one, gr.skip()) for one in block_fn.outputs]
+        changed_only = copy.copy(block_fn)
+        changed_only.outputs = [
+            component
+            for component in block_fn.outputs
+            if component in predictions and predictions[component] != gr.skip()
+        ]
+        values = [predictions[component] for component in changed_only.outputs]
+        processed = (
+            await super().postprocess_data(changed_only, values[0] if len(values) == 1 else values, state)
+            if values
+            else []
+        )
+        by_component = dict(zip(changed_only.outputs, processed, strict=True))
+        return [by_component.get(component, gr.skip()) for component in block_fn.outputs]
 
 
 class Session(SessionState):
@@ -100,14 +107,14 @@ class Session(SessionState):
         self.blocks_config.blocks[key] = value
 
     def _update_config(self, key: int) -> None:
-        """Nothing is kept for links."""
+        """Do nothing: links need no stored values."""
 
     def _update_value_in_config(self, key: int, value: Any) -> None:
-        """Nothing is kept for links."""
+        """Do nothing: links need no stored values."""
 
 
 class Pages(StateHolder):
-    """The open pages. Beyond the capacity, those that were used longest ago are forgotten."""
+    """The open pages. Beyond the capacity, the least recently used ones are dropped."""
 
     def __getitem__(self, session_id: str) -> SessionState:
         if session_id not in self.session_data:
@@ -115,9 +122,9 @@ class Pages(StateHolder):
         return super().__getitem__(session_id)
 
 
-class Logged:
-    """Replaces the module with which gradio prints tracebacks: those contain what people typed. Writes a line to the
-    log instead."""
+class TracebackLogger:
+    """Replaces the module with which gradio prints tracebacks, because they contain what people typed. Writes a line to
+    the log instead."""
 
     @staticmethod
     def print_exc() -> None:
@@ -126,16 +133,16 @@ class Logged:
 
 
 def before_mounting(page: gr.Blocks, sessions: int) -> None:
-    """Prepare *page* for mounting. *sessions*: how many open pages are remembered."""
-    page._queue.sleep_when_free = LOOKS_S
-    queueing.traceback = Logged
+    """Prepare *page* for mounting. *sessions*: the number of open pages to remember."""
+    page._queue.sleep_when_free = POLL_S
+    queueing.traceback = TracebackLogger
     page.state_session_capacity = sessions
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # a warning although SSR is off
 
 
 def after_mounting(page: gr.Blocks, app: Any) -> None:
     """Complete *app*, the app of gradio in which *page* is mounted."""
-    page.has_launched = True  # else gradio treats any path in a request as an upload, and copies that file to where it
-    # serves files from: it checks only the apps that it launched itself
+    page.has_launched = True  # otherwise gradio treats any path in a request as an upload, and copies that file to the
+    # folder that it serves: it checks paths only in apps that it launched itself
     app.state_holder = Pages()
     app.state_holder.set_blocks(page)

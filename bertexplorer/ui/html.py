@@ -4,7 +4,7 @@ from html import escape
 
 
 def caption(said: str, note: str) -> str:
-    """The figure in words, and how not to misread it."""
+    """The caption of a figure, with a note on how not to misread it."""
     return (
         f'<p class="said" role="status" dir="auto">{escape(said)}</p>'
         + f'<details class="misread"><summary>How not to misread this</summary><p>{escape(note)}</p></details>'
@@ -13,7 +13,7 @@ def caption(said: str, note: str) -> str:
 
 
 def message(text: str, *, error: bool = True) -> str:
-    """A sentence for the person: an error, or what is going on."""
+    """A message for the user: an error or the current activity."""
     if not text:
         return ""
     kind, role = ("error", "alert") if error else ("busy", "status")

@@ -1,4 +1,4 @@
-"""Owner binding: whose event it is, and a handler that sees only what that owner may see."""
+"""Owner binding: find the owner of an event, and restrict its handler to what that owner may see."""
 
 import inspect
 import logging
@@ -12,7 +12,7 @@ import gradio as gr
 
 from bertexplorer.errors import unforeseen
 
-log = logging.getLogger("bertexplorer.ui.personal")  # the name that readers of the log know
+log = logging.getLogger("bertexplorer.ui.personal")  # a stable name, which log filters may use
 
 
 def owner_of(request: gr.Request) -> str:
@@ -21,8 +21,8 @@ def owner_of(request: gr.Request) -> str:
 
 
 @contextmanager
-def explained(name: str) -> Iterator[None]:
-    """Report an unexpected error in a sentence, where gradio would only say "Error"."""
+def report_errors(name: str) -> Iterator[None]:
+    """Turn an unexpected error into a readable message; gradio would only show "Error"."""
     try:
         yield
     except gr.Error:
@@ -32,35 +32,35 @@ def explained(name: str) -> Iterator[None]:
 
 
 def bind_owner(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
-    """A handler that calls the bound method *handler* on the object that `of(owner)` returns for the owner of the
-    event.
+    """Return a handler that calls the bound method *handler* on the object that `for_owner(owner)` returns for the
+    owner of the event.
 
     *first*: arguments that come before the values from the page."""
-    whose, method = handler.__self__, handler.__func__  # type: ignore[attr-defined]
+    target, method = handler.__self__, handler.__func__  # type: ignore[attr-defined]
     names = inspect.signature(handler).parameters
     hints = typing.get_type_hints(handler)
     special = [name for name in names if hints.get(name) in (gr.Request, gr.EventData)]
-    asks = "request" in special
+    takes_request = "request" in special
 
     def call(request: gr.Request, *values: Any) -> Any:
-        count = len(special) - asks
-        given = [*([request] if asks else []), *values[:count], *first, *values[count:]]
-        return method(whose.of(owner_of(request)), *given)
+        count = len(special) - takes_request
+        arguments = [*([request] if takes_request else []), *values[:count], *first, *values[count:]]
+        return method(target.for_owner(owner_of(request)), *arguments)
 
     @wraps(handler)
-    def one(request: gr.Request, *values: Any) -> Any:
-        with explained(handler.__name__):
+    def run_once(request: gr.Request, *values: Any) -> Any:
+        with report_errors(handler.__name__):
             return call(request, *values)
 
     @wraps(handler)
-    def several(request: gr.Request, *values: Any) -> Any:
-        with explained(handler.__name__):
+    def run_generator(request: gr.Request, *values: Any) -> Any:
+        with report_errors(handler.__name__):
             yield from call(request, *values)
 
-    made = several if inspect.isgeneratorfunction(handler) else one
-    rest = [names[name] for name in special if name != "request"]
-    rest += [one for name, one in names.items() if name not in special][len(first) :]
+    bound = run_generator if inspect.isgeneratorfunction(handler) else run_once
+    parameters = [names[name] for name in special if name != "request"]
+    parameters += [parameter for name, parameter in names.items() if name not in special][len(first) :]
     head = inspect.Parameter("request", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=gr.Request)
-    made.__signature__ = inspect.Signature([head, *rest])  # type: ignore[attr-defined]
-    made.__annotations__ = {**{name: hints[name] for name in special}, "request": gr.Request}
-    return made
+    bound.__signature__ = inspect.Signature([head, *parameters])  # type: ignore[attr-defined]
+    bound.__annotations__ = {**{name: hints[name] for name in special}, "request": gr.Request}
+    return bound

@@ -1,4 +1,4 @@
-"""The pages: Explore, which is drawn by the scripts in static/, and those on which checkpoints learn."""
+"""The pages: Explore and Learn, which the scripts in static/ draw, and Train and Pretrain."""
 
 import gradio as gr
 
@@ -13,11 +13,11 @@ from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training import wiring
 from bertexplorer.ui.training.run_service import RunService
 
-THREADS = 48  # for the events of the pages on which checkpoints learn
+THREADS = 48  # for the events of Train and Pretrain
 
 
-def build(library: CheckpointRegistry, settings: Settings, service: RunService | None = None) -> gr.Blocks:
-    """All pages, ready to be served; Train and Pretrain only with a *service*."""
+def build(registry: CheckpointRegistry, settings: Settings, service: RunService | None = None) -> gr.Blocks:
+    """Build all pages; Train and Pretrain only with a *service*."""
     with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
         blocks.max_threads = THREADS
         gr.Navbar(main_page_name="Explore")
@@ -27,7 +27,7 @@ def build(library: CheckpointRegistry, settings: Settings, service: RunService |
         gr.Column(elem_id="learn")  # filled by static/learn.js
     if service:
         with blocks.route("Train", "train"):
-            wiring.wire(service, training.build(library.for_owner("")), blocks)
+            wiring.wire(service, training.build(registry.for_owner("")), blocks)
             gr.HTML(about(settings), apply_default_css=False)
         with blocks.route("Pretrain", "pretrain"):
             experiments_wiring.wire(ExperimentService(service), experiments.build(), blocks)

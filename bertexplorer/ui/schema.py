@@ -9,16 +9,16 @@ from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.ui.about import parts
-from bertexplorer.ui.state import COMPARED
+from bertexplorer.ui.state import COMPARISONS
 from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
 
-COUNTED = {"layer": "layers", "head": "heads"}  # settings that end where the checkpoint does
+LIMITED_BY = {"layer": "layers", "head": "heads"}  # setting -> the number of the checkpoint that limits it
 
 
 def page_schema(settings: Settings) -> dict[str, Any]:
     """All views by name, the settings that they share, and the limits of the server."""
-    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARED, "about": parts(settings)}
+    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARISONS, "about": parts(settings)}
 
 
 @cache
@@ -27,14 +27,14 @@ def all_views() -> dict[str, Any]:
 
 
 def view_schema(view: View) -> dict[str, Any]:
-    """A view's words, examples and settings."""
+    """A view's texts, examples and settings."""
     return {
         "title": view.title,
         "topic": view.topic,
         "question": view.question,
         "note": view.note,
         "press": view.chips,
-        "upload": next((what for what in ("lines", "rows") if what in view.needs), ""),
+        "upload": next((kind for kind in ("lines", "rows") if kind in view.needs), ""),
         "text": view.text,
         "several": isinstance(view.figure, Several),
         "examples": [asdict(example) for example in view.examples],
@@ -57,5 +57,5 @@ def setting_schema(setting: OptionSpec) -> dict[str, Any]:
         "choices": setting.choices,
         "several": option.several,
         "by_page": option.by_page,
-        "counts": COUNTED.get(setting.name, "") if setting.kind is int else "",
+        "counts": LIMITED_BY.get(setting.name, "") if setting.kind is int else "",
     }

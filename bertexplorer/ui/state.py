@@ -1,4 +1,4 @@
-"""State: everything that a person has set on the page, to and from a link."""
+"""State: everything that a user has set on the page, to and from a link."""
 
 import re
 from collections.abc import Mapping
@@ -9,14 +9,14 @@ from urllib.parse import urlencode
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Span, Text
 
-COMPARED = ("", "random weights", "another checkpoint", "another text", "its training")
+COMPARISONS = ("", "random weights", "another checkpoint", "another text", "its training")
 SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
 SPANS = re.compile(rf"({SPAN.pattern}(,{SPAN.pattern}){{0,599}})?")
 
 
 @dataclass(frozen=True)
 class State:
-    """What the page shows. *options* holds the settings of the view alone, by name."""
+    """What the page shows. *options* holds the settings of the view, by name."""
 
     text: str
     pair: str = ""
@@ -26,12 +26,12 @@ class State:
     precision: str = "auto"
     view: str = "fill-mask"
     options: Mapping[str, Any] = field(default_factory=dict)
-    against: str = ""  # one of COMPARED: what the answer is compared with
+    against: str = ""  # one of COMPARISONS: the kind of comparison
     other: str = ""  # the other checkpoint or text
 
     @property
     def compared(self) -> bool:
-        """Whether the answer is compared with something, and that something is named."""
+        """Whether the answer is compared with something that the state names."""
         return bool(self.against) and (not self.against.startswith("another") or bool(self.other.strip()))
 
     @property
@@ -44,30 +44,30 @@ def scrub(text: str | None) -> str:
     return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text or "")
 
 
-def spans_of(written: str) -> tuple[Span, ...]:
+def read_spans(written: str) -> tuple[Span, ...]:
     """ "0:4-11,1:0-3" -> spans; anything else is ignored."""
-    found = (SPAN.fullmatch(part.strip()) for part in (written or "").split(",")[:600])
-    return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in found if m and int(m[2]) < int(m[3]))
+    matches = (SPAN.fullmatch(part.strip()) for part in (written or "").split(",")[:600])
+    return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in matches if m and int(m[2]) < int(m[3]))
 
 
-def spots(text: str, pair: str, word: str) -> tuple[Span, ...]:
-    """Every occurrence of *word*. Raises ExplorerError if there is none."""
-    found = [
+def find_word_spans(text: str, pair: str, word: str) -> tuple[Span, ...]:
+    """The spans of every occurrence of *word*. Raises ExplorerError if there is none."""
+    spans = [
         Span(side, match.start(), match.end())
-        for side, whole in enumerate((text, pair))
-        for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", whole, re.IGNORECASE) if word else ())
+        for side, content in enumerate((text, pair))
+        for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", content, re.IGNORECASE) if word else ())
     ]
-    if word and not found:
+    if word and not spans:
         raise ExplorerError(f"{word!r:.60} does not occur in the text. Pick a word that does.")
-    return tuple(found)
+    return tuple(spans)
 
 
 def write_spans(spans: tuple[Span, ...]) -> str:
     return ",".join(f"{s.side}:{s.start}-{s.end}" for s in spans)
 
 
-def follow(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span, ...]:
-    """Spans of *side* moved along while its text is edited; those that the edit touches are dropped."""
+def shift_spans(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span, ...]:
+    """Shift the spans of *side* after an edit of its text; drop those that the edit touches."""
     if all(span.side != side for span in spans):
         return spans
     head = 0
@@ -77,17 +77,17 @@ def follow(spans: tuple[Span, ...], side: int, old: str, new: str) -> tuple[Span
     while tail < min(len(old), len(new)) - head and old[-1 - tail] == new[-1 - tail]:
         tail += 1
     shift, edge = len(new) - len(old), len(old) - tail
-    kept = []
+    shifted = []
     for span in spans:
         if span.side != side or span.end <= head:
-            kept.append(span)
+            shifted.append(span)
         elif span.start >= edge:
-            kept.append(Span(side, span.start + shift, span.end + shift))
-    return tuple(kept)
+            shifted.append(Span(side, span.start + shift, span.end + shift))
+    return tuple(shifted)
 
 
 def to_link(state: State, defaults: Mapping[str, Any]) -> str:
-    """The query that restores *state*; settings at their *defaults* are left out."""
+    """The query that restores *state*, without the settings at their *defaults*."""
     query: dict[str, str] = {"view": state.view, "text": state.text}
     if state.pair:
         query["pair"] = state.pair
@@ -105,8 +105,8 @@ def to_link(state: State, defaults: Mapping[str, Any]) -> str:
 
 
 def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Mapping[str, Any]]) -> State:
-    """The state that a link asks for. *views*: the settings of each view by name, with their defaults. Anything missing
-    or unknown is taken from *otherwise*."""
+    """The state that a link describes. *views*: the default settings of each view, by name. *otherwise* supplies
+    anything missing or unknown."""
     if "text" not in query:
         return otherwise
     view = query.get("view", otherwise.view)
@@ -114,9 +114,9 @@ def from_link(query: Mapping[str, str], otherwise: State, views: Mapping[str, Ma
     return State(
         text=scrub(query["text"]),
         pair=scrub(query.get("pair")),
-        hidden=spans_of(query.get("hidden", "")),
-        picked=spans_of(query.get("picked", "")),
-        against=query.get("against", "") if query.get("against") in COMPARED else "",
+        hidden=read_spans(query.get("hidden", "")),
+        picked=read_spans(query.get("picked", "")),
+        against=query.get("against", "") if query.get("against") in COMPARISONS else "",
         other=scrub(query.get("versus")),
         checkpoint=scrub(query.get("checkpoint")) or otherwise.checkpoint,
         precision=query.get("precision", otherwise.precision),

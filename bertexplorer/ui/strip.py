@@ -12,7 +12,7 @@ from bertexplorer.model.text import TOKENS, Encoding, Span
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-PRESS = {  # what a press does: in words for a screen reader, and as shown
+PRESS = {  # the action of a press: the label for screen readers, the visible hint
     "hide": ("Press one to hide it or to show it again.", "Click any word to hide it from BERT."),
     "pick": ("Press one to pick it, with Shift to pick several.", "Click a word to look at it."),
     "": ("", ""),
@@ -26,10 +26,10 @@ class Chip:
     label: str
     title: str
     side: int  # 0: first text, 1: second
-    word: int  # the same for all chips of a word; -1 for a token that is a whole word
+    word: int  # shared by the chips of a word; -1 for a token that is a whole word
     more: bool  # whether it continues the word of the previous chip
     special: bool
-    span: str = ""  # the span that a press changes, as a link writes it; "": a press does nothing
+    span: str = ""  # the span that a press changes, as in a link; "": a press does nothing
     on: bool = False  # hidden, or picked if a press picks
     masked: bool = False
     typed: bool = False  # a mask that was typed into the text
@@ -43,20 +43,19 @@ def draw(
     """The strip as JSON. *colours*: position -> colour, as in Chip. *press*: whether a press on a chip should "hide" or
     "pick" its token; "": chips cannot be pressed."""
     last = {span.side: i for i, span in enumerate(encoding.spans) if span}
-    joined = words(encoding)
+    word_numbers = words(encoding)
     chips = []
     for i in range(len(encoding)):
-        made = chip(checkpoint, encoding, i, (colours or {}).get(i), press)
-        side = made.side
+        drawn_chip = chip(checkpoint, encoding, i, (colours or {}).get(i), press)
+        side = drawn_chip.side
         cut = encoding.cut[side] if last.get(side) == i else 0
-        chips.append({**asdict(made), "word": joined[i], "cut": cut})
-    does, hint = PRESS[press]
-    return {"press": press, "label": f"Tokens. {does}".strip(), "hint": hint, "notes": encoding.notes, "chips": chips}
+        chips.append({**asdict(drawn_chip), "word": word_numbers[i], "cut": cut})
+    action, hint = PRESS[press]
+    return {"press": press, "label": f"Tokens. {action}".strip(), "hint": hint, "notes": encoding.notes, "chips": chips}
 
 
 def words(encoding: Encoding) -> list[int]:
-    """For each token the number of the word that it is a piece of, counted through both texts; -1 for a whole
-    word."""
+    """For each token, the number of the word that it is a piece of, counted through both texts; -1 for a whole word."""
     keys = [(side_of(encoding, i), word) for i, word in enumerate(encoding.words)]
     sizes = Counter(keys)
     return [-1 if word is None or sizes[side, word] < 2 else word for side, word in keys]
@@ -78,11 +77,11 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
     label = tokenizer.mask_token if masked else label_of(checkpoint, encoding, position)
     title = f"token {position}, id {encoding.original_ids[position]}"
     side, more = side_of(encoding, position), continues(encoding, position)
-    if not press or (special and not picks):  # nothing to hide
+    if not press or (special and not picks):  # there is nothing to hide
         return Chip(label, title, side, -1, more, special)
     if masked and not typed:
         title = f"hidden: {tokenizer.show(encoding.original_ids[position])}, {title}"
-    where = Span(TOKENS, position, position + 1) if span is None or special else span
+    target = Span(TOKENS, position, position + 1) if span is None or special else span
     return Chip(
         label,
         title,
@@ -90,7 +89,7 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
         -1,
         more,
         special,
-        span=f"{where.side}:{where.start}-{where.end}",
+        span=f"{target.side}:{target.start}-{target.end}",
         on=position in encoding.picked if picks else masked,
         masked=masked and not picks,
         typed=typed,
@@ -99,7 +98,7 @@ def chip(checkpoint: Checkpoint, encoding: Encoding, position: int, colour: floa
 
 
 def label_of(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
-    """The label of the chip: the piece as the vocabulary spells it; for byte-level pieces, the characters."""
+    """The label of a chip: the piece as the vocabulary spells it; for byte-level pieces, the characters."""
     if checkpoint.tokenizer.kind == "WordPiece" or encoding.spans[position] is None:
         return encoding.tokens[position]
     return checkpoint.tokenizer.slice(encoding, position) or checkpoint.tokenizer.show(encoding.original_ids[position])

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Example:
-    """A text that teaches something in a view. *label*: on its chip; *options*: the settings that differ from their
-    defaults; *picked*: the picked spans as a link writes them ("0:4-10")."""
+    """A text that teaches something in a view. *label*: the text of its chip; *options*: the settings that differ from
+    their defaults; *picked*: the picked spans, as in a link ("0:4-10")."""
 
     label: str
     text: str
@@ -26,13 +26,13 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One view. It imports its analysis and its figure when they are first used.
+    """A view. It imports its analysis and its figure on first use.
 
-    *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: what a press
-    on a chip does: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it waits in the
-    queue of slow views. *needs*: what its analysis takes besides a text: uploaded "lines" or "rows", the search
-    "index". *text*: whether it is about the text at the top at all. *tuned*: whether its checkpoint must be fine-tuned,
-    which the bundled ones are not."""
+    *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: the action of
+    a press on a chip: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the
+    queue of slow views. *needs*: the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search
+    "index". *text*: whether it uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned, which the
+    bundled ones are not."""
 
     name: str
     topic: str

@@ -74,7 +74,7 @@ def test_nobody_else_moves_or_ends_a_class(taught: Served) -> None:
     room.until("closed1")
     refused(room.step("reveal", phone), "Only the browser that opened")
     assert room.teacher.post(f"/class/{room.code}/end").json() == {"ended": room.code}
-    refused(phone.get(f"/class/{room.code}"), "its teacher has ended it")
+    refused(phone.get(f"/class/{room.code}"), "its teacher ended it")
     assert other.seen(other.phone())["phase"] == "lobby"
 
 
@@ -128,7 +128,7 @@ def test_other_classes_are_not_revealed(taught: Served) -> None:
         ({"question": "What?"}, "wanted an object with prompt, choices and link."),
         ({"question": {**OWN, "key": 1}}, "wanted an object with prompt, choices and link."),
         ({"question": {"prompt": 1}}, "wanted a prompt, a list of choices, and a link."),
-        ({"question": {**OWN, "choices": [1, 2]}}, "wanted choices that are texts."),
+        ({"question": {**OWN, "choices": [1, 2]}}, "wanted choices that are strings."),
         ({"question": {**OWN, "choices": ["a"]}}, "Got 1 choices"),
         ({"question": {"prompt": " "}}, "A question is empty"),
         ({"question": {**OWN, "link": "https://evil.example/"}}, "is not the link of a view"),

@@ -9,14 +9,14 @@ from typing import Any
 import httpx
 import pytest
 
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.prose import plain
-from bertexplorer.learn.shelf import BUNDLED, Shelf
 from tests.api.conftest import Served
 from tests.api.teaching import EVIL, VIEW, elements, words
 
 OWN = "/lessons/pieces"
-SHELF = Shelf((BUNDLED,))
+CATALOGUE = LessonCatalogue((BUNDLED,))
 SHOWN = {"kind", "id", "prompt", "link", "choices", "text"}  # of a part, before it is answered
 RULES = {"when", "value", "key", "accept", "holds"}  # expressions
 
@@ -42,7 +42,7 @@ def refused(answer: httpx.Response, said: str, status: int = 422) -> None:
 
 def test_the_list_has_the_bundled_lessons_and_then_the_teachers(pupil: httpx.Client) -> None:
     listed = pupil.get("/lessons").json()
-    assert [one["slug"] for one in listed] == [*SHELF.files, "pieces", "markup"]
+    assert [one["slug"] for one in listed] == [*CATALOGUE.files, "pieces", "markup"]
     own = next(one for one in listed if one["slug"] == "pieces")
     assert own == {
         "slug": "pieces",
@@ -86,11 +86,11 @@ def secrets(lesson: Lesson) -> Iterator[str]:
             yield from (item.text for _ in "1" if block.kind in ("say", "number"))  # a criterion, a range
 
 
-@pytest.mark.parametrize("slug", SHELF.files)
+@pytest.mark.parametrize("slug", CATALOGUE.files)
 def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) -> None:
     """Not one feedback, key, tick, value, hint, model answer or solution of a bundled lesson is in what is sent."""
     answer = pupil.get(f"/lessons/{slug}")
-    found, lesson = answer.json(), SHELF.lesson(slug)
+    found, lesson = answer.json(), CATALOGUE.lesson(slug)
     for part in found["parts"]:
         assert set(part) <= SHOWN and (part["kind"] == "figure") >= ("text" in part and "id" in part), part
     message, hidden = " ".join(words(found).split()), [one for one in secrets(lesson) if one.strip()]

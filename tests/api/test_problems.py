@@ -66,7 +66,7 @@ def test_an_error_that_nobody_expected(served: Served, browser: httpx.Client, mo
         raise RuntimeError("secret")
 
     monkeypatch.setattr("bertexplorer.ui.explore.Explore.analyse", fails)
-    monkeypatch.setattr("bertexplorer.ui.facts.checkpoints", fails)
+    monkeypatch.setattr("bertexplorer.ui.facts.offered_checkpoints", fails)
     for answer in (browser.post("/fill-mask", json=TEXT), browser.get("/checkpoints")):
         problem(answer, 500, "Something went wrong that should not have (error ")
         assert "secret" not in answer.text

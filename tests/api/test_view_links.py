@@ -161,7 +161,7 @@ def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
 
 
 def test_lines_that_were_uploaded_are_searched(api: Api) -> None:
-    key, message = api.explore.keep(
+    key, message = api.explore.save_upload(
         api.explore.lines, b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt"
     )
     assert "3 lines" in message

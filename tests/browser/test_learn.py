@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
-from bertexplorer.learn.shelf import BUNDLED, Shelf
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
 from tests.browser.test_access import has_focus, tab_to, wrong
@@ -156,7 +156,7 @@ def test_progress_is_on_the_list(walked: Page, address: str) -> None:
     card = walked.get_by_role("link", name="Does B follow A?")
     expect(card.locator(".progress")).to_have_text("Done")
     expect(walked.locator(".progress")).to_have_count(1)
-    expect(walked.locator(".lesson-card")).to_have_count(len(Shelf((BUNDLED,)).files))
+    expect(walked.locator(".lesson-card")).to_have_count(len(LessonCatalogue((BUNDLED,)).files))
     card.click()
     walked.wait_for_url(address + "learn?lesson=next-sentence")
     walked.reload()

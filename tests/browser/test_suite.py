@@ -47,7 +47,7 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
     suite.locator("#lines").set_input_files({"name": "own.csv", "mimeType": "text/csv", "buffer": PAIRS.encode()})
     expect_said(suite, "of 2 pairs")
     expect_said(suite, "2 rows could not be scored: line 4 has the same sentence twice and line 5 has 4 fields")
-    suite.get_by_text("2 rows left aside").click()
+    suite.get_by_text("2 rows skipped").click()
     expect(suite.locator("bx-cases .aside li").last).to_have_text("Line 5 has 4 fields, expected 3")
     expect(suite.locator("bx-cases .aside li").last).to_be_visible()
     expect_said(suite, "Fewer than 30 cases say little")

@@ -21,27 +21,27 @@ def both(tiny: Callable[..., Path]) -> list[tokenization.Tokenization]:
     return [tokenization.run(load(tiny(family), precision="fp32"), TEXT) for family in ("bert", "roberta")]
 
 
-def test_pieces_are_drawn_where_their_characters_are(both: list, tiny: Callable[..., Path]) -> None:
+def test_pieces_are_drawn_at_their_characters(both: list, tiny: Callable[..., Path]) -> None:
     fig = alignment.draw(*both, ("one", "other"))
     assert not any("<b>" in text for trace in fig.data for text in trace.text)
-    lines = alignment.wrapped(both[0].texts)
+    lines = alignment.wrap_lines(both[0].texts)
     assert "".join(both[0].texts[side][start:end] for side, start, end in lines) == "".join(both[0].texts)
     assert all(end - start <= alignment.WIDTH + 1 for _, start, end in lines)
     for row, (result, family) in enumerate(zip(both, ("bert", "roberta"), strict=True)):
         whole = load(tiny(family)).tokenizer.backend
-        wanted = [
+        expected = [
             (side, *span)
             for side, text in enumerate(result.texts)
             for span in whole.encode(text, add_special_tokens=False).offsets
             if span[1] > span[0]  # RoBERTa has a piece for a space alone, which covers no character
         ]
-        drawn = [trace for trace in fig.data if trace.y[0] % 3 == row]
-        assert [piece[:3] for piece in alignment.pieces(result)] == wanted
-        seen = "".join(html.unescape(text) for trace in drawn for text in trace.text)
-        assert seen.replace(" ", "") == "".join(result.texts).replace(" ", "")
+        traces = [trace for trace in fig.data if trace.y[0] % 3 == row]
+        assert [piece[:3] for piece in alignment.pieces(result)] == expected
+        content = "".join(html.unescape(text) for trace in traces for text in trace.text)
+        assert content.replace(" ", "") == "".join(result.texts).replace(" ", "")
 
 
-def test_what_is_shared_is_counted(both: list) -> None:
+def test_shared_pieces_are_counted(both: list) -> None:
     sets = [{piece[:3] for piece in alignment.pieces(one)} for one in both]
     assert f"; {len(sets[0] & sets[1])} cover the same characters" in figure.compare(*both)
     assert f"; {len(alignment.pieces(both[0]))} cover" in figure.compare(both[0], both[0])

@@ -52,13 +52,13 @@ ALL = [labels(), labels("labels", 40), labels("score", 2), tags(), tags(100), sp
 
 
 @pytest.mark.parametrize("result", ALL, ids=lambda result: f"{result.kind}-{len(result.tokens)}")
-def test_whole_and_escaped(result: Answer) -> None:
+def test_figures_are_valid_and_escaped(result: Answer) -> None:
     fig = figure.draw(result)
     check(fig)
     assert fig.layout.height >= 300 and "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
 
 
-def test_bars_are_the_numbers() -> None:
+def test_bars_show_the_numbers_of_the_result() -> None:
     (bars,) = figure.draw(labels()).data
     assert list(bars.x) == [0.7, pytest.approx(0.15), pytest.approx(0.15)] and list(bars.text) == [
         "70 %",
@@ -85,15 +85,15 @@ def test_the_strip_shows_entities_and_covered_tokens() -> None:
     )
 
 
-def test_names_below_the_tokens_do_not_touch() -> None:
+def test_names_below_the_tokens_do_not_overlap() -> None:
     weights = np.random.default_rng(0).random(400)
-    found = figure.named(weights)
-    assert len(found) == figure.TICKS and int(weights.argmax()) in found and min(np.diff(found)) >= 22
-    assert figure.named(np.array([0.5, 0.2])) == [0, 1]
+    positions = figure.tick_positions(weights)
+    assert len(positions) == figure.TICKS and int(weights.argmax()) in positions and min(np.diff(positions)) >= 22
+    assert figure.tick_positions(np.array([0.5, 0.2])) == [0, 1]
 
 
 @pytest.mark.parametrize(
-    ("result", "said"),
+    ("result", "sentence"),
     [
         (labels(), f"The label is “{EVIL}” with 70 %, then “l1” with 15 %."),
         (labels("labels"), f"Above 50 %: “{EVIL}” (70 %)."),
@@ -112,11 +112,11 @@ def test_names_below_the_tokens_do_not_touch() -> None:
         (spans(silent=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
     ],
 )
-def test_the_sentence(result: Answer, said: str) -> None:
-    assert said in figure.say(result)
+def test_the_sentence(result: Answer, sentence: str) -> None:
+    assert sentence in figure.say(result)
 
 
-def test_where_the_run_would_answer_otherwise() -> None:
+def test_the_sentence_reports_where_the_run_answers_differently() -> None:
     assert "probabilities are over all paths" in figure.say(
         replace(labels(), training=Training("x", crf=True), by_crf=True)
     )

@@ -1,4 +1,4 @@
-"""Attention drawn: the tiles, the map and the lines hold the result's own numbers; tokens are shown as typed."""
+"""Figure for attention: the tiles, the map and the lines hold the result's own numbers; tokens are shown as typed."""
 
 import base64
 import html
@@ -35,13 +35,13 @@ def attention(show: str = "head", tokens: int = 5, layers: int = 2, heads: int =
     every[-1, -1, about, [0, min(2, last)]] = 0.3, 0.6
     chosen = more.pop("chosen", (Head(layers - 1, heads - 1),))
     matrix = np.mean([every[i, j] for i, j in chosen], axis=0)
-    given = {"chosen": chosen, "matrix": matrix, "about": (about,), **DEFAULTS, **more}
-    return Attention(show, units, units, every, **given)
+    fields = {"chosen": chosen, "matrix": matrix, "about": (about,), **DEFAULTS, **more}
+    return Attention(show, units, units, every, **fields)
 
 
 @pytest.mark.parametrize("show", ["grid", "head", "arcs"])
 @pytest.mark.parametrize("tokens", [1, 2, 5, 70, 512])
-def test_whole_escaped_and_small(show: str, tokens: int) -> None:
+def test_figures_are_valid_escaped_and_small(show: str, tokens: int) -> None:
     fig = figure.draw(attention(show, tokens))
     check(fig)
     text = fig.to_json()
@@ -51,8 +51,8 @@ def test_whole_escaped_and_small(show: str, tokens: int) -> None:
 
 def image(fig: Any) -> np.ndarray:
     """The picture of the grid as shades: 0 transparent, 1 the palest."""
-    whole = base64.b64decode(fig.layout.images[0].source.partition(",")[2])
-    return np.asarray(Image.open(io.BytesIO(whole)))
+    content = base64.b64decode(fig.layout.images[0].source.partition(",")[2])
+    return np.asarray(Image.open(io.BytesIO(content)))
 
 
 def test_every_head_has_its_tile() -> None:
@@ -66,10 +66,10 @@ def test_every_head_has_its_tile() -> None:
         cells = tile[scale // 2 : 5 * scale : scale, scale // 2 : 5 * scale : scale]
         np.testing.assert_array_equal(cells, 1 + np.rint(31 * np.sqrt(head)))
         assert tile[-1].max() == tile[:, -1].max() == 0
-    spots = fig.data[0]
-    assert spots.customdata[-1] == {"set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}
-    assert (spots.x[-1], spots.y[-1]) == (2.48, 1.48)
-    assert html.unescape(spots.text[-1]) == f"head 2·3: {EVIL} gives 60 % to t2"
+    markers = fig.data[0]
+    assert markers.customdata[-1] == {"set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}
+    assert (markers.x[-1], markers.y[-1]) == (2.48, 1.48)
+    assert html.unescape(markers.text[-1]) == f"head 2·3: {EVIL} gives 60 % to t2"
     assert fig.layout.hoverdistance == -1
 
 
@@ -100,7 +100,7 @@ def test_map() -> None:
     np.testing.assert_allclose(np.asarray(heat.z)[1], [30, 2, 60, 2, 2], rtol=of_sum(2))
     assert heat.texttemplate and figure.draw(attention(tokens=30)).data[0].texttemplate is None
     assert "darkest: 60 %" in fig.layout.xaxis.title.text
-    assert figure.apart(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
+    assert figure.unique_labels(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
 
 
 def test_lines_from_the_picked_token() -> None:
@@ -122,8 +122,8 @@ def test_lines_from_all() -> None:
 
 
 def test_say_of_a_head() -> None:
-    said = figure.say(attention())
-    assert said == (
+    sentence = figure.say(attention())
+    assert sentence == (
         f"In layer 2, head 3, “{EVIL}” gives 60 % of its attention to “t2”; a random head gives 5.0 % (median of all 6 "
         "heads)."
     )
@@ -140,21 +140,23 @@ def test_say_of_a_head() -> None:
     ],
 )
 def test_say_of_several_heads(chosen: tuple[Head, ...], start: str) -> None:
-    said = figure.say(attention(chosen=chosen))
-    assert said.startswith(start) and ("a random head" in said) is (len(chosen) < 6)
+    sentence = figure.say(attention(chosen=chosen))
+    assert sentence.startswith(start) and ("a random head" in sentence) is (len(chosen) < 6)
     assert "the largest of them" in figure.say(attention(chosen=chosen, combine="max"))
 
 
 def test_say_of_the_grid() -> None:
-    said = figure.say(attention("grid"))
-    assert f"In head 2·3 “{EVIL}” gives 60 % of its attention to “t2”, more than in any of the other 5 heads" in said
-    assert said.endswith("(median 5.0 %).")
+    sentence = figure.say(attention("grid"))
+    assert (
+        f"In head 2·3 “{EVIL}” gives 60 % of its attention to “t2”, more than in any of the other 5 heads" in sentence
+    )
+    assert sentence.endswith("(median 5.0 %).")
     long = replace(attention("grid", 512, 12, 12), notes=("7 tokens beyond the limit are not read.",))
-    said = figure.say(long)
-    assert "4 neighbouring tokens share a pixel" in said and said.endswith("not read.")
+    sentence = figure.say(long)
+    assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
 
 
-def test_say_of_norms_and_of_what_is_left_out() -> None:
+def test_say_of_norms_and_omissions() -> None:
     result = attention(norms=True, special="discounted", notes=("One thing.",))
     assert "takes in a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")

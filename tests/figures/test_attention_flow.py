@@ -1,4 +1,4 @@
-"""Attention flow drawn: every number where it belongs, the long text cut to what can be read, and both said."""
+"""Figure for attention flow: every number at its position, long texts cut to a readable length, and the sentence."""
 
 from typing import Any
 
@@ -15,16 +15,16 @@ def result(method: str = "rollout", tokens: int = 4, layers: int = 3, **more: An
     """After the last layer 50 % come from EVIL, 25 % from t2; the layer alone looks at the last token (70 %)."""
     names = (*("[CLS]", EVIL, *(f"t{i}" for i in range(2, tokens)))[:tokens],)
     shares, raw = np.full((layers, tokens), 0.01), np.full((layers, tokens), 0.02)
-    for place, share in ((1, 0.5), (2, 0.25)):
-        shares[-1, min(place, tokens - 1)] = share
+    for position, share in ((1, 0.5), (2, 0.25)):
+        shares[-1, min(position, tokens - 1)] = share
     raw[-1, -1] = 0.7
-    given = {"about": (0,), "picked": False, "layer": layers - 1, "left_out": 0, **more}
-    return AttentionFlow(method, names, shares=raw if method == "raw" else shares, raw=raw, **given)
+    fields = {"about": (0,), "picked": False, "layer": layers - 1, "left_out": 0, **more}
+    return AttentionFlow(method, names, shares=raw if method == "raw" else shares, raw=raw, **fields)
 
 
 @pytest.mark.parametrize("method", ["rollout", "flow", "raw"])
 @pytest.mark.parametrize(("tokens", "layers"), [(1, 1), (4, 3), (60, 24), (512, 12)])
-def test_whole_and_escaped(method: str, tokens: int, layers: int) -> None:
+def test_figures_are_valid_and_escaped(method: str, tokens: int, layers: int) -> None:
     fig = figure.draw(result(method, tokens, layers))
     check(fig)
     assert len(fig.to_json()) < 500_000
@@ -41,15 +41,15 @@ def test_numbers() -> None:
 
 def test_a_long_text_keeps_the_strongest_and_its_own_token() -> None:
     long = result(tokens=512, about=(300,))
-    kept = figure.drawn(long)
-    assert len(kept) == figure.DRAWN and kept == sorted(kept) and {1, 2, 300} <= set(kept)
+    positions = figure.drawn_positions(long)
+    assert len(positions) == figure.DRAWN and positions == sorted(positions) and {1, 2, 300} <= set(positions)
     assert np.asarray(figure.draw(long).data[0].z).shape == (60, 3)
     assert "The 60 strongest of 512 tokens are drawn." in figure.say(long)
 
 
 def test_say() -> None:
-    said = figure.say(result())
-    assert said == (
+    sentence = figure.say(result())
+    assert sentence == (
         f"After layer 3 of 3, by rollout “[CLS]” takes 50 % from “{EVIL}” and 25 % from “t2”; that layer alone looks "
         "most at “t3” (70 %)."
     )
@@ -57,7 +57,7 @@ def test_say() -> None:
     assert figure.say(result(left_out=9)).endswith("9 tokens beyond the limit are not read.")
 
 
-def test_say_that_flow_tells_no_more() -> None:
+def test_say_where_flow_no_longer_distinguishes() -> None:
     full = result("flow")
     assert "at most 50 % from" in figure.say(full) and "in full" not in figure.say(full)
     full.shares[-1] = 1.0

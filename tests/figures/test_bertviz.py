@@ -1,4 +1,4 @@
-"""BertViz's document: nothing from outside, no token that ends the script, an error where bertviz is another one."""
+"""BertViz's document: no network requests, no token that ends the script, an error for another version of bertviz."""
 
 import json
 import re
@@ -15,16 +15,16 @@ SCHEME = re.compile(r"""(?:src|href)\s*=\s*["']|@import|url\(""")
 
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
 def test_the_document(kind: str) -> None:
-    whole = figure.draw(made(kind))
-    data = re.search(r"<script>bertviz\((\{.*\})\);</script>", whole)
+    document = figure.draw(made(kind))
+    data = re.search(r"<script>bertviz\((\{.*\})\);</script>", document)
     assert data and not set("<>&") & set(data[1])
     params = json.loads(data[1])
     assert params["tokens"][1] == EVIL and params["include_layers"] == [2, 4] and params["include_heads"] == [1, 2, 3]
     assert params["attn"][1][1][2] == [0, 0, 1000, 0, 0, 0] and params["attn"][0][0][0][0] == 167
     assert ("queries" in params) == (kind == "neuron")
-    head = whole.partition("<script>")[0]
-    assert whole.count("</script>") == 5 and not SCHEME.search(head)
-    assert "PYTHON_PARAMS" not in whole and f"{kind} view" in figure.say(made(kind))
+    head = document.partition("<script>")[0]
+    assert document.count("</script>") == 5 and not SCHEME.search(head)
+    assert "PYTHON_PARAMS" not in document and f"{kind} view" in figure.say(made(kind))
 
 
 def test_lone_surrogates_can_be_sent() -> None:
@@ -33,19 +33,19 @@ def test_lone_surrogates_can_be_sent() -> None:
 
 
 def test_say_and_height() -> None:
-    said = figure.say(made("head"))
-    assert said.startswith("BertViz (head view) of 6 tokens, 2 layers with 3 heads. Lines run")
+    sentence = figure.say(made("head"))
+    assert sentence.startswith("BertViz (head view) of 6 tokens, 2 layers with 3 heads. Lines run")
     assert figure.height(made("head", 20)) > figure.height(made("head", 6)) > 200
 
 
-def test_another_version_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(figure, "VERSION", "1.5.0")
     with pytest.raises(ExplorerError, match=r"needs bertviz 1\.5\.0; 1\.4\.1 is installed"):
         figure.draw(made("head"))
 
 
-def test_a_script_that_was_changed_is_refused() -> None:
-    assert figure.once("a+", "b", "caat") == "cbt"
+def test_a_changed_script_is_rejected() -> None:
+    assert figure.replace_once("a+", "b", "caat") == "cbt"
     for text in ("xyz", "a b a"):
         with pytest.raises(ExplorerError, match="not that of version"):
-            figure.once("a+", "b", text)
+            figure.replace_once("a+", "b", text)

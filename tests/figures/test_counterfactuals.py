@@ -1,4 +1,5 @@
-"""Counterfactuals drawn: bars hold the result's own numbers, words are marked and escaped, sentences say what holds."""
+"""Figure for counterfactuals: bars hold the result's own numbers, words are marked and escaped, sentences say what
+holds."""
 
 import math
 import re
@@ -58,7 +59,7 @@ def written(fig: Figure) -> list[str]:
 
 
 @pytest.mark.parametrize("one", CASES)
-def test_whole_and_escaped(one: Counterfactuals) -> None:
+def test_figures_are_valid_and_escaped(one: Counterfactuals) -> None:
     fig = figure.draw(one)
     whole = parsed(fig)
     assert 300 <= whole["layout"]["height"] <= 4000
@@ -95,11 +96,11 @@ def test_new_words_are_marked() -> None:
 
 
 def test_say() -> None:
-    said = figure.say(TWO)
-    assert said.startswith(
+    sentence = figure.say(TWO)
+    assert sentence.startswith(
         f"“cat” has 40 %. With man → {EVIL} and the → a the answer is “dog”: 60 %, where it had 5.0 %;"
     )
-    assert "“cat” has 10 % left. 3 of the 40 edits that were read lead away from it, each of 2 words; fewer" in said
+    assert "“cat” has 10 % left. 3 of the 40 edits that were read lead away from it, each of 2 words; fewer" in sentence
     none = figure.say(CASES[3])
     assert "none of 40 edits of up to 2 words that were read changes the answer" in none
     assert "The one that comes closest, man → boy, leaves it 10 %." in none
@@ -111,9 +112,11 @@ def test_say() -> None:
 
 
 def test_say_of_a_reduction() -> None:
-    said = figure.say(reduction(3))
-    assert said.startswith(f"“cat” stays the answer without 3 of 6 words: “w3 {EVIL} [MASK]” is left, with 17 %, where")
-    assert "Without 1 word it has more, 50 %." in said and "No word can be left out" in figure.say(reduction(0))
+    sentence = figure.say(reduction(3))
+    assert sentence.startswith(
+        f"“cat” stays the answer without 3 of 6 words: “w3 {EVIL} [MASK]” is left, with 17 %, where"
+    )
+    assert "Without 1 word it has more, 50 %." in sentence and "No word can be left out" in figure.say(reduction(0))
     assert "The last 24 of 60 steps are drawn." in figure.say(reduction(60))
     assert "up to 4 neighbouring words" in figure.say(replace(reduction(3), group=4))
 

@@ -1,4 +1,4 @@
-"""Two results side by side: which rows are held against each other, what differs most, and on one scale."""
+"""Two results side by side: matching rows, the largest differences, and common scales."""
 
 from types import SimpleNamespace
 
@@ -16,70 +16,70 @@ def row(layer: int, token: str, probability: float) -> dict[str, object]:
     return {"layer": layer, "token": token, "probability": probability}
 
 
-def test_what_is_not_listed_counts_from_the_last_that_is() -> None:
+def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
     ours = {("a",): 0.9, ("b",): 0.30, ("c",): 0.01}
     theirs = {("a",): 0.4, ("b",): 0.31, ("d",): 0.28}
-    assert difference.furthest(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
+    assert difference.sort_by_difference(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
 
 
 def test_labels_name_the_numbers_and_leave_out_what_all_share() -> None:
-    drawn = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
-    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    fig = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
     assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
 
 
-def test_cosines_are_no_shares() -> None:
+def test_cosines_are_not_formatted_as_shares() -> None:
     cosines = SimpleNamespace(KEYS=("token",), MEASURE="cosine", rows=lambda result: result)
-    drawn = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
-    assert "a: 0.93 → 0.76" in [text for part in drawn.data if part.mode == "text" for text in part.text]
+    fig = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
+    assert "a: 0.93 → 0.76" in [text for part in fig.data if part.mode == "text" for text in part.text]
 
 
-def test_a_view_that_says_no_number_has_no_difference() -> None:
+def test_a_view_without_a_measure_has_no_difference() -> None:
     assert difference.draw(SimpleNamespace(rows=lambda result: result), [], [], ("one", "two")) is None
     assert difference.draw(LISTS, [], [], ("one", "two")) is None
 
 
-def test_axes_and_colours_end_where_the_wider_of_two_does() -> None:
-    one, two = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
-    one.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
-    two.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
-    difference.one_scale(one, two)
-    assert one.layout.xaxis.range == two.layout.xaxis.range == (-2, 1)
-    assert one.layout.yaxis.range == two.layout.yaxis.range == (4, 0)
-    assert one.data[0].zmax == two.data[0].zmax == 3
+def test_two_figures_share_the_wider_scales() -> None:
+    first, second = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
+    first.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
+    second.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
+    difference.share_scales(first, second)
+    assert first.layout.xaxis.range == second.layout.xaxis.range == (-2, 1)
+    assert first.layout.yaxis.range == second.layout.yaxis.range == (4, 0)
+    assert first.data[0].zmax == second.data[0].zmax == 3
 
 
-def test_what_one_does_not_list_is_looked_up() -> None:
+def test_unlisted_numbers_are_looked_up() -> None:
     """The other sentence's answers in this one's blank: a number, not "not listed"."""
     checkpoint = CheckpointRegistry().get("mini")
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
     first, second = (fill_mask.run(checkpoint, text) for text in texts)
-    drawn = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
-    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
-    assert len(message) == 16 and not any("not listed" in one for one in message)
-    asked = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
+    fig = difference.draw(fill_mask, first, second, texts, (checkpoint, checkpoint))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
+    assert len(message) == 16 and not any("not listed" in line for line in message)
+    expected = fill_mask.run(checkpoint, texts[1], options=fill_mask.Options(words="paris")).blanks[0].words[0]
     best = first.blanks[0].candidates[0]
     assert best.token == "paris"
-    assert f"paris: {percent(best.probability)} → {percent(asked.probability)}" in message
+    assert f"paris: {percent(best.probability)} → {percent(expected.probability)}" in message
 
 
-def test_rows_of_an_exchanged_word_stand_at_its_place() -> None:
+def test_rows_of_a_replaced_word_match_by_position() -> None:
     placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
-    one = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
-    two = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
-    drawn = difference.draw(placed, one, two, ("one", "two"))
-    message = [text for part in drawn.data if part.mode == "text" for text in part.text]
+    first = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
+    second = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
+    fig = difference.draw(placed, first, second, ("one", "two"))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
     assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
 
 
-def test_long_names_are_cut_where_they_are_the_same() -> None:
+def test_long_names_are_cut_at_their_common_part() -> None:
     names = ["The man sat by the bank of the wide old river.", "The man sat by the bank of the narrow new river."]
-    cut = difference.told_apart(names, 30)
+    cut = difference.distinct_names(names, 30)
     assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
-    assert difference.told_apart(["mini", "tiny"], 30) == ["mini", "tiny"]
+    assert difference.distinct_names(["mini", "tiny"], 30) == ["mini", "tiny"]
 
 
-def test_a_position_stands_right_after_its_token() -> None:
+def test_a_position_follows_its_token() -> None:
     keys = [("1·3", "bank", 6, "the", 5), ("1·3", "the", 1, "went", 3), ("2·7", "doctor", 2, "[CLS]", 0)]
     message = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
     assert message == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
@@ -87,7 +87,7 @@ def test_a_position_stands_right_after_its_token() -> None:
     assert once == ["layer 1 · to position 2", "layer 2 · to position 3"]
 
 
-def test_rows_that_are_too_long_for_a_phone_have_their_numbers_in_a_second_line() -> None:
+def test_long_rows_have_their_numbers_on_a_second_line() -> None:
     rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
-    drawn = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
-    assert drawn.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")
+    fig = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
+    assert fig.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")

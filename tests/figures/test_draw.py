@@ -1,4 +1,4 @@
-"""Every figure: whole in JSON, a height of its own, and nothing that was typed left unescaped."""
+"""Every figure: valid JSON, a fixed height, and all typed text escaped."""
 
 import html
 import json
@@ -41,12 +41,12 @@ def parsed(fig: Figure) -> dict[str, Any]:
 
 
 def check(fig: Figure) -> None:
-    whole = parsed(fig)
-    assert 300 <= whole["layout"]["height"] <= 9000
-    for text in strings(whole):
+    content = parsed(fig)
+    assert 300 <= content["layout"]["height"] <= 9000
+    for text in strings(content):
         bare = re.sub(r"<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)  # ours; a space after < opens no tag
         assert "<" not in bare and ">" not in bare, text
-    assert whole["data"]
+    assert content["data"]
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
@@ -55,8 +55,8 @@ def test_results_made_by_hand(name: str, number: int) -> None:
     fig = draw(name, result)
     check(fig)
     if name != "contrast" or result.words:
-        shown = [html.unescape(text) for text in strings(parsed(fig))]
-        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in shown), (
+        texts = [html.unescape(text) for text in strings(parsed(fig))]
+        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in texts), (
             "it is still read"
         )
 
@@ -68,13 +68,13 @@ def test_real_results(name: str, real: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("name", HAND)
-def test_the_height_does_not_jump_for_a_like_result(name: str) -> None:
+def test_the_height_is_the_same_for_a_similar_result(name: str) -> None:
     one, two = (draw(name, HAND[name][0]).layout.height for _ in range(2))
     assert one == two
 
 
 @pytest.mark.parametrize("name", HAND)
-def test_drawing_leaves_the_result_alone(name: str) -> None:
+def test_drawing_does_not_change_the_result(name: str) -> None:
     result = HAND[name][0]
     before = repr(result)
     draw(name, result)
@@ -82,7 +82,7 @@ def test_drawing_leaves_the_result_alone(name: str) -> None:
     assert repr(result) == before
 
 
-def test_what_is_typed_reaches_the_sentence_as_typed() -> None:
+def test_typed_text_reaches_the_sentence_unchanged() -> None:
     """say() is text: the page escapes it once, where it is shown."""
     assert EVIL in say("fill_mask", HAND["fill_mask"][0])
     assert "&lt;" not in "".join(say(name, HAND[name][0]) for name in HAND)

@@ -1,4 +1,4 @@
-"""The four views of vectors drawn: the result's own numbers, names that do not touch, tokens shown as typed."""
+"""Figure for the four views of vectors: the result's own numbers, names that do not touch, tokens shown as typed."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_occurrences import Occurrence
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import embedding_map, search, word_in_context, word_path
-from bertexplorer.figures.scatter import PHONE, Name, around, beside, frame, touch
+from bertexplorer.figures.scatter import PHONE, Name, excerpt, overlap, place_names, text_box
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
@@ -32,16 +32,16 @@ def occurrence(number: int, label: str = "", source: str = "own", hidden: bool =
 
 
 def context(count: int = 4, layers: int = 6, labels: str = "xxyy", **more: Any) -> WordInContext:
-    found = tuple(occurrence(i, labels[i] if i < len(labels) else "") for i in range(count))
+    occurrences = tuple(occurrence(i, labels[i] if i < len(labels) else "") for i in range(count))
     vectors = SEED.normal(size=(layers + 1, count, 8)) + 1
-    given = {"layer": layers, "subtract": True, "lacking": 0, "left_out": 0, "beyond": 0, **more}
+    fields = {"layer": layers, "subtract": True, "lacking": 0, "left_out": 0, "beyond": 0, **more}
     static = np.ones((count, count))
-    return WordInContext(("bank",), found, cosines(vectors), np.full(layers + 1, 0.25), static, **given)
+    return WordInContext(("bank",), occurrences, cosines(vectors), np.full(layers + 1, 0.25), static, **fields)
 
 
 def path(count: int = 2, layers: int = 6, tokens: int = 9, **more: Any) -> WordPath:
     cosine = np.linspace(1, 0.4, layers + 1)
-    given = {"layer": layers, "left_out": 0, "beyond": 0, **more}
+    fields = {"layer": layers, "left_out": 0, "beyond": 0, **more}
     return WordPath(
         ("bank",),
         tuple(occurrence(i) for i in range(count)),
@@ -51,7 +51,7 @@ def path(count: int = 2, layers: int = 6, tokens: int = 9, **more: Any) -> WordP
         (0.2, 0.1),
         np.stack([cosine] * count),
         np.linspace(0.9, 0.3, layers + 1) if count > 1 else None,
-        **given,
+        **fields,
     )
 
 
@@ -62,7 +62,7 @@ def a_map(count: int = 9, axes: int = 2, chosen: int | None = 1, unit: str = "to
         for i in range(count)
     )
     options = maps.Options(unit, dimensions="3-D" if axes == 3 else "2-D", **more)
-    near = tuple(Neighbour(i, 0.9 - i / 10) for i in (2, 3) if i < count) if chosen is not None else ()
+    neighbours = tuple(Neighbour(i, 0.9 - i / 10) for i in (2, 3) if i < count) if chosen is not None else ()
     nearness = None if chosen is None else np.linspace(-1, 1, count)
     places = SEED.normal(size=(count, axes))
     return EmbeddingMap(
@@ -70,7 +70,7 @@ def a_map(count: int = 9, axes: int = 2, chosen: int | None = 1, unit: str = "to
         places,
         (0.3, 0.2),
         chosen,
-        near,
+        neighbours,
         nearness,
         0.81,
         0.5,
@@ -84,15 +84,15 @@ def a_map(count: int = 9, axes: int = 2, chosen: int | None = 1, unit: str = "to
 
 def hits(count: int = 3, text: str = f"A line {EVIL} " + "long " * 40, **more: Any) -> Search:
     found = tuple(Hit(i + 1, 7 + i, text, "law", 0.9 - i / 100) for i in range(count))
-    given = {"built_in": True, "indexed": "", "notes": "", **more}
-    return Search("q", found, 60, chance=0.4, layer=6, pooling="mean", **given)
+    fields = {"built_in": True, "indexed": "", "notes": "", **more}
+    return Search("q", found, 60, chance=0.4, layer=6, pooling="mean", **fields)
 
 
 def check(fig: Any) -> None:
     """No markup but line breaks and the colours of a line."""
-    whole = parsed(fig)
-    assert 300 <= whole["layout"]["height"] <= 9000 and whole["data"]
-    for text in strings(whole):
+    content = parsed(fig)
+    assert 300 <= content["layout"]["height"] <= 9000 and content["data"]
+    for text in strings(content):
         bare = re.sub(r'<br>|<extra></extra>|<span style="color:#[0-9a-f]{6}">|</span>', "", text)
         assert "<" not in bare and ">" not in bare, text
 
@@ -108,7 +108,7 @@ DRAWN = [
 
 
 @pytest.mark.parametrize(("figure", "result"), DRAWN)
-def test_whole_and_escaped(figure: Any, result: Any) -> None:
+def test_figures_are_valid_and_escaped(figure: Any, result: Any) -> None:
     fig = figure.draw(result)
     check(fig)
     text = fig.to_json()
@@ -124,26 +124,26 @@ def test_ten_thousand_points_are_light() -> None:
         assert len(fig.to_json()) < 3_000_000 and fig.data[0].type == "scatter"  # of the bundle that the page loads
 
 
-def test_names_do_not_touch() -> None:
+def test_names_do_not_overlap() -> None:
     names = [
         Name(place, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
         for i, place in enumerate(SEED.normal(size=(80, 2)))
     ]
-    sides = beside(names, 400, [[-3, 3], [-3, 3]])
+    sides = place_names(names, 400, [[-3, 3], [-3, 3]])
     assert 15 < len(sides) < 80 and 0 in sides
     boxes = []
     for i, side in sides.items():
         x, y = ((float(v) + 3) / 6 * size for v, size in zip(names[i].place, (PHONE, 400), strict=True))
-        boxes.append(frame(x, y, 7.4 * len(names[i].text) + 4, side, names[i].size / 2))
-    assert not any(touch(a, b) for a, b in combinations(boxes, 2))
+        boxes.append(text_box(x, y, 7.4 * len(names[i].text) + 4, side, names[i].size / 2))
+    assert not any(overlap(a, b) for a, b in combinations(boxes, 2))
     assert all(b[0] >= 0 and b[2] <= PHONE and b[1] >= 0 and b[3] <= 400 for b in boxes)
 
 
-def test_around_keeps_the_word() -> None:
+def test_an_excerpt_keeps_the_word() -> None:
     sentence = "a" * 40 + " bank " + "b" * 40
-    found = around(sentence, 41, 45, 20)
-    assert "bank" in found and found[0] == found[-1] == "…" and len(found) <= 22
-    assert around("short", 0, 5, 20) == "short" and around(sentence, 41, 45, 20).count("a") > 3
+    text = excerpt(sentence, 41, 45, 20)
+    assert "bank" in text and text[0] == text[-1] == "…" and len(text) <= 22
+    assert excerpt("short", 0, 5, 20) == "short" and excerpt(sentence, 41, 45, 20).count("a") > 3
 
 
 def test_word_in_context() -> None:
@@ -156,12 +156,12 @@ def test_word_in_context() -> None:
     np.testing.assert_allclose(fig.data[3].y, result.between)
     np.testing.assert_allclose(fig.data[4].y, 0.25)
     assert fig.data[2].customdata[3] == {"set": {"layer": 3}}
-    said = word_in_context.say(result)
+    sentence = word_in_context.say(result)
     gap = result.within - result.between
-    assert f"have a mean cosine of {result.mean[6]:.2f} in layer 6 (±{result.spread[6]:.2f})" in said
-    assert "two random words have 0.25" in said and "(cosine 1.00)" in said
-    assert f"same sense have {result.within[6]:.2f}, of different senses {result.between[6]:.2f}" in said
-    assert f"(by {gap.max():.2f})" in said
+    assert f"have a mean cosine of {result.mean[6]:.2f} in layer 6 (±{result.spread[6]:.2f})" in sentence
+    assert "two random words have 0.25" in sentence and "(cosine 1.00)" in sentence
+    assert f"same sense have {result.within[6]:.2f}, of different senses {result.between[6]:.2f}" in sentence
+    assert f"(by {gap.max():.2f})" in sentence
     more = context(labels="", lacking=1, left_out=3, beyond=1)
     assert "3 more occurrences are not drawn. 1 sentence without the word. 1 comes after" in word_in_context.say(more)
     assert "sense" not in word_in_context.say(more)
@@ -174,12 +174,14 @@ def test_word_path() -> None:
     assert list(fig.data[1].marker.size) == [7, 7, 7, 15, 7, 7, 7]
     np.testing.assert_allclose(fig.data[0].y, result.crowd[3, :, 1], atol=1e-4)  # drawn with 4 digits
     assert fig.data[1].customdata[2] == {"set": {"layer": 2}}
-    said = word_path.say(result)
-    assert said.startswith("The plane shows 30 % of the variance")
-    assert "“bank” has a cosine of 0.70 with its own input after layer 3 and 0.40 at the end" in said
-    assert "The two occurrences have a mean cosine of 0.90 with each other at the input and 0.30 at the end." in said
+    sentence = word_path.say(result)
+    assert sentence.startswith("The plane shows 30 % of the variance")
+    assert "“bank” has a cosine of 0.70 with its own input after layer 3 and 0.40 at the end" in sentence
+    assert (
+        "The two occurrences have a mean cosine of 0.90 with each other at the input and 0.30 at the end." in sentence
+    )
     far = int(np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1).argmax()) + 1
-    assert f"moves furthest in layer {far}" in said
+    assert f"moves furthest in layer {far}" in sentence
     assert "of 500 other tokens 400 are drawn" in word_path.say(path(1, tokens=500)).lower()
 
 
@@ -197,10 +199,10 @@ def test_embedding_map() -> None:
         "1.  0.70  w2",
         "2.  0.60  w3",
     ]
-    said = embedding_map.say(result)
-    assert "9 tokens of the text, by layer 6. PCA in 2-D shows 50 % of the variance." in said
-    assert "trustworthiness is 0.81" in said and "0.50 on average, two random words 0.25." in said
-    assert f"Nearest to “{EVIL}” is “w2” (0.70). A note." in said
+    sentence = embedding_map.say(result)
+    assert "9 tokens of the text, by layer 6. PCA in 2-D shows 50 % of the variance." in sentence
+    assert "trustworthiness is 0.81" in sentence and "0.50 on average, two random words 0.25." in sentence
+    assert f"Nearest to “{EVIL}” is “w2” (0.70). A note." in sentence
     assert embedding_map.colours(result) == pytest.approx({i: max(0.0, i / 4 - 1) for i in range(9)})
     assert embedding_map.colours(a_map(unit="sentences")) == embedding_map.colours(a_map(chosen=None)) == {}
 
@@ -210,17 +212,17 @@ def test_search() -> None:
     assert list(fig.data[0].x) == [0.9, 0.89, 0.88]
     assert fig.data[1].text[0].startswith("0.90  A line &lt;img src=x onerror=1&gt;")
     assert fig.data[1].text[0].count("<br>") == 1 and fig.layout.shapes[0].x0 == 0.4
-    said = search.say(hits(indexed="kept", built_in=False, notes="A note."))
-    assert said.startswith("Of 60 uploaded lines, from the search index, the nearest is “A line")
-    assert said.endswith("cosine of 0.90; two sentences taken at random have 0.40 on average. A note.")
+    sentence = search.say(hits(indexed="kept", built_in=False, notes="A note."))
+    assert sentence.startswith("Of 60 uploaded lines, from the search index, the nearest is “A line")
+    assert sentence.endswith("cosine of 0.90; two sentences taken at random have 0.40 on average. A note.")
     assert "60 built-in sentences, compared one by one" in search.say(hits())
     assert json.loads(fig.to_json())
 
 
-def test_before_any_context_is_what_the_curve_begins_with() -> None:
+def test_the_sentence_agrees_with_the_start_of_the_curve() -> None:
     """The sentence said 1.00, of the table, beside a curve that begins at 0.90, with positions added."""
     options = analysed.Options(word="bank", sentences="The bank lent him money. | He works at a bank.")
     result = analysed.run(CheckpointRegistry().get("mini"), "They sat on the bank.", options=options)
-    said = word_in_context.say(result)
-    assert "one vector (cosine 1.00)" in said and f"before layer 1, {result.mean[0]:.2f}." in said
+    sentence = word_in_context.say(result)
+    assert "one vector (cosine 1.00)" in sentence and f"before layer 1, {result.mean[0]:.2f}." in sentence
     assert result.mean[0] < 0.995

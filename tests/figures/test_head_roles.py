@@ -1,4 +1,4 @@
-"""Head roles drawn: a cell for each head, a map, and a sentence with the strongest or the most alike."""
+"""Figure for head roles: a cell for each head, a map, and a sentence with the strongest or the most alike."""
 
 from typing import Any
 
@@ -21,15 +21,17 @@ def result(show: str = "roles", pattern: str = "main role", layers: int = 2, hea
     np.fill_diagonal(divergences, 0)
     divergences[1:3, 1:3] -= 0.4 * (1 - np.eye(2))[: len(divergences) - 1, : len(divergences) - 1]
     points = np.random.default_rng(0).normal(size=(layers, heads, 2))
-    drawn = {"points": points, "preserved": 0.36, "divergences": divergences, "compared": 99} if show == "map" else {}
-    rest = {"points": None, "preserved": 0.0, "divergences": None, "compared": 0, "left_out": 0, **drawn, **more}
-    return HeadRoles(show, pattern, rest.pop("on", "sample"), 20, 249, measures, main_roles(measures), **rest)
+    map_fields = (
+        {"points": points, "preserved": 0.36, "divergences": divergences, "compared": 99} if show == "map" else {}
+    )
+    fields = {"points": None, "preserved": 0.0, "divergences": None, "compared": 0, "left_out": 0, **map_fields, **more}
+    return HeadRoles(show, pattern, fields.pop("on", "sample"), 20, 249, measures, main_roles(measures), **fields)
 
 
 @pytest.mark.parametrize("show", ["roles", "map"])
 @pytest.mark.parametrize("pattern", ["main role", *MEASURES])
 @pytest.mark.parametrize(("layers", "heads"), [(1, 1), (2, 3), (12, 12), (24, 16)])
-def test_whole(show: str, pattern: str, layers: int, heads: int) -> None:
+def test_figures_are_valid(show: str, pattern: str, layers: int, heads: int) -> None:
     fig = figure.draw(result(show, pattern, layers, heads))
     check(fig)
     assert len(fig.to_json()) < 500_000
@@ -45,7 +47,7 @@ def test_main_roles() -> None:
     kinds = list(figure.COLOURS)
     assert np.asarray(heat.z).tolist() == [[0, 6, 6], [6, 6, kinds.index("[SEP]")]]
     middle = (kinds.index("[SEP]") + 0.5) / len(kinds)
-    below = [colour for place, colour in heat.colorscale if place < middle]
+    below = [colour for position, colour in heat.colorscale if position < middle]
     assert below[-1] == figure.COLOURS["[SEP]"] and set(figure.SIGNS) == set(kinds)
     texts = [note.text for note in fig.layout.annotations]
     assert texts == ["←  the previous token (1)", "S  [SEP] (1)", "·  no pattern above 30 % (4)"]
@@ -59,28 +61,28 @@ def test_pattern() -> None:
 
 
 def test_map() -> None:
-    made = result("map")
-    dots = figure.draw(made).data[0]
-    assert made.points is not None
-    np.testing.assert_array_equal(np.stack([dots.x, dots.y], axis=1), made.points.reshape(6, 2))
+    head_map = result("map")
+    dots = figure.draw(head_map).data[0]
+    assert head_map.points is not None
+    np.testing.assert_array_equal(np.stack([dots.x, dots.y], axis=1), head_map.points.reshape(6, 2))
     assert dots.customdata[5] == CLICK and dots.text[5] == "S" and dots.marker.color[0] == figure.COLOURS["previous"]
 
 
 def test_say() -> None:
-    where = "measured on 20 plain sentences (249 tokens)"
+    source = "measured on 20 plain sentences (249 tokens)"
     assert figure.say(result()) == (
-        f"Of 6 heads, {where}, 4 have no pattern above 30 % in view. The strongest heads: the previous token 1·1 "
+        f"Of 6 heads, {source}, 4 have no pattern above 30 % in view. The strongest heads: the previous token 1·1 "
         "(80 %), the next token 1·1 (10 %), [SEP] 2·3 (90 %)."
     )
     assert figure.say(result(pattern="[SEP]")) == (
-        f"The strongest head for [SEP] is 2·3 (90 %), {where}; the median over all 6 heads is 10 %."
+        f"The strongest head for [SEP] is 2·3 (90 %), {source}; the median over all 6 heads is 10 %."
     )
-    said = figure.say(result(pattern="distance", on="this text", left_out=3))
-    assert "on this text" in said and "lowest in head 1·1 (0.1), highest in 2·3 (7.2), median 0.1" in said
-    assert said.endswith("3 tokens beyond the limit are not read.")
+    sentence = figure.say(result(pattern="distance", on="this text", left_out=3))
+    assert "on this text" in sentence and "lowest in head 1·1 (0.1), highest in 2·3 (7.2), median 0.1" in sentence
+    assert sentence.endswith("3 tokens beyond the limit are not read.")
 
 
 def test_say_of_the_map() -> None:
-    said = figure.say(result("map"))
-    assert "The two heads most alike on 20 plain sentences (249 tokens) are 1·2 and 1·3" in said
-    assert "is 0.10 bits, the median over all pairs 0.50. The map holds 36 % " in said and "99 rows" in said
+    sentence = figure.say(result("map"))
+    assert "The two heads most alike on 20 plain sentences (249 tokens) are 1·2 and 1·3" in sentence
+    assert "is 0.10 bits, the median over all pairs 0.50. The map holds 36 % " in sentence and "99 rows" in sentence

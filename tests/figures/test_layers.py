@@ -1,4 +1,4 @@
-"""Layers drawn: cells, lines and the sentence hold the result's own numbers; tokens are shown as typed."""
+"""Figure for layers: cells, lines and the sentence hold the result's own numbers; tokens are shown as typed."""
 
 import json
 from dataclasses import replace
@@ -43,7 +43,7 @@ def tuned(count: int = 3, worse: int = 0) -> Layers:
 @pytest.mark.parametrize(
     "result", [layers(), layers(12), layers(48), layers(1, 1, 1), layers(3, 10, 8), tuned(), tuned(1), tuned(24, 2)]
 )
-def test_whole_and_escaped(result: Layers) -> None:
+def test_figures_are_valid_and_escaped(result: Layers) -> None:
     fig = figure.draw(result)
     check(fig)
     assert "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
@@ -66,7 +66,7 @@ def test_lines() -> None:
     assert "rank 12, 1.0 %" in lines[1].customdata[0]
 
 
-def test_labels_stand_apart() -> None:
+def test_labels_do_not_overlap() -> None:
     ends = [0.0, 3.0, 3.0, 90.0, 249.0, 250.0]
     moved = kit.spread(ends, 250)
     assert all(b - a >= kit.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
@@ -77,22 +77,24 @@ def test_labels_stand_apart() -> None:
 
 
 def test_say() -> None:
-    said = figure.say(layers())
-    assert said.startswith(f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone")
-    assert "would have given “first0”" in said
-    assert "The hidden “word1” goes from rank 12 to rank 3." in said
-    assert "from 8.0 to 7.0 bits" in said and "still 0.8 bits away" in said
-    assert said.endswith("This is the first of 2 masks.")
+    sentence = figure.say(layers())
+    assert sentence.startswith(
+        f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone"
+    )
+    assert "would have given “first0”" in sentence
+    assert "The hidden “word1” goes from rank 12 to rank 3." in sentence
+    assert "from 8.0 to 7.0 bits" in sentence and "still 0.8 bits away" in sentence
+    assert sentence.endswith("This is the first of 2 masks.")
 
 
 def test_say_where_nothing_changes() -> None:
-    one = layers(1, 1, 1)
-    same = replace(one, layers=tuple(replace(one.layers[1], layer=i) for i in (0, 1)), other_masks=0)
+    unchanged = layers(1, 1, 1)
+    same = replace(unchanged, layers=tuple(replace(unchanged.layers[1], layer=i) for i in (0, 1)), other_masks=0)
     assert "is the first choice from the input on" in figure.say(same)
     assert "masks" not in figure.say(same)
 
 
-def test_the_tuned_lens_is_drawn_beside_the_raw_one() -> None:
+def test_the_tuned_lens_is_drawn_with_the_raw_one() -> None:
     result = tuned()
     fig = figure.draw(result)
     *_, new, old, names = [trace for trace in fig.data if trace.yaxis == "y4"]
@@ -103,9 +105,12 @@ def test_the_tuned_lens_is_drawn_beside_the_raw_one() -> None:
     assert not [trace for trace in figure.draw(layers()).data if trace.yaxis == "y4"]
 
 
-def test_the_tuned_lens_is_told_with_its_fit() -> None:
-    said = figure.say(tuned())
-    assert "fitted at 729 masks of built-in English sentences in 12 s. At 1,220 other masks it is 1.8 bits from" in said
-    assert "the final answer at layer 1, the raw lens 3.7." in said and "worse" not in said
+def test_the_sentence_describes_the_fit_of_the_tuned_lens() -> None:
+    sentence = figure.say(tuned())
+    assert (
+        "fitted at 729 masks of built-in English sentences in 12 s. At 1,220 other masks it is 1.8 bits from"
+        in sentence
+    )
+    assert "the final answer at layer 1, the raw lens 3.7." in sentence and "worse" not in sentence
     assert "It is worse than the raw lens at input and layer 1." in figure.say(tuned(3, 2))
     assert "tuned" not in figure.say(layers())

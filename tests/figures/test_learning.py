@@ -1,4 +1,4 @@
-"""How a run learns and what it confuses, drawn: from step 0, beside the floor, several over each other."""
+"""Learning curves and confusion matrices: from step 0, with the baseline, several runs in one figure."""
 
 import json
 
@@ -10,46 +10,46 @@ from tests.figures.conftest import EVIL
 
 
 def events(values: list[float], floor: float | None = 0.5) -> list[dict]:
-    found: list[dict] = [{"event": "ready", "floors": {"accuracy": {"name": EVIL, "value": floor}} if floor else {}}]
+    entries: list[dict] = [{"event": "ready", "floors": {"accuracy": {"name": EVIL, "value": floor}} if floor else {}}]
     for epoch, value in enumerate(values):
-        found.append({"event": "evaluated", "epoch": float(epoch), "metrics": {"accuracy": value, "loss": 1 - value}})
-        found.append({"event": "steps", "epoch": epoch + 0.5, "loss": {"label": 0.9, "other": 0.5}})
-    return found
+        entries.append({"event": "evaluated", "epoch": float(epoch), "metrics": {"accuracy": value, "loss": 1 - value}})
+        entries.append({"event": "steps", "epoch": epoch + 0.5, "loss": {"label": 0.9, "other": 0.5}})
+    return entries
 
 
 def curve(*values: float, name: str = "run", floor: float | None = 0.5) -> Curve:
     return Curve(name, "accuracy", "Accuracy", events(list(values), floor))
 
 
-def test_it_begins_before_the_first_step_and_losses_are_means() -> None:
+def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
     fig = learning.draw([curve(0.4, 0.7, 0.6)])
     assert list(fig.data[0].x) == [0, 1, 2] and list(fig.data[0].y) == [0.4, 0.7, 0.6]
     assert list(fig.data[1].x) == [0.5, 1.5, 2.5] and fig.data[1].y[0] == pytest.approx(0.7)
     assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
 
 
-def test_what_is_said() -> None:
-    said = learning.say([curve(0.4, 0.7, 0.6)])
-    assert said == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
+def test_the_sentence() -> None:
+    sentence = learning.say([curve(0.4, 0.7, 0.6)])
+    assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
     assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
     assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
     assert "has not been tried yet" in learning.say([curve()]) and learning.say([]) == ""
 
 
-def test_of_several_runs_the_best_of_each_is_said() -> None:
+def test_the_sentence_on_several_runs_gives_the_best_of_each() -> None:
     one, two = curve(0.1, 0.6, name="one"), curve(0.1, 0.7, 0.2, name="two")
     floor = f"Without learning ({EVIL}) it is 50.0 %."
     assert learning.say([one, two]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
     assert learning.say([one, one, one]) == f"Accuracy at its best is 60.0 % in all 3 runs. {floor}"
-    assert learning.shown("perplexity", 366_400.4) == "366,400"
+    assert learning.format_metric("perplexity", 366_400.4) == "366,400"
 
 
-def test_several_runs_and_evil_names() -> None:
+def test_several_runs_and_markup_in_names() -> None:
     fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
     assert len(fig.data) == 6 and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
 
 
-def test_a_cell_leads_to_its_rows_and_the_commonest_mistake_is_said() -> None:
+def test_cells_lead_to_rows_and_the_sentence_names_the_main_mistake() -> None:
     labels, counts = ("neg", EVIL, "x"), ((5, 1, 0), (3, 7, 0), (0, 0, 0))
     fig = confusion.draw(labels, counts)
     cell = fig.data[0].customdata[1][0]

@@ -1,4 +1,4 @@
-"""Next sentence and its matrix drawn by hand-made results: nothing unescaped, and the numbers that follow by hand."""
+"""Figures for next sentence and its matrix, from hand-made results: texts are escaped, and the numbers are right."""
 
 import html
 import json
@@ -62,28 +62,28 @@ def strings(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.parametrize(("figure", "result"), CASES)
-def test_nothing_is_left_unescaped(figure: ModuleType, result: Any) -> None:
-    drawn = figure.draw(result)
-    whole = json.loads(drawn.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
-    assert whole["data"] and 300 <= whole["layout"]["height"] <= 9000
-    for text in strings(whole):
+def test_everything_is_escaped(figure: ModuleType, result: Any) -> None:
+    fig = figure.draw(result)
+    content = json.loads(fig.to_json(), parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
+    assert content["data"] and 300 <= content["layout"]["height"] <= 9000
+    for text in strings(content):
         bare = re.sub(r"<br>|<extra></extra>|< 0\.1 %|> 99\.9 %", "", text)
         assert "<" not in bare and ">" not in bare, text
-    assert any("<img src=x" in html.unescape(text) for text in strings(whole)), "it is still read"
+    assert any("<img src=x" in html.unescape(text) for text in strings(content)), "it is still read"
 
 
 @pytest.mark.parametrize(("figure", "result"), CASES)
-def test_drawing_leaves_the_result_alone(figure: ModuleType, result: Any) -> None:
+def test_drawing_does_not_change_the_result(figure: ModuleType, result: Any) -> None:
     before = repr(result)
     figure.draw(result)
     assert figure.say(result).endswith(".") and repr(result) == before
 
 
-def test_bars_hold_the_probabilities() -> None:
-    tokens, yes, no, beside, over, heading = next_sentence.draw(pair()).data
+def test_bars_show_the_probabilities() -> None:
+    tokens, yes, no, shares_text, over, heading = next_sentence.draw(pair()).data
     assert list(yes.x) == pytest.approx([0.75, 0.2, 0.9, 0.75, 0.1])
     assert np.add(yes.x, no.x) == pytest.approx(1)
-    assert beside.text[0] == "75 % is next<br>25 % not"
+    assert shares_text.text[0] == "75 % is next<br>25 % not"
     assert over.text[:2] == ("A, then B: logits 1.10 is next, 0.00 not", "B, then A: logits −1.39 is next, 0.00 not")
     assert over.text[3].startswith("2. B: the B")
     assert heading.text == ("A, then each candidate, likeliest first",)
@@ -96,7 +96,7 @@ def test_without_candidates_there_are_two_bars() -> None:
 
 
 def test_chips_of_a_line_do_not_overlap_and_long_texts_are_cut() -> None:
-    chips = next_sentence.lay_out(pair(1, 256))
+    chips = next_sentence.layout_chips(pair(1, 256))
     for (left, line, width, *_), (after, below, *_) in zip(chips, chips[1:], strict=False):
         assert left + width <= next_sentence.LINE
         assert (below == line and after > left + width) or (below == line + 1 and after == 0)
@@ -104,20 +104,20 @@ def test_chips_of_a_line_do_not_overlap_and_long_texts_are_cut() -> None:
     assert len(chips) == 2 * next_sentence.SHOWN
 
 
-def test_the_pair_is_said() -> None:
-    said = next_sentence.say(pair())
-    assert said.startswith(
+def test_the_sentence_on_the_pair() -> None:
+    sentence = next_sentence.say(pair())
+    assert sentence.startswith(
         "B follows A with 75 %, does not with 25 % (logits 1.10 for is next, 0.00 for is not next, in this order); the "
         "other way round, A follows B with 20 %."
     )
-    assert said.endswith(f"Of 3 candidates the likeliest (90 %) is “{EVIL} number 0”, and B comes 2nd.")
+    assert sentence.endswith(f"Of 3 candidates the likeliest (90 %) is “{EVIL} number 0”, and B comes 2nd.")
     assert "candidates" not in next_sentence.say(pair(1))
-    assert "is B itself." not in said and "9 tokens were left out" in next_sentence.say(pair(left_out=9))
+    assert "is B itself." not in sentence and "9 tokens were left out" in next_sentence.say(pair(left_out=9))
 
 
 @pytest.mark.parametrize(("rank", "word"), [(2, "2nd"), (3, "3rd"), (11, "11th"), (21, "21st"), (51, "51st")])
-def test_place(rank: int, word: str) -> None:
-    assert next_sentence.place(rank) == word
+def test_ordinal(rank: int, word: str) -> None:
+    assert next_sentence.ordinal(rank) == word
 
 
 def test_cells() -> None:
@@ -129,8 +129,8 @@ def test_cells() -> None:
     assert [sentence_matrix.number(p, 12) for p in (0.991, 0.99, 0.01, 0.009)] == ["&gt;99", "99", "1", "&lt;1"]
 
 
-def test_the_matrix_is_said() -> None:
-    said = sentence_matrix.say(matrix())  # the others: 50, 50, 10 and 50 per cent
-    assert "score 75 % on average, all other pairs 40 %; 2 of 2 neighbours are above that." in said
-    assert said.endswith(f"Least likely (10 %): “{EVIL} 0” after “{EVIL} 2”.")
+def test_the_sentence_on_the_matrix() -> None:
+    sentence = sentence_matrix.say(matrix())  # the others: 50, 50, 10 and 50 per cent
+    assert "score 75 % on average, all other pairs 40 %; 2 of 2 neighbours are above that." in sentence
+    assert sentence.endswith(f"Least likely (10 %): “{EVIL} 0” after “{EVIL} 2”.")
     assert sentence_matrix.say(matrix(12, 5)).endswith("5 more sentences were not scored.")

@@ -1,4 +1,4 @@
-"""The bars, cells and dots hold the result's own numbers, and labels that look alike stay apart."""
+"""Bars, cells and dots show the result's numbers, and equal labels stay separate."""
 
 import math
 import re
@@ -53,7 +53,7 @@ def test_pseudo_likelihood_bars_are_bits() -> None:
     assert pseudo_likelihood.colours(hand.pseudo_likelihood()) == pytest.approx({1: 0.5, 2: 0.25, 3: 0.125})
 
 
-def test_contrast_dots_stand_for_all_words() -> None:
+def test_contrast_dots_represent_all_words() -> None:
     """Words that lie on each other share a dot; one that lies alone has its own."""
     for size in (40, 5000):
         result = hand.contrast(size)
@@ -65,7 +65,7 @@ def test_contrast_dots_stand_for_all_words() -> None:
         assert [list(trace.customdata) for trace in named] == [["&lt;img src=x onerror=1&gt;"], ["b"]]
 
 
-def test_left_context_sees() -> None:
+def test_left_context_masks() -> None:
     bars, matrix, left_bars, left_matrix = left_context.draw(hand.left_context()).data
     assert list(bars.x) == [0.9, 0.05] and list(left_bars.x) == [0.25, 0.2]
     assert np.asarray(matrix.z).sum() == 25 and np.asarray(left_matrix.z).sum() == 15
@@ -78,7 +78,7 @@ def test_template_cells() -> None:
     assert [list(row) for row in heat.text] == [["90 %", "10 %"], ["25 %", "15 %"]]
 
 
-def test_words_that_are_clipped_alike_keep_a_column_each() -> None:
+def test_words_with_equal_clipped_labels_keep_their_columns() -> None:
     words = ("internationalisation", "internationalization")
     figure = template.draw(replace(hand.template(), words=words))
     assert figure.data[0].x is None, "columns have numbers, not names"

@@ -1,4 +1,4 @@
-"""What pretraining does to a text, and runs over each other: results made by hand, tokens that would run as HTML."""
+"""Figures for masking, sentence pairs and pretraining runs: hand-made results, with tokens that would run as HTML."""
 
 import html
 import json
@@ -22,17 +22,17 @@ OURS = re.compile(r'<br>|</?b>|<span style="color:#?\w+">|</span>|<extra></extra
 def masked(tokens: int = 4, rolls: int = 3) -> Masked:
     """Of *tokens* between [CLS] and [SEP], the first masked in every roll, the second random, the third left."""
     names = ("[CLS]", EVIL, *(f"t{i}" for i in range(1, tokens)), "[SEP]")
-    found = np.full((rolls, tokens + 2), NOT_CHOSEN)
-    found[:, 1:4] = [kinds.MASKED, kinds.RANDOM, kinds.SAME]
+    table = np.full((rolls, tokens + 2), NOT_CHOSEN)
+    table[:, 1:4] = [kinds.MASKED, kinds.RANDOM, kinds.SAME]
     pieces = (("[CLS]", "[MASK]", EVIL, *names[3:]),) * rolls
     counts = np.zeros((tokens + 2, 3), dtype=int)
     counts[1, kinds.MASKED], counts[2, kinds.RANDOM], counts[3, kinds.SAME] = 300, 100, 100
-    return Masked(names, found, pieces, counts, tokens, Options())
+    return Masked(names, table, pieces, counts, tokens, Options())
 
 
 def pairs(head: bool = True) -> SentencePairs:
-    found = (Pair(EVIL, "b", NEXT), Pair("a", EVIL, OTHER), Pair("long " * 30, "c", SAME))
-    return SentencePairs(found, np.array([0.9, 0.4, 0.8]) if head else np.full(3, np.nan))
+    examples = (Pair(EVIL, "b", NEXT), Pair("a", EVIL, OTHER), Pair("long " * 30, "c", SAME))
+    return SentencePairs(examples, np.array([0.9, 0.4, 0.8]) if head else np.full(3, np.nan))
 
 
 def curves(count: int = 2, steps: int = 2) -> list[Curve]:
@@ -64,30 +64,30 @@ DRAWN = {
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_what_is_drawn_is_shown_as_typed_and_not_run(name: str) -> None:
+def test_texts_are_shown_as_typed(name: str) -> None:
     fig: Figure = DRAWN[name]
-    found = strings(json.loads(fig.to_json(), parse_constant=lambda odd: pytest.fail(f"{odd} is no JSON")))
-    for text in found:
+    texts = strings(json.loads(fig.to_json(), parse_constant=lambda odd: pytest.fail(f"{odd} is no JSON")))
+    for text in texts:
         bare = OURS.sub("", text)
         assert "<" not in bare and ">" not in bare, text
-    assert any("<img" in html.unescape(text) for text in found)
+    assert any("<img" in html.unescape(text) for text in texts)
     assert 300 <= fig.layout.height <= 9000
 
 
-def test_masking_is_said_with_its_shares() -> None:
-    said = masking.say(masked())
-    assert f"“{EVIL}” becomes [MASK], “t1” becomes “{EVIL}”, “t2” stays" in said
-    assert "3 of 4 tokens" in said and "12 % were chosen (15 % asked for)" in said  # 500 of 4 x 1,000
-    assert "60 % became [MASK], 20 % a random piece, 20 % stayed (80 %, 10 %, 10 % asked for)" in said
+def test_the_sentence_on_masking_gives_its_shares() -> None:
+    sentence = masking.say(masked())
+    assert f"“{EVIL}” becomes [MASK], “t1” becomes “{EVIL}”, “t2” stays" in sentence
+    assert "3 of 4 tokens" in sentence and "12 % were chosen (15 % asked for)" in sentence  # 500 of 4 x 1,000
+    assert "60 % became [MASK], 20 % a random piece, 20 % stayed (80 %, 10 %, 10 % asked for)" in sentence
 
 
-def test_pairs_are_said_with_and_without_a_head() -> None:
-    said = sentence_pairs.say(pairs())
-    assert said.startswith("1 of 3 pairs really are neighbours") and said.endswith("tells 2 of 3 right.")
+def test_the_sentence_on_pairs_with_and_without_a_head() -> None:
+    sentence = sentence_pairs.say(pairs())
+    assert sentence.startswith("1 of 3 pairs really are neighbours") and sentence.endswith("tells 2 of 3 right.")
     assert "no next-sentence head" in sentence_pairs.say(pairs(False))
 
 
-def test_curves_have_the_unit_that_is_asked_for() -> None:
+def test_curves_have_the_requested_unit() -> None:
     (curve,) = curves(1)
     assert curve.points("probe", "minutes") == [(0.0, 0.2), (pytest.approx(0.1), pytest.approx(0.3))]
     assert [x for x, _ in curve.points("probe", "step")] == [0, 1]

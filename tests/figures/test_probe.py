@@ -1,4 +1,4 @@
-"""Probes drawn: lines, sentence and table say what the result holds, also of labels that would run as HTML."""
+"""Figure for probes: lines, sentence and table say what the result holds, also of labels that would run as HTML."""
 
 from dataclasses import replace
 from typing import Any
@@ -36,12 +36,12 @@ def lines(fig: go.Figure) -> list[Any]:
 
 
 def test_the_lines_are_the_accuracies_with_their_deviation() -> None:
-    fig, given = probe.draw(result()), result()
+    fig, expected = probe.draw(result()), result()
     control, curve = lines(fig)
-    assert list(curve.y) == given.accuracy.tolist() == [0.375, 0.625, 0.875, 0.5]
-    assert list(control.y) == given.control.tolist() == [0.75] * 4
+    assert list(curve.y) == expected.accuracy.tolist() == [0.375, 0.625, 0.875, 0.5]
+    assert list(control.y) == expected.control.tolist() == [0.75] * 4
     bands = [trace for trace in fig.data if trace.fill == "toself"]
-    edge = given.accuracy + given.deviation
+    edge = expected.accuracy + expected.deviation
     assert list(bands[1].y[:4]) == pytest.approx(np.minimum(edge, 1)) and max(bands[0].y) == 1
     assert [list(trace.y) for trace in fig.data if trace.line.dash == "dot"] == [[0.5, 0.5]]
     assert "layer 2, probe: 88 %" in curve.customdata[2] and "selectivity 12 points" in curve.customdata[2]
@@ -53,7 +53,7 @@ def test_the_lines_are_the_accuracies_with_their_deviation() -> None:
 
 
 def test_the_sentence_names_layer_accuracy_input_majority_control_and_selectivity() -> None:
-    said = probe.say(result())
+    sentence = probe.say(result())
     for part in (
         f"“{EVIL}” and “verb” apart best at layer 2 of 3",
         "right for 88 % of the held-out words (± 17.7 points over 2 splits)",
@@ -62,7 +62,7 @@ def test_the_sentence_names_layer_accuracy_input_majority_control_and_selectivit
         "Only 8 rows",
         "No held-out word occurs in training",
     ):
-        assert part in said
+        assert part in sentence
     assert "splits" not in probe.say(result(seeds=1))
 
 
@@ -79,7 +79,7 @@ def test_the_sentence_names_layer_accuracy_input_majority_control_and_selectivit
         ({"accuracies": np.full((4, 2), 0.5)}, "at the input of the first layer: it is right for 50 %"),
     ],
 )
-def test_the_sentence_says_what_a_reader_must_know(changes: dict[str, Any], part: str) -> None:
+def test_the_sentence_has_its_caveats(changes: dict[str, Any], part: str) -> None:
     assert part in probe.say(replace(result(), **changes)) and part not in probe.say(result())
 
 

@@ -1,4 +1,5 @@
-"""Query and key drawn: products, scores and weights of the same token on the same row; tokens are shown as typed."""
+"""Figure for query and key: products, scores and weights of the same token on the same row; tokens are shown as
+typed."""
 
 import numpy as np
 import pytest
@@ -15,38 +16,38 @@ def result(tokens: int = 4, size: int = 4, window: int = 99, **more: object) -> 
     """The token EVIL looks; the scores rise with the position."""
     query = np.linspace(-1, 1, size)
     keys = np.outer(np.arange(tokens), query)
-    seen = np.abs(np.arange(tokens) - 1) <= window
-    scores = np.where(seen, (keys @ query) / size**0.5, -np.inf)
+    visible = np.abs(np.arange(tokens) - 1) <= window
+    scores = np.where(visible, (keys @ query) / size**0.5, -np.inf)
     weights = np.exp(scores - scores.max()) / np.exp(scores - scores.max()).sum()
     names = tuple(EVIL if i == 1 else f"t{i}" for i in range(tokens))
     scale, distance = more.pop("scale", size**0.5), more.pop("distance", None)
-    given = {"picked": True, "others": 0, "left_out": 0, **more}
-    return QueryKey(Head(4, 2), names, 1, query, keys, scale, distance, seen, weights, **given)  # type: ignore[arg-type]
+    fields = {"picked": True, "others": 0, "left_out": 0, **more}
+    return QueryKey(Head(4, 2), names, 1, query, keys, scale, distance, visible, weights, **fields)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
     "one", [result(), result(1), result(2, 1), result(600, 64), result(30, 8, 3), result(3, picked=False)]
 )
-def test_whole_and_escaped(one: QueryKey) -> None:
+def test_figures_are_valid_and_escaped(one: QueryKey) -> None:
     fig = figure.draw(one)
     check(fig)
     assert fig.layout.height >= 300 and len(fig.data[0].z) <= figure.DRAWN
 
 
-def test_a_row_holds_the_numbers_of_its_token() -> None:
-    one = result()
-    fig = figure.draw(one)
+def test_rows_show_the_numbers_of_their_token() -> None:
+    expected = result()
+    fig = figure.draw(expected)
     heat, query, scores, bars = fig.data
-    assert np.allclose(heat.z, one.products, atol=1e-4) and heat.zmax == -heat.zmin == one.products.max()
-    assert np.allclose(query.z, [one.query], atol=1e-4) and query.y0 == figure.QUERY
-    assert list(bars.x) == one.weights.tolist() and list(bars.y) == list(scores.y) == [0, 1, 2, 3]
+    assert np.allclose(heat.z, expected.products, atol=1e-4) and heat.zmax == -heat.zmin == expected.products.max()
+    assert np.allclose(query.z, [expected.query], atol=1e-4) and query.y0 == figure.QUERY
+    assert list(bars.x) == expected.weights.tolist() and list(bars.y) == list(scores.y) == [0, 1, 2, 3]
     assert list(scores.text) == ["0.0", "1.1", "2.2", "3.3"]
     assert heat.customdata[3][0] == "t3, dimension 0:<br>−1.00 × −3.00 = 3.00"
     assert bars.customdata[3].startswith("t3: 6.67 ÷ 2.00 = 3.33, weight 68 %")
     assert list(fig.layout.yaxis.ticktext) == ["query", "t0", "▸ &lt;img src=x …", "t2", "t3"]
 
 
-def test_what_is_outside_the_window_is_empty() -> None:
+def test_tokens_outside_the_window_are_empty() -> None:
     fig = figure.draw(result(6, 4, 1))
     heat, _, scores, bars = fig.data
     assert [line[0] is None for line in heat.z] == [False] * 3 + [True] * 3
@@ -55,12 +56,13 @@ def test_what_is_outside_the_window_is_empty() -> None:
 
 
 def test_the_sentence() -> None:
-    said = figure.say(result())
-    assert "In head 5·3, “<img src=x onerror=1>” gives 68 % of its attention to “t3”: 4 products sum to 6.7" in said
+    sentence = figure.say(result())
+    assert "In head 5·3, “<img src=x onerror=1>” gives 68 % of its attention to “t3”: 4 products sum to 6.7" in sentence
     assert (
-        "divided by √4 is a score of 3.3; the mean over the tokens is 1.7. Dimension 0 counts most, with 3.0." in said
+        "divided by √4 is a score of 3.3; the mean over the tokens is 1.7. Dimension 0 counts most, with 3.0."
+        in sentence
     )
-    assert said.endswith("with 3.0.")
+    assert sentence.endswith("with 3.0.")
     for more, part in (
         ({"picked": False}, "Press a token to see its query."),
         ({"others": 1}, "1 more picked token is not shown."),
@@ -69,16 +71,16 @@ def test_the_sentence() -> None:
         ({"tokens": 1000}, "Of 1,000 tokens, the 40 with the largest weights are drawn."),
         ({"tokens": 8, "window": 2}, "4 tokens are outside the window of this layer."),
     ):
-        assert part in figure.say(result(**more)) and part not in said  # type: ignore[arg-type]
+        assert part in figure.say(result(**more)) and part not in sentence  # type: ignore[arg-type]
 
 
 def test_a_distance_adds_to_the_score() -> None:
-    one = result(scale=12**0.5, distance=np.array([0.5, 0.0, -0.25, 1.0]))
-    assert np.allclose(one.scores, one.products.sum(axis=1) / 12**0.5 + one.distance)
-    bars = figure.draw(one).data[3]
+    with_distance = result(scale=12**0.5, distance=np.array([0.5, 0.0, -0.25, 1.0]))
+    assert np.allclose(with_distance.scores, with_distance.products.sum(axis=1) / 12**0.5 + with_distance.distance)
+    bars = figure.draw(with_distance).data[3]
     assert bars.customdata[3].startswith("t3: 6.67 ÷ 3.46 + 1.00 for the distance = 2.92")
-    assert "divided by √(3 · 4) + 1.00 for the distance is a score of 2.9" in figure.say(one)
-    assert [row["distance"] for row in query_key.rows(one)][::4] == [0.5, 0.0, -0.25, 1.0]
+    assert "divided by √(3 · 4) + 1.00 for the distance is a score of 2.9" in figure.say(with_distance)
+    assert [row["distance"] for row in query_key.rows(with_distance)][::4] == [0.5, 0.0, -0.25, 1.0]
 
 
 def test_the_strip_is_coloured_by_the_weights() -> None:

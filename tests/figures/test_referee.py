@@ -1,4 +1,4 @@
-"""Referee drawn: curves, band and labels hold the result's own numbers; the sentence names what beats chance."""
+"""Figure for referee: curves, band and labels hold the result's own numbers; the sentence names what beats chance."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def referee(count: int = 4, points: int = 5, whole: float = 0.8) -> Referee:
 @pytest.mark.parametrize(
     "result", [referee(), referee(2, 3), referee(510, 11), referee(whole=1e-7), referee(whole=0.0)]
 )
-def test_whole_and_escaped(result: Referee) -> None:
+def test_figures_are_valid_and_escaped(result: Referee) -> None:
     fig = figure.draw(result)
     check(fig)
     assert "&lt;img src=x …" in fig.layout.annotations[0].text
@@ -42,9 +42,9 @@ def test_curves() -> None:
     assert list(top.y) == list(result.random.max(axis=0)) and list(bottom.y) == list(result.random.min(axis=0))
     assert list(middle.y) == pytest.approx(result.random.mean(axis=0).tolist())
     assert list(first.x) == [0, 0.25, 0.5, 0.75, 1] and list(first.y) == list(result.trials[0].deletion)
-    shown = figure.draw(result).data[13]
-    assert list(shown.x) == [0, 0.25, 0.5, 0.75, 1] and list(shown.y) == list(result.trials[0].insertion[::-1])
-    assert shown.y[0] == 0 and shown.y[-1] == 0.8
+    curve = figure.draw(result).data[13]
+    assert list(curve.x) == [0, 0.25, 0.5, 0.75, 1] and list(curve.y) == list(result.trials[0].insertion[::-1])
+    assert curve.y[0] == 0 and curve.y[-1] == 0.8
 
 
 def test_labels() -> None:
@@ -57,24 +57,24 @@ def test_labels() -> None:
 
 
 def test_say() -> None:
-    said = figure.say(referee())
-    assert said.startswith(f"“{EVIL}” has 80 % in the whole text and < 0.1 % with all 4 tokens hidden.")
+    sentence = figure.say(referee())
+    assert sentence.startswith(f"“{EVIL}” has 80 % in the whole text and < 0.1 % with all 4 tokens hidden.")
     left = np.array([1, 0.75, 0.5, 0.25, 0])
 
     def height(power: object) -> str:
         return f"{100 * np.mean([np.trapezoid(0.8 * left**p) / 4 for p in np.atleast_1d(power)]):.0f} %"
 
-    assert f"of integrated gradients tells most: hidden first, its tokens leave {height(4)} on average" in said
-    assert f"shown first {height(0.25)}; a random order leaves {height((0.8, 1.0, 1.25))}." in said
-    assert "Better than each of 3 random orders (shaded), both ways: integrated gradients." in said
-    assert "Not better: gradient x input, occlusion, LIME, attention and rollout." in said
-    assert "points" not in said
+    assert f"of integrated gradients tells most: hidden first, its tokens leave {height(4)} on average" in sentence
+    assert f"shown first {height(0.25)}; a random order leaves {height((0.8, 1.0, 1.25))}." in sentence
+    assert "Better than each of 3 random orders (shaded), both ways: integrated gradients." in sentence
+    assert "Not better: gradient x input, occlusion, LIME, attention and rollout." in sentence
+    assert "points" not in sentence
 
 
 def test_say_more() -> None:
     result = referee(510, 11)
-    said = figure.say(replace(result, trials=result.trials[1:], group=16, left_out=1234))
-    assert "No method beats all 3 random orders (shaded) both ways." in said and "Not so" not in said
-    assert "have 11 points" in said and "up to 16 neighbouring" in said and "1,234 tokens" in said
-    every = replace(result, trials=result.trials[:1])
-    assert "Not so" not in figure.say(every)
+    sentence = figure.say(replace(result, trials=result.trials[1:], group=16, left_out=1234))
+    assert "No method beats all 3 random orders (shaded) both ways." in sentence and "Not so" not in sentence
+    assert "have 11 points" in sentence and "up to 16 neighbouring" in sentence and "1,234 tokens" in sentence
+    single = replace(result, trials=result.trials[:1])
+    assert "Not so" not in figure.say(single)

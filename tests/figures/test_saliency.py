@@ -1,4 +1,5 @@
-"""Saliency drawn: bars and cells hold the result's own numbers, the sentence follows from them, tokens are as typed."""
+"""Figure for saliency: bars and cells hold the result's own numbers, the sentence follows from them, tokens are as
+typed."""
 
 import re
 from dataclasses import replace
@@ -21,11 +22,11 @@ def saliency(words: int = 3, *methods: str, error: float = 0.01, answer: str = E
     units = tuple(Unit(name, (i,), 0, i in (0, words + 1)) for i, name in enumerate(names))
     scores = np.array([0.0, *[2.0, -1.0, *(1 / i for i in range(1, words))][:words], 0.0])
     completeness = Completeness(4.0, error, 32)
-    found = tuple(
+    attributions = tuple(
         Attribution(m, scores, completeness if m == "integrated gradients" else None)  # type: ignore[arg-type]
         for m in methods or METHODS[:1]
     )
-    return Saliency("mask", answer, -0.5, 0.6, 2, units, found, "[MASK]", "fp32", 0, 0)
+    return Saliency("mask", answer, -0.5, 0.6, 2, units, attributions, "[MASK]", "fp32", 0, 0)
 
 
 CASES = [
@@ -36,7 +37,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("result", CASES)
-def test_whole_and_escaped(result: Saliency) -> None:
+def test_figures_are_valid_and_escaped(result: Saliency) -> None:
     fig = figure.draw(result)
     for note in fig.layout.annotations:  # the colours of the two directions are ours
         note.text = re.sub(r'<span style="color:#[0-9a-f]{6}">|</span>', "", note.text)
@@ -80,42 +81,48 @@ def test_colours() -> None:
 
 
 def test_say() -> None:
-    said = figure.say(saliency(4))
-    assert said.startswith(f"“{EVIL}” has 60 % here (log-probability −0.50). By integrated gradients it rests most on ")
-    assert f"“{EVIL}” (+2.00), “word2” (+1.00) and “word3” (+0.50); “word1” speaks against it most (−1.00)." in said
-    assert "changes the log-probability by +4.00" in said and "error of +0.010, 0.2 % of it." in said
+    sentence = figure.say(saliency(4))
+    assert sentence.startswith(
+        f"“{EVIL}” has 60 % here (log-probability −0.50). By integrated gradients it rests most on "
+    )
+    assert f"“{EVIL}” (+2.00), “word2” (+1.00) and “word3” (+0.50); “word1” speaks against it most (−1.00)." in sentence
+    assert "changes the log-probability by +4.00" in sentence and "error of +0.010, 0.2 % of it." in sentence
     assert "error of +0.400, 10 % of it: 32 steps are too few." in figure.say(saliency(4, error=0.4))
     assert "as large as itself: 32 steps" in figure.say(saliency(4, error=-9.0))
 
 
 def test_say_of_attention() -> None:
-    said = figure.say(saliency(3, "rollout"))
-    assert "The mask takes most, by rollout, from" in said and "no answer in particular" in said
-    said = figure.say(replace(saliency(3, "attention"), target="next sentence", answer="is next", value=1.25))
-    assert "(log-odds +1.25)" in said and "[CLS] in the last layer looks most at" in said
+    sentence = figure.say(saliency(3, "rollout"))
+    assert "The mask takes most, by rollout, from" in sentence and "no answer in particular" in sentence
+    sentence = figure.say(replace(saliency(3, "attention"), target="next sentence", answer="is next", value=1.25))
+    assert "(log-odds +1.25)" in sentence and "[CLS] in the last layer looks most at" in sentence
 
 
 def test_say_of_all() -> None:
     low = Attribution("LIME", np.array([0.0, -1.0, -2.0, 0.0, 0.0]))
     result = replace(saliency(3), attributions=(*saliency(3, "integrated gradients", "occlusion").attributions, low))
-    said = figure.say(result)
-    assert f"What speaks for it most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in said
+    sentence = figure.say(result)
+    assert f"What speaks for it most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in sentence
 
 
-def test_say_what_is_left_out() -> None:
+def test_say_omissions() -> None:
     coarse = Attribution("LIME", np.zeros(5), group=16, samples=64)
     result = replace(saliency(3), attributions=(*saliency(3).attributions, coarse))
-    said = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
-    assert "LIME hid up to 16 neighbouring tokens at a time and read 64 texts." in said
-    assert "Gradients were taken in fp32." in said and "the first of 3 masks" in said and "1,234 tokens beyond" in said
+    sentence = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
+    assert "LIME hid up to 16 neighbouring tokens at a time and read 64 texts." in sentence
+    assert (
+        "Gradients were taken in fp32." in sentence
+        and "the first of 3 masks" in sentence
+        and "1,234 tokens beyond" in sentence
+    )
     assert "fp32" not in figure.say(saliency(3)) and "fp32" not in figure.say(
         replace(saliency(3, "LIME"), precision="bf16")
     )
 
 
 @pytest.mark.parametrize(
-    ("value", "digits", "shown"),
+    ("value", "digits", "text"),
     [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
 )
-def test_signed(value: float, digits: int, shown: str) -> None:
-    assert figure.signed(value, digits) == shown
+def test_format_signed(value: float, digits: int, text: str) -> None:
+    assert figure.format_signed(value, digits) == text

@@ -1,4 +1,4 @@
-"""The figure in a sentence: the numbers are those that follow from the result by hand."""
+"""The figure as a sentence, with numbers computed by hand."""
 
 from dataclasses import replace
 
@@ -38,7 +38,7 @@ def test_percent(p: float, words: str) -> None:
     assert percent(float(p)) == words
 
 
-def test_percent_never_says_that_more_is_less() -> None:
+def test_percent_is_monotonic() -> None:
     shares = [float(percent(i / 20000).strip("<> %")) for i in range(20001)]
     assert shares == sorted(shares)
 
@@ -49,55 +49,55 @@ def test_safe_and_clip() -> None:
 
 
 def test_fill_mask() -> None:
-    said = fill_mask.say(hand.fill_mask())
-    assert "“<img src=x onerror=1>” with 50 %, then “word2” with 25 %" in said
-    assert "rank 1,234" in said
-    assert "3.0 bits, as if choosing among 8.0 equally likely words" in said
-    assert "more masks" not in said
+    sentence = fill_mask.say(hand.fill_mask())
+    assert "“<img src=x onerror=1>” with 50 %, then “word2” with 25 %" in sentence
+    assert "rank 1,234" in sentence
+    assert "3.0 bits, as if choosing among 8.0 equally likely words" in sentence
+    assert "more masks" not in sentence
 
 
 def test_fill_mask_with_many_masks() -> None:
-    said = fill_mask.say(hand.fill_mask(20, left_out=80))
-    assert said.startswith("For mask 1 it") and "97 more masks follow, 80 not shown." in said
+    sentence = fill_mask.say(hand.fill_mask(20, left_out=80))
+    assert sentence.startswith("For mask 1 it") and "97 more masks follow, 80 not shown." in sentence
 
 
 def test_decoding() -> None:
-    said = decoding.say(hand.decoding())
-    assert "“beam <img src=x onerror=1>” (beam, −1.50 nats)" in said
-    assert "claims −1.00 nats" in said and "worth −4.00" in said
-    assert "20.1 times less likely" in said  # exp(3)
+    sentence = decoding.say(hand.decoding())
+    assert "“beam <img src=x onerror=1>” (beam, −1.50 nats)" in sentence
+    assert "claims −1.00 nats" in sentence and "worth −4.00" in sentence
+    assert "20.1 times less likely" in sentence  # exp(3)
     assert "single mask" in decoding.say(hand.decoding(1))
 
 
 def test_pseudo_likelihood() -> None:
-    said = pseudo_likelihood.say(hand.pseudo_likelihood())
-    assert "is −4.2 nats over 3 tokens, a perplexity of 4.0" in said  # -6 ln 2, and 2^(6/3)
-    assert "“<img src=x onerror=1>” with 12 %" in said
-    assert "1 of 3 are its own first choice" in said
+    sentence = pseudo_likelihood.say(hand.pseudo_likelihood())
+    assert "is −4.2 nats over 3 tokens, a perplexity of 4.0" in sentence  # -6 ln 2, and 2^(6/3)
+    assert "“<img src=x onerror=1>” with 12 %" in sentence
+    assert "1 of 3 are its own first choice" in sentence
     assert "first 3 of 12 tokens" in pseudo_likelihood.say(hand.pseudo_likelihood(3, 9))
 
 
 def test_contrast() -> None:
-    said = contrast.say(hand.contrast())
-    assert "first sentence: “<img src=x onerror=1>” (5.0 times as likely)" in said
-    assert "second: “b” (5.0 times as likely)" in said
-    assert "0.25 bits" in said
-    assert said.count("no word") == 0 and contrast.say(hand.contrast(equal=True)).count("no word") == 2
+    sentence = contrast.say(hand.contrast())
+    assert "first sentence: “<img src=x onerror=1>” (5.0 times as likely)" in sentence
+    assert "second: “b” (5.0 times as likely)" in sentence
+    assert "0.25 bits" in sentence
+    assert sentence.count("no word") == 0 and contrast.say(hand.contrast(equal=True)).count("no word") == 2
 
 
 def test_left_context() -> None:
-    said = left_context.say(hand.left_context())
-    assert "(90 %)" in said and "(25 %)" in said and "from 3.0 to 3.0 bits" in said
+    sentence = left_context.say(hand.left_context())
+    assert "(90 %)" in sentence and "(25 %)" in sentence and "from 3.0 to 3.0 bits" in sentence
 
 
 def test_template() -> None:
-    said = template.say(hand.template())
-    assert said.startswith("“<img src=x onerror=1>” moves the most: 90 % for") and "25 % for" in said
-    assert "x0" in said and "x1" in said
+    sentence = template.say(hand.template())
+    assert sentence.startswith("“<img src=x onerror=1>” moves the most: 90 % for") and "25 % for" in sentence
+    assert "x0" in sentence and "x1" in sentence
     assert template.say(hand.template(1)).startswith("For “<img")
 
 
-def test_template_where_nothing_moves() -> None:
+def test_template_without_changes() -> None:
     still = hand.template()
     still = replace(still, probabilities=still.probabilities[[0, 0]])
     assert "moves the most" not in template.say(still)

@@ -1,4 +1,4 @@
-"""The switchboard drawn: what a press of a cell switches, what is said of it, and odd tokens."""
+"""Figure for switchboard: the effect of a press on a cell, the sentence, and odd tokens."""
 
 import json
 
@@ -19,7 +19,7 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
     states = np.zeros((3, 2), bool)
     for head in off:
         states[head] = True
-    held = {
+    fields = {
         "target": "paris",
         "off": off,
         "how": how,
@@ -30,7 +30,7 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
         "states": states,
         "other_masks": 0,
     }
-    return Switchboard(**{**held, **more})
+    return Switchboard(**{**fields, **more})
 
 
 def leads(result: Switchboard) -> list[list[str]]:
@@ -47,10 +47,10 @@ def test_a_press_switches_one_head_and_leaves_the_others() -> None:
     assert off[1][0] == "1·2" and off[0][1] == "2·1" and off[2][1] == "1·2, 2·1, 3·2"
 
 
-def test_what_is_said_is_what_was_measured() -> None:
-    said = switchboard.say(board())
-    assert "With 2·1 off, “paris” goes from 60 % to 10 %" in said and "between 50 % and 55 %" in said
-    assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in said
+def test_the_sentence_matches_the_result() -> None:
+    sentence = switchboard.say(board())
+    assert "With 2·1 off, “paris” goes from 60 % to 10 %" in sentence and "between 50 % and 55 %" in sentence
+    assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in sentence
     assert "patching 3·2 raises it most" in switchboard.say(board(how="patch"))
     none = switchboard.say(board(()))
     assert none.startswith("With all heads on, “paris” has 60 %.") and "random" not in none
@@ -58,7 +58,7 @@ def test_what_is_said_is_what_was_measured() -> None:
 
 @pytest.mark.parametrize("how", ["zero", "mean", "patch"])
 def test_no_head_off_draws_one_bar_and_one_list(how: str) -> None:
-    assert len(switchboard.bars_of(board((), how))) == 1 and len(switchboard.bars_of(board(how=how))) == 3
+    assert len(switchboard.bar_rows(board((), how))) == 1 and len(switchboard.bar_rows(board(how=how))) == 3
     assert written(board((), how)).count("a  50 %") == 1 and written(board(how=how)).count("a  50 %") == 2
 
 
@@ -66,6 +66,6 @@ def written(result: Switchboard) -> list[str]:
     return [text for part in switchboard.draw(result).data if part.type == "scatter" for text in part.text or ()]
 
 
-def test_odd_tokens_are_shown_as_they_are() -> None:
-    drawn = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
-    assert "<img" not in json.dumps(drawn.to_plotly_json(), default=str)
+def test_odd_tokens_are_shown_as_typed() -> None:
+    fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
+    assert "<img" not in json.dumps(fig.to_plotly_json(), default=str)

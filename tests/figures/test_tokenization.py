@@ -1,4 +1,4 @@
-"""Input drawn: bars, steps and the sentence hold the result's own numbers; tokens are shown as typed."""
+"""Figure for tokenization: bars, steps and the sentence hold the result's own numbers; tokens are shown as typed."""
 
 import html
 from dataclasses import replace
@@ -52,7 +52,7 @@ RESULTS = [
 
 
 @pytest.mark.parametrize("result", RESULTS)
-def test_whole_and_escaped(result: Tokenization) -> None:
+def test_figures_are_valid_and_escaped(result: Tokenization) -> None:
     fig = figure.draw(result)
     check(fig)
     assert any("<img src=" in html.unescape(text) for text in strings(parsed(fig)))
@@ -79,21 +79,21 @@ def test_steps() -> None:
     assert "no piece of the vocabulary begins" in unknown.customdata[0][0]
 
 
-def test_a_word_is_drawn_once_and_not_too_many() -> None:
+def test_each_word_is_drawn_once_up_to_a_limit() -> None:
     again = tokenization(words=(UNBELIEVABLE,) * 9)
     assert len(figure.cut_words(again)) == 1
     many = tuple(replace(UNBELIEVABLE, read=f"unbelievable{i}") for i in range(20))
     result = tokenization(words=many)
-    assert len(figure.chosen(result)) == figure.STEPS // 3
+    assert len(figure.words_to_draw(result)) == figure.STEPS // 3
     assert figure.draw(result).layout.annotations[0].text == "cut, longest match first: 6 of 20 words"
 
 
 def test_say() -> None:
-    said = figure.say(tokenization())
-    assert said.startswith("3 words and signs become 6 tokens, the special ones included.")
-    assert "“Unbelievable” is cut into un + ##believ + ##able." in said
-    assert f"“{EVIL}” becomes [UNK]: no piece of the vocabulary begins “{EVIL}”." in said
-    assert "word 1.25, position 2.25, segment 3.25; the sum 4.25, after LayerNorm 5.25" in said
-    assert "cosine of 0.25" in said
+    sentence = figure.say(tokenization())
+    assert sentence.startswith("3 words and signs become 6 tokens, the special ones included.")
+    assert "“Unbelievable” is cut into un + ##believ + ##able." in sentence
+    assert f"“{EVIL}” becomes [UNK]: no piece of the vocabulary begins “{EVIL}”." in sentence
+    assert "word 1.25, position 2.25, segment 3.25; the sum 4.25, after LayerNorm 5.25" in sentence
+    assert "cosine of 0.25" in sentence
     assert "The first 64 of 512 tokens are drawn." in figure.say(tokenization(512))
     assert "position" not in figure.say(tokenization(parts=("word", "sum", "normalised")))

@@ -1,4 +1,4 @@
-"""The bundled lessons: read without a problem, their links restored, and every claim, key and example evaluated."""
+"""The bundled lessons: they parse without problems, their links restore, and every claim, key and example holds."""
 
 import json
 import re
@@ -7,17 +7,17 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.check import check
 from bertexplorer.learn.expressions import Expression
-from bertexplorer.learn.lesson import read
+from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.learn.recording import FOLDER, PREFIX, recording
-from bertexplorer.learn.shelf import BUNDLED, Shelf
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
 from tests.learn.test_lesson import HEAD
 
-SHELF = Shelf((BUNDLED,))
+CATALOGUE = LessonCatalogue((BUNDLED,))
 START = opening(Settings())
 RUNS = sorted(path.stem for path in FOLDER.glob("*.json"))
 
@@ -49,9 +49,9 @@ def explore(tmp_path_factory):
     return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
 
 
-@pytest.mark.parametrize("slug", SHELF.files)
-def test_a_lesson_is_whole_and_its_links_restore(slug, explore):
-    lesson = SHELF.lesson(slug)
+@pytest.mark.parametrize("slug", CATALOGUE.files)
+def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, explore):
+    lesson = CATALOGUE.lesson(slug)
     assert not lesson.problems
     assert 3 <= lesson.about["minutes"] <= 5 and lesson.about["sources"]
     assert lesson.about["minutes"] == pytest.approx(minutes_of(lesson), abs=0.6)
@@ -63,20 +63,20 @@ def test_a_lesson_is_whole_and_its_links_restore(slug, explore):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("slug", SHELF.files)
+@pytest.mark.parametrize("slug", CATALOGUE.files)
 def test_every_claim_key_and_example_holds(slug, explore):
-    lines = list(check(explore, SHELF.lesson(slug), START))
+    lines = list(check(explore, CATALOGUE.lesson(slug), START))
     assert [line for line in lines if line.wrong] == []
     assert {line.block for line in lines} >= {
-        f"claim {block.id}" for block in SHELF.lesson(slug).blocks if block.kind == "claim"
+        f"claim {block.id}" for block in CATALOGUE.lesson(slug).blocks if block.kind == "claim"
     }
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_a_recording_is_small_and_can_be_asked(name):
-    held = recording(PREFIX + name)
-    assert (FOLDER / f"{name}.json").stat().st_size < 25_000 and held.card and held.curves
-    assert len(held.numbers) == len(held.curves) and "/root" not in json.dumps(held.card)
+def test_recordings_are_small_and_offer_their_facts(name):
+    content = recording(PREFIX + name)
+    assert (FOLDER / f"{name}.json").stat().st_size < 25_000 and content.card and content.curves
+    assert len(content.numbers) == len(content.curves) and "/root" not in json.dumps(content.card)
 
 
 MASK = "/?view=fill-mask&text=A+[MASK]."
@@ -96,13 +96,13 @@ WRONG = {  # a block -> what is said of it
 
 
 @pytest.mark.parametrize("block", WRONG)
-def test_what_does_not_hold_is_named_with_its_line(block, explore):
-    lesson = read(f"{HEAD}\n\n```{block}\n```", "x")
+def test_failed_checks_are_reported_with_their_line(block, explore):
+    lesson = read_lesson(f"{HEAD}\n\n```{block}\n```", "x")
     assert not lesson.problems
-    found = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
-    assert len(found) == 1
+    wrong_lines = [line for line in check(explore, lesson, START) if line.wrong and line.line == 12]
+    assert len(wrong_lines) == 1
     with pytest.raises(ExplorerError, match=WRONG[block]):
-        raise ExplorerError(found[0].text)
+        raise ExplorerError(wrong_lines[0].text)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ def test_what_does_not_hold_is_named_with_its_line(block, explore):
         "/?view=bertviz&text=A+cat.: attention(1, 0, 'a', 'cat')",
     ],
 )
-def test_what_is_counted_from_1_is_never_counted_from_the_end(call, explore):
+def test_numbers_counted_from_1_never_count_from_the_end(call, explore):
     link, _, source = call.partition(": ")
     facts = grading.facts_for(explore, link, START)
     with pytest.raises(ExplorerError, match="There is no (sentence|layer|head|token) "):

@@ -1,4 +1,4 @@
-"""A class: who may do what when, and that nothing acknowledged is lost."""
+"""A class: permissions in each phase, and no loss of acknowledged votes."""
 
 import json
 import random
@@ -46,7 +46,7 @@ def test_a_whole_question(rooms):
     rooms.step(room, TEACHER, 0, "vote2", "closed2")
     rooms.step(room, TEACHER, 0, "closed2", "reveal", {"right": [1]})
     assert room.counts(0, 2) == [0, 2, 1]
-    assert room.moves(0) == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
+    assert room.transitions(0) == [[0, 1, 0], [0, 1, 0], [0, 0, 0]]
     rooms.step(room, TEACHER, 0, "reveal", "next")
     assert (room.at, room.phase) == (1, "vote1")
     rooms.vote(room, "p", 1, 1, 0.25)
@@ -87,7 +87,7 @@ def test_only_the_teacher_moves_and_ends_a_class(rooms):
 
 
 @pytest.mark.parametrize("phase", [phase for phase in NEXT if phase not in ROUND])
-def test_no_vote_beside_the_votes(rooms, phase):
+def test_votes_are_accepted_only_while_a_vote_is_open(rooms, phase):
     room = opened(rooms, phase)
     for round in (1, 2):
         with pytest.raises(ExplorerError, match="closed"):
@@ -96,33 +96,36 @@ def test_no_vote_beside_the_votes(rooms, phase):
 
 
 @pytest.mark.parametrize("given", [(1, 1, 0), (0, 2, 0), (0, 1, 3), (0, 1, -1), (0, 1, 0.5)])
-def test_votes_for_what_is_not_asked_are_refused(rooms, given):
+def test_invalid_votes_are_rejected(rooms, given):
     room = opened(rooms, "vote1")
     with pytest.raises(ExplorerError):
         rooms.vote(room, "p", *given)
     assert not room.votes
 
 
-def test_what_was_acknowledged_is_there_after_a_crash_at_any_byte(rooms):
+def test_acknowledged_votes_survive_a_crash_at_any_byte(rooms):
     room = opened(rooms, "vote1")
     lines = [room.file.read_bytes()]
     for i in range(20):
         rooms.vote(room, f"p{i % 7}", 0, 1, i % 3)
         lines.append(room.file.read_bytes())
-    whole, expected = lines[-1], {}
+    last_line, expected = lines[-1], {}
     for acknowledged, before in zip(lines[1:], lines, strict=False):
         voter, question, round, choice = json.loads(acknowledged[len(before) :])["vote"]
         expected[voter] = choice
-        for end in (len(acknowledged), min(len(whole), len(acknowledged) + 9)):  # whole, and cut within the next line
-            room.file.write_bytes(whole[:end])
-            there = again(rooms).room(room.code)
-            assert there.votes[(0, 1)] == expected and there.phase == "vote1"
+        for end in (
+            len(acknowledged),
+            min(len(last_line), len(acknowledged) + 9),
+        ):  # whole, and cut within the next line
+            room.file.write_bytes(last_line[:end])
+            restored = again(rooms).room(room.code)
+            assert restored.votes[(0, 1)] == expected and restored.phase == "vote1"
         more = again(rooms)
         more.vote(more.room(room.code), "after", 0, 1, 2)
         assert len(again(rooms).room(room.code).votes[(0, 1)]) == len(expected) + 1
 
 
-def test_a_room_that_was_never_whole_is_no_room(rooms):
+def test_a_partly_written_room_does_not_exist(rooms):
     room = opened(rooms)
     room.file.write_bytes(room.file.read_bytes()[:40])
     with pytest.raises(ExplorerError, match="There is no class"):
@@ -130,7 +133,7 @@ def test_a_room_that_was_never_whole_is_no_room(rooms):
     assert not list(rooms.folder.iterdir())
 
 
-def test_a_full_disk_is_said_and_the_vote_is_not_counted(rooms, monkeypatch):
+def test_a_full_disk_is_reported_and_the_vote_does_not_count(rooms, monkeypatch):
     room = opened(rooms, "vote1")
     monkeypatch.setattr(classroom.os, "write", lambda file, data: 3)
     with pytest.raises(ExplorerError, match=r"cannot be stored: No space left.*try again"):
@@ -138,29 +141,29 @@ def test_a_full_disk_is_said_and_the_vote_is_not_counted(rooms, monkeypatch):
     assert not room.votes
 
 
-def test_what_a_full_disk_took_in_part_spoils_no_later_vote(rooms, monkeypatch):
-    room, whole = opened(rooms, "vote1"), classroom.os.write
+def test_a_partial_write_does_not_corrupt_later_votes(rooms, monkeypatch):
+    room, real_write = opened(rooms, "vote1"), classroom.os.write
     with monkeypatch.context() as patch:
-        patch.setattr(classroom.os, "write", lambda file, data: whole(file, data[:9]))
+        patch.setattr(classroom.os, "write", lambda file, data: real_write(file, data[:9]))
         with pytest.raises(ExplorerError, match="No space left"):
             rooms.vote(room, "p", 0, 1, 0)
     rooms.vote(room, "q", 0, 1, 2)
     assert again(rooms).room(room.code).counts(0, 1) == [0, 0, 1]
 
 
-def test_phones_that_go_on_asking_for_a_class_that_has_ended_guess_no_codes(rooms):
+def test_polls_for_an_ended_class_do_not_count_as_guesses(rooms):
     ended, other = opened(rooms), opened(rooms)
     rooms.end(ended, TEACHER)
-    for i in range(2 * classroom.WRONG):
-        with pytest.raises(ExplorerError, match="any more: its teacher has ended it"):
+    for i in range(2 * classroom.MOST_WRONG_CODES):
+        with pytest.raises(ExplorerError, match="any more: its teacher ended it"):
             rooms.room(ended.code, f"p{i}", ADDRESS)
     assert rooms.room(other.code, "late", ADDRESS) is other
 
 
-def test_guesses_are_stopped_and_those_who_are_in_stay_in(rooms):
+def test_guessing_is_blocked_but_members_keep_access(rooms):
     room = opened(rooms)
-    rooms.hear(room, "p")
-    for i in range(classroom.WRONG):
+    rooms.record_poll(room, "p")
+    for i in range(classroom.MOST_WRONG_CODES):
         with pytest.raises(ExplorerError, match="There is no class"):
             rooms.room(LETTERS[i % 24] * 3 + "QZJ"[i % 3], "x", ADDRESS)
     for code in ("AAAA", room.code):
@@ -171,7 +174,7 @@ def test_guesses_are_stopped_and_those_who_are_in_stay_in(rooms):
 
 
 @pytest.mark.parametrize("code", ["", "ABC", "ABCDE", "../x", "AB/C", "IIII", "ÄÖÜß", "A\0BC", "....", "AAAA\n/"])
-def test_codes_that_are_none(rooms, code):
+def test_invalid_codes(rooms, code):
     rooms.open(TEACHER, QUESTIONS)
     with pytest.raises(ExplorerError, match="There is no class"):
         rooms.room(code)
@@ -180,15 +183,15 @@ def test_codes_that_are_none(rooms, code):
 def test_ten_thousand_joins(rooms):
     room = opened(rooms)
     for i in range(classroom.MOST_VOTERS):
-        rooms.hear(room, f"p{i}")
+        rooms.record_poll(room, f"p{i}")
     for i in range(9000):
         with pytest.raises(ExplorerError, match="This class is full: 1,000"):
-            rooms.hear(room, f"more{i}")
-    rooms.hear(room, "p0")
+            rooms.record_poll(room, f"more{i}")
+    rooms.record_poll(room, "p0")
     assert room.present() == classroom.MOST_VOTERS
 
 
-def test_a_class_that_has_ended_is_gone(rooms):
+def test_an_ended_class_leaves_no_data(rooms):
     room = opened(rooms, "vote1")
     rooms.vote(room, "p", 0, 1, 0)
     rooms.end(room, TEACHER)
@@ -199,7 +202,7 @@ def test_a_class_that_has_ended_is_gone(rooms):
         rooms.room(room.code, "p")
 
 
-def test_nobody_is_named_in_the_file(rooms):
+def test_the_file_names_nobody(rooms):
     room = opened(rooms, "vote1")
     rooms.vote(room, "0123456789abcdef", 0, 1, 0)
     assert b"0123456789abcdef" not in room.file.read_bytes()
@@ -207,7 +210,7 @@ def test_nobody_is_named_in_the_file(rooms):
 
 
 @pytest.mark.parametrize(
-    ("questions", "said"),
+    ("questions", "message"),
     [
         ((), "0 questions"),
         ((Question(" ", ()),), "empty"),
@@ -217,8 +220,8 @@ def test_nobody_is_named_in_the_file(rooms):
         ((Question("x" * 2001, ()),), "longer than 2,000"),
     ],
 )
-def test_questions_that_cannot_be_asked(rooms, questions, said):
-    with pytest.raises(ExplorerError, match=said):
+def test_invalid_questions(rooms, questions, message):
+    with pytest.raises(ExplorerError, match=message):
         rooms.open(TEACHER, questions)
 
 

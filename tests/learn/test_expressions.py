@@ -1,4 +1,4 @@
-"""Expressions of lessons: what they compute, and that they can do nothing else."""
+"""Expressions of lessons: their values, and the rejection of everything outside the language."""
 
 import math
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.expressions import Expression, filled, slots
+from bertexplorer.learn.expressions import Expression, fill_slots, slots
 
 FACTS = {"p": {"paris": 0.75, "rome": 0.125}.__getitem__, "top": lambda: "paris", "none": lambda: math.nan}
 
@@ -26,7 +26,7 @@ FACTS = {"p": {"paris": 0.75, "rome": 0.125}.__getitem__, "top": lambda: "paris"
         ("top()", "paris"),
     ],
 )
-def test_what_an_expression_computes(source, value):
+def test_values_of_expressions(source, value):
     assert Expression.read(source, FACTS).value(FACTS) == value
 
 
@@ -60,13 +60,13 @@ def test_what_an_expression_computes(source, value):
         "not " * 40 + "(1 > 0)",
     ],
 )
-def test_whatever_else_python_can_do_is_refused_in_words(source):
+def test_other_python_syntax_is_rejected(source):
     with pytest.raises(ExplorerError):
         Expression.read(source, FACTS).value(FACTS)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("'a' * 1000000000", "not a number"),
         ("'a' + 'b'", "not a number"),
@@ -81,28 +81,28 @@ def test_whatever_else_python_can_do_is_refused_in_words(source):
         ("bottom()", "it has none, p, top"),
     ],
 )
-def test_what_makes_no_sense_is_said(source, said):
-    with pytest.raises(ExplorerError, match=said.replace("(", r"\(").replace(")", r"\)")):
+def test_meaningless_operations_are_errors(source, message):
+    with pytest.raises(ExplorerError, match=message.replace("(", r"\(").replace(")", r"\)")):
         Expression.read(source, FACTS).value(FACTS)
 
 
 @given(st.text(max_size=60))
-def test_any_text_gives_a_value_or_a_sentence(source):
+def test_any_text_gives_a_value_or_an_error(source):
     try:
         assert isinstance(Expression.read(source, FACTS).value(FACTS), float | str | bool)
     except ExplorerError as error:
         assert str(error)
 
 
-def test_a_number_and_a_condition_are_told_apart():
+def test_numbers_and_conditions_are_distinguished():
     with pytest.raises(ExplorerError, match="wanted a number"):
         Expression.read("top()", FACTS).number(FACTS)
     with pytest.raises(ExplorerError, match="wanted a condition"):
         Expression.read("p('rome')", FACTS).holds(FACTS)
 
 
-def test_sentences_with_values_in_them():
+def test_slots_in_sentences_are_filled():
     sentence = "{top()} has {p('paris'):%}, or {p('rome'):.1%}; {p('rome'):.2}; {p('rome') * 20000:,}; {p('rome')}."
-    assert filled(sentence, FACTS) == "paris has 75 %, or 12.5 %; 0.12; 2,500; 0.125."
+    assert fill_slots(sentence, FACTS) == "paris has 75 %, or 12.5 %; 0.12; 2,500; 0.125."
     assert slots("{top()} of {p('rome'):%}") == ["top()", "p('rome')"]
-    assert filled("No braces {} here.", FACTS) == "No braces {} here."
+    assert fill_slots("No braces {} here.", FACTS) == "No braces {} here."

@@ -1,4 +1,4 @@
-"""Answers to the questions of lessons, judged by facts: each kind of question, each kind of answer."""
+"""Grading: each kind of question with each kind of answer."""
 
 from functools import partial
 
@@ -6,14 +6,14 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.grading import claim, grade, read_number
-from bertexplorer.learn.lesson import read
+from bertexplorer.learn.lesson import read_lesson
 from tests.learn.test_lesson import HEAD
 
 FACTS = {"p": {"paris": 0.7, "rome": 0.2}.__getitem__, "top": lambda: "Paris"}
 
 
 def block(source: str):
-    lesson = read(f"{HEAD}```{source}\n```", "x")
+    lesson = read_lesson(f"{HEAD}```{source}\n```", "x")
     assert not lesson.problems, lesson.problems
     return lesson.blocks[0]
 
@@ -57,10 +57,10 @@ def always(value, *_):
     return value
 
 
-def test_a_prediction_is_never_scored_twice_and_the_key_is_the_views():
-    found = grade(PREDICT, 0, FACTS)
-    assert (found.right, found.done, found.key, found.answer) == (False, True, 1, "Paris.")
-    assert (found.text, found.after) == ("Rome has 20 %.", "It is Paris.")
+def test_predictions_have_one_attempt_and_the_key_of_the_view():
+    feedback = grade(PREDICT, 0, FACTS)
+    assert (feedback.right, feedback.done, feedback.key, feedback.answer) == (False, True, 1, "Paris.")
+    assert (feedback.text, feedback.after) == ("Rome has 20 %.", "It is Paris.")
     with pytest.raises(ExplorerError, match="None of the choices"):
         grade(PREDICT, 0, facts(top="London"))
 
@@ -97,7 +97,7 @@ def test_numbers_as_people_type_them(answer, right):
     assert grade(NUMBER, answer, FACTS).right is right
 
 
-def test_a_wrong_number_is_answered_by_its_range():
+def test_a_wrong_number_gets_the_feedback_of_its_range():
     assert grade(NUMBER, "0.1", FACTS).text == "Far too low."
     assert grade(NUMBER, "95 %", FACTS).text == "Too sure."
     assert grade(NUMBER, "0.5", FACTS).text == "Too low."
@@ -126,19 +126,19 @@ def test_a_press_on_a_token():
     assert (first.text, first.done, second.done) == ("Look.", False, True)
 
 
-def test_points_beside_the_checkpoints_own():
-    found = grade(SHARE, [50, 50, 0], FACTS)
-    assert found.shares == pytest.approx((0.7, 0.2, 0.1))
-    assert found.text == "70 of your 100 points are where BERT puts them." and found.right is None
+def test_points_are_compared_with_the_checkpoints_shares():
+    feedback = grade(SHARE, [50, 50, 0], FACTS)
+    assert feedback.shares == pytest.approx((0.7, 0.2, 0.1))
+    assert feedback.text == "70 of your 100 points are where BERT puts them." and feedback.right is None
 
 
-def test_words_of_ones_own_are_not_graded():
-    found = grade(SAY, "It does.", {})
-    assert (found.right, found.answer, found.criteria) == (None, "Because.", ("names it",))
+def test_free_text_answers_are_not_graded():
+    feedback = grade(SAY, "It does.", {})
+    assert (feedback.right, feedback.answer, feedback.criteria) == (None, "Because.", ("names it",))
 
 
 @pytest.mark.parametrize(
-    ("asked", "answer", "said"),
+    ("block", "answer", "message"),
     [
         (PREDICT, 2, "0 to 1"),
         (PREDICT, True, "the number of a choice"),
@@ -156,12 +156,12 @@ def test_words_of_ones_own_are_not_graded():
         (SAY, "  ", "Nothing is written"),
     ],
 )
-def test_other_answers_are_refused_in_words(asked, answer, said):
-    with pytest.raises(ExplorerError, match=said):
-        grade(asked, answer, FACTS)
+def test_invalid_answers_are_rejected(block, answer, message):
+    with pytest.raises(ExplorerError, match=message):
+        grade(block, answer, FACTS)
 
 
-def test_a_claim_says_what_is_so_instead():
+def test_a_false_claim_gives_its_alternative():
     source = "claim a\ntext: It is {p('paris'):%}.\nview: v\nholds: p('paris') > 0.5\notherwise: Only {p('paris'):%}."
     assert claim(block(source), FACTS).text == "It is 70 %."
     other = claim(block(source), facts(p=0.3))

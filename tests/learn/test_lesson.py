@@ -1,8 +1,8 @@
-"""A lesson's file: what is read, and what of it is refused by its line while the rest stays."""
+"""Parsing lessons: faulty parts are reported with their line, and the rest stays."""
 
 import pytest
 
-from bertexplorer.learn.lesson import BLOCKS, KINDS, read
+from bertexplorer.learn.lesson import BLOCKS, KINDS, read_lesson
 from bertexplorer.learn.prose import html, inline, plain, tree
 
 HEAD = """---
@@ -29,7 +29,7 @@ key: top()
 
 
 def test_prose_and_blocks_in_order():
-    lesson = read(f"{HEAD}Hello *you*.\n\n{GUESS}\n\nBye.", "masks")
+    lesson = read_lesson(f"{HEAD}Hello *you*.\n\n{GUESS}\n\nBye.", "masks")
     assert not lesson.problems
     before, block, after = lesson.parts
     assert (before, after) == ("Hello *you*.", "Bye.")
@@ -42,14 +42,14 @@ def test_prose_and_blocks_in_order():
 
 
 def test_a_view_that_would_answer_a_later_question_is_not_shown():
-    quiet, odd = (read(HEAD + GUESS.replace("key:", f"show: {word}\nkey:"), "masks") for word in ("no", "maybe"))
+    quiet, odd = (read_lesson(HEAD + GUESS.replace("key:", f"show: {word}\nkey:"), "masks") for word in ("no", "maybe"))
     assert (quiet.blocks[0].link, quiet.blocks[0].shown) == ("/?view=fill-mask&text=a", "")
-    assert read(HEAD + GUESS, "masks").blocks[0].shown == "/?view=fill-mask&text=a"
+    assert read_lesson(HEAD + GUESS, "masks").blocks[0].shown == "/?view=fill-mask&text=a"
     assert not odd.blocks and "'maybe' is not what show: may say" in odd.problems[0].text
 
 
 @pytest.mark.parametrize(
-    ("body", "line", "said"),
+    ("body", "line", "message"),
     [
         ("```quiz one\nWhat?\n```", 10, "'quiz one' is not a block"),
         ("```predict One\nWhat?\n```", 10, "small letters"),
@@ -68,16 +68,16 @@ def test_a_view_that_would_answer_a_later_question_is_not_shown():
         ("```find a\nWhat?\nstart: v\naccept: 1 > 0\nnear: 1 > 0\n```", 14, "near:"),
     ],
 )
-def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, said):
-    lesson = read(f"{HEAD}{body}\n\n{GUESS}" if "no end" not in said else f"{HEAD}{GUESS}\n{body}", "masks")
-    found = [problem for problem in lesson.problems if said in problem.text]
-    assert found, lesson.problems
-    assert found[0].line == (line if "no end" not in said else 21)
+def test_mistakes_are_reported_with_their_line_and_the_rest_stays(body, line, message):
+    lesson = read_lesson(f"{HEAD}{body}\n\n{GUESS}" if "no end" not in message else f"{HEAD}{GUESS}\n{body}", "masks")
+    matching = [problem for problem in lesson.problems if message in problem.text]
+    assert matching, lesson.problems
+    assert matching[0].line == (line if "no end" not in message else 21)
     assert any(block.id == "first" for block in lesson.blocks)
 
 
 @pytest.mark.parametrize(
-    ("source", "said"),
+    ("source", "message"),
     [
         ("Hello.", "does not begin with front matter"),
         ("---\ntitle: [a\n---\nx", "not YAML"),
@@ -89,8 +89,8 @@ def test_what_is_wrong_is_named_with_its_line_and_the_rest_stays(body, line, sai
         ("", "does not begin with front matter"),
     ],
 )
-def test_front_matter_that_cannot_be_used(source, said):
-    assert said in " ".join(problem.text for problem in read(source, "x").problems)
+def test_invalid_front_matter(source, message):
+    assert message in " ".join(problem.text for problem in read_lesson(source, "x").problems)
 
 
 def test_every_kind_is_documented(pytestconfig):
@@ -102,12 +102,14 @@ def test_every_kind_is_documented(pytestconfig):
 
 
 def test_markup_in_a_lesson_stays_text():
-    found = html(tree("<script>alert(1)</script> **b** [a](javascript:alert(1)) [c](https://x.org) ![i](/p.png) `x<y`"))
-    assert "<script" not in found and 'javascript:alert(1)"' not in found and "<img" not in found
-    assert "<strong>b</strong>" in found and '<a href="https://x.org">c</a>' in found
-    assert '<code translate="no">x&lt;y</code>' in found
+    markup = html(
+        tree("<script>alert(1)</script> **b** [a](javascript:alert(1)) [c](https://x.org) ![i](/p.png) `x<y`")
+    )
+    assert "<script" not in markup and 'javascript:alert(1)"' not in markup and "<img" not in markup
+    assert "<strong>b</strong>" in markup and '<a href="https://x.org">c</a>' in markup
+    assert '<code translate="no">x&lt;y</code>' in markup
 
 
-def test_the_words_of_prose():
+def test_plain_text_of_prose():
     assert plain("A *word*, `code` and [a link](https://x.org).") == "A word, code and a link."
     assert inline("A *word*.") == ["A ", ["em", {}, ["word"]], "."]

@@ -1,15 +1,15 @@
-"""Translations: texts replaced block by block; what is stale or missing stays English."""
+"""Translations: texts are replaced block by block; stale or missing blocks stay English."""
 
 import pytest
 
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.grading import grade
-from bertexplorer.learn.lesson import read
-from bertexplorer.learn.shelf import BUNDLED, Shelf
-from bertexplorer.learn.translation import fingerprint, pieces, template, translated
+from bertexplorer.learn.lesson import read_lesson
+from bertexplorer.learn.translation import fingerprint, template, translatable_parts, translate
 from tests.learn.test_lesson import GUESS, HEAD
 
 ASKED = GUESS.replace('  when: top() == "rome"\n', "")
-LESSON = read(f"{HEAD}Hello.\n\n{ASKED}\n\nBye.", "masks")
+LESSON = read_lesson(f"{HEAD}Hello.\n\n{ASKED}\n\nBye.", "masks")
 FILLED = "\n".join(template(LESSON))
 GERMAN = (
     FILLED.replace("Hello.", "Hallo.").replace("Which *word*?", "Welches *Wort*?").replace("- Paris", "- Paris (F)")
@@ -17,34 +17,41 @@ GERMAN = (
 
 
 def test_a_template_is_a_translation_into_english():
-    lesson, problems = translated(LESSON, FILLED)
+    lesson, problems = translate(LESSON, FILLED)
     assert not problems
-    assert [pieces(lesson)[id].prompt for id in pieces(LESSON)] == [block.prompt for block in pieces(LESSON).values()]
+    assert [translatable_parts(lesson)[id].prompt for id in translatable_parts(LESSON)] == [
+        block.prompt for block in translatable_parts(LESSON).values()
+    ]
 
 
 def test_texts_are_replaced_and_keys_still_name_the_english_choice():
-    lesson, problems = translated(LESSON, GERMAN.replace("title: Masks", "title: Masken"))
+    lesson, problems = translate(LESSON, GERMAN.replace("title: Masks", "title: Masken"))
     assert not problems and lesson.title == "Masken" and lesson.parts[0] == "Hallo." and lesson.parts[2] == "Bye."
     block = lesson.block("first")
     assert (block.prompt, block.items[0].text, block.fields["key"]) == ("Welches *Wort*?", "Paris (F)", "top()")
-    found = grade(block, 1, {"top": lambda: "Paris"})
-    assert (found.right, found.key, found.answer) == (False, 0, "Paris (F)")
+    feedback = grade(block, 1, {"top": lambda: "Paris"})
+    assert (feedback.right, feedback.key, feedback.answer) == (False, 0, "Paris (F)")
 
 
 def test_hints_are_replaced_and_their_conditions_stay():
     near = 'near: top() == "y" -> "Nearly: {top()}."'
-    english = read(f'{HEAD}```find it\nFind it.\nstart: /?view=fill-mask\naccept: top() == "x"\n{near}\n```', "masks")
+    english = read_lesson(
+        f'{HEAD}```find it\nFind it.\nstart: /?view=fill-mask\naccept: top() == "x"\n{near}\n```', "masks"
+    )
     german = "\n".join(template(english)).replace("Nearly:", "Fast:")
-    lesson, problems = translated(english, german)
+    lesson, problems = translate(english, german)
     assert not problems and lesson.block("it").near == (('top() == "y"', "Fast: {top()}."),)
-    for lacking, said in (("", "it has 0 lines of near:; wanted 1"), ('near: top() -> "x"', 'not of the form: "hint"')):
-        lesson, problems = translated(english, german.replace('near: "Fast: {top()}."', lacking))
+    for lacking, message in (
+        ("", "it has 0 lines of near:; wanted 1"),
+        ('near: top() -> "x"', 'not of the form: "hint"'),
+    ):
+        lesson, problems = translate(english, german.replace('near: "Fast: {top()}."', lacking))
         assert lesson.block("it").near == english.block("it").near
-        assert any(said in problem.text for problem in problems)
+        assert any(message in problem.text for problem in problems)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said", "id"),
+    ("old", "new", "message", "id"),
     [
         (fingerprint(LESSON.block("first")), "00000000", "The English text of first has changed", "first"),
         ("- Rome", "Rome", "first has 1 items; wanted 2", "first"),
@@ -52,17 +59,17 @@ def test_hints_are_replaced_and_their_conditions_stay():
         ("```text prose-1", "```quiz prose-1", "'quiz prose-1' is not a block", "prose-1"),
     ],
 )
-def test_what_is_stale_or_missing_stays_english(old, new, said, id):
+def test_stale_or_missing_blocks_stay_english(old, new, message, id):
     assert old in GERMAN
-    lesson, problems = translated(LESSON, GERMAN.replace(old, new))
-    assert any(said in problem.text for problem in problems)
-    assert pieces(lesson)[id].prompt == pieces(LESSON)[id].prompt
+    lesson, problems = translate(LESSON, GERMAN.replace(old, new))
+    assert any(message in problem.text for problem in problems)
+    assert translatable_parts(lesson)[id].prompt == translatable_parts(LESSON)[id].prompt
 
 
 @pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.*.md")), ids=lambda file: file.name)
-def test_bundled_translations_are_whole_and_not_stale(file):
-    shelf = Shelf((BUNDLED,))
+def test_bundled_translations_are_complete_and_current(file):
+    catalogue = LessonCatalogue((BUNDLED,))
     slug, language = file.name.split(".")[0].partition("-")[2], file.name.split(".")[1]
-    _, problems = translated(shelf.lesson(slug), file.read_text("utf-8"))
+    _, problems = translate(catalogue.lesson(slug), file.read_text("utf-8"))
     assert not problems
-    assert language in shelf.languages() and shelf.lesson(slug, language).title != shelf.lesson(slug).title
+    assert language in catalogue.languages() and catalogue.lesson(slug, language).title != catalogue.lesson(slug).title

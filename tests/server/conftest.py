@@ -24,7 +24,7 @@ from starlette.testclient import TestClient
 from bertexplorer.api import view
 from bertexplorer.api.admission import Admission
 from bertexplorer.api.perform import InProcess
-from bertexplorer.learn.shelf import Shelf
+from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
 from bertexplorer.server.application import add_layers, gradio_events, mount_page
@@ -101,7 +101,7 @@ class Api:
         routed = FastAPI()
         admission = Admission(self.queues)
         backend = InProcess(explore, admission, opening)
-        routed.include_router(view.routes(explore, admission, opening, Shelf(()), backend))
+        routed.include_router(view.routes(explore, admission, opening, LessonCatalogue(()), backend))
 
         async def app(scope: Any, receive: Any, send: Any) -> None:
             scope.setdefault("state", {})["owner"] = self.owner

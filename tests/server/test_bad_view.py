@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bertexplorer.ui.explore import VIEWS
-from bertexplorer.ui.state import COMPARED
+from bertexplorer.ui.state import COMPARISONS
 from tests.model.test_scheduler import until
 from tests.server.conftest import Running, lines
 from tests.server.talk import LINES, VIEW, state
@@ -66,7 +66,7 @@ def test_a_field_of_the_wrong_type_is_named(client: httpx.Client, name: str) -> 
 
 @pytest.mark.parametrize(
     ("name", "wanted"),
-    [("view", list(VIEWS)), ("precision", ["auto", "fp32"]), ("against", [word for word in COMPARED if word])],
+    [("view", list(VIEWS)), ("precision", ["auto", "fp32"]), ("against", [word for word in COMPARISONS if word])],
 )
 def test_an_unknown_value_is_reported_with_the_allowed_ones(client: httpx.Client, name: str, wanted: list[str]) -> None:
     for word in ("nothing of ours", "FILL-MASK", "<b>", "x" * 3000, "\ud800", "__class__", "constructor"):

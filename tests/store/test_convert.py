@@ -89,7 +89,7 @@ def test_a_pickled_checkpoint_answers_as_in_transformers(tiny_copy: Callable[[st
     with torch.no_grad():
         theirs = model(torch.tensor([encoding.ids])).prediction_logits[0, 2].log_softmax(-1)
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
-    message = dict(facts.of(checkpoint))["Weights"]
+    message = dict(facts.checkpoint_facts(checkpoint))["Weights"]
     assert (
         message.startswith("converted from pytorch_model.bin (sha256 ")
         and convert.digest(folder / convert.SINGLE)[:12] in message

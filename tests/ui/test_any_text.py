@@ -1,5 +1,5 @@
-"""Whatever is typed, hidden, picked and set, in every view and of every kind of tokenizer: an answer whose figure draws
-and whose numbers are numbers, or a sentence."""
+"""Any text, hidden and picked words and settings, in every view and with every kind of tokenizer: an answer with a
+valid figure and finite numbers, or an error message."""
 
 import csv
 import io
@@ -65,9 +65,9 @@ def value(setting: OptionSpec) -> st.SearchStrategy[Any]:
 
 
 def states(view: str) -> st.SearchStrategy[State]:
-    named = {one.name: value(one) for one in option_specs(VIEWS[view].analysis.Options)}
-    needed = {name: named.pop(name) for name in ("other",) if name in named}  # without it there is no answer
-    options = st.fixed_dictionaries(needed, optional=named)
+    optional = {setting.name: value(setting) for setting in option_specs(VIEWS[view].analysis.Options)}
+    needed = {name: optional.pop(name) for name in ("other",) if name in optional}  # without it there is no answer
+    options = st.fixed_dictionaries(needed, optional=optional)
     names, pair = st.sampled_from(("bert", "bert", *CHECKPOINTS)), st.one_of(st.just(""), st.just(""), TEXT)
     against = st.sampled_from(("", "", "", "random weights", "another text"))
     return st.builds(State, TEXT, pair, SPANS, SPANS, names, st.just("fp32"), st.just(view), options, against, TEXT)
@@ -75,10 +75,10 @@ def states(view: str) -> st.SearchStrategy[State]:
 
 @pytest.fixture(scope="module")
 def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
-    place = tmp_path_factory.mktemp("any")
+    folder = tmp_path_factory.mktemp("any")
     for name in CHECKPOINTS:
-        shutil.copytree(tiny(name), place / "models" / name)
-    return Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data")))
+        shutil.copytree(tiny(name), folder / "models" / name)
+    return Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
 
 
 def no_constant(name: str) -> None:
@@ -86,7 +86,7 @@ def no_constant(name: str) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
+def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> None:
     @hypothesis_settings(max_examples=MANY or 10, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
     def whatever(state: State) -> None:
@@ -99,11 +99,14 @@ def test_an_answer_or_a_sentence(explore: Explore, view: str) -> None:
             return
         assert answer.said.strip() and not answer.error and bool(answer.strip) == VIEWS[state.view].text
         json.dumps([answer.said, answer.strip], ensure_ascii=False, allow_nan=False).encode()
-        for figure in (answer.figure, *((answer.beside.figure, answer.beside.difference) if answer.beside else ())):
+        for figure in (
+            answer.figure,
+            *((answer.comparison.figure, answer.comparison.difference) if answer.comparison else ()),
+        ):
             if isinstance(figure, Figure):
-                drawn = json.loads(figure.to_json(), parse_constant=no_constant)
-                assert drawn["data"] and drawn["layout"]["height"] >= 100
-                Figure(drawn)  # raises ValueError for a property that plotly does not know
+                figure_json = json.loads(figure.to_json(), parse_constant=no_constant)
+                assert figure_json["data"] and figure_json["layout"]["height"] >= 100
+                Figure(figure_json)  # raises ValueError for a property that plotly does not know
         exported(VIEWS[view].analysis, explore, answer)
 
     whatever()

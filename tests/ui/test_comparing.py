@@ -1,4 +1,4 @@
-"""Compare: which sides there are, and what is said and drawn of two or more."""
+"""Compare: the sides of a comparison, and the figures and sentences for two or more."""
 
 from __future__ import annotations
 
@@ -32,32 +32,37 @@ def explore() -> Explore:
     return Explore(CheckpointRegistry())
 
 
-def test_a_training_in_its_order_with_the_checkpoint_in_its_place(explore: Explore) -> None:
-    sides = comparing.sides(explore.library, SUITE)
+def test_checkpoints_of_a_training_are_in_order(explore: Explore) -> None:
+    sides = comparing.comparison_sides(explore.registry, SUITE)
     assert [side.state.checkpoint for side in sides] == SERIES
     assert [side.name for side in sides if side.checkpoint is None] == ["tiny, step 300"]
 
 
 def test_a_suite_over_a_training(explore: Explore) -> None:
     """The curve goes through the shares that each checkpoint has alone."""
-    beside = explore.answer(SUITE).beside
-    assert beside is not None and beside.name == "8 checkpoints" and beside.difference is None and beside.figure
-    line = beside.figure.data[-1]
-    alone = [explore.analyse(explore.library.get(name), SUITE).total.right for name in SERIES]
+    comparison = explore.answer(SUITE).comparison
+    assert (
+        comparison is not None
+        and comparison.name == "8 checkpoints"
+        and comparison.difference is None
+        and comparison.figure
+    )
+    line = comparison.figure.data[-1]
+    alone = [explore.analyse(explore.registry.get(name), SUITE).total.right for name in SERIES]
     assert list(line["y"]) == pytest.approx(alone)
-    assert beside.figure.layout.xaxis.ticktext == ("0", "10", "30", "100", "300", "1,000", "2,000", "2,927")
+    assert comparison.figure.layout.xaxis.ticktext == ("0", "10", "30", "100", "300", "1,000", "2,000", "2,927")
 
 
 def test_several_named_checkpoints(explore: Explore) -> None:
-    asked = replace(SUITE, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
-    beside = explore.answer(asked).beside
-    assert beside is not None and beside.name == "3 checkpoints" and beside.figure
-    results = [explore.analyse(explore.library.get(name), asked) for name in ("mini", "tiny", "tiny@0")]
-    assert list(beside.figure.data[0]["x"]) == pytest.approx([one.total.right for one in results])
-    ours, theirs = ({one.case: one.right for one in result.outcomes} for result in results[:2])
+    state = replace(SUITE, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
+    comparison = explore.answer(state).comparison
+    assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
+    results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
+    assert list(comparison.figure.data[0]["x"]) == pytest.approx([outcome.total.right for outcome in results])
+    ours, theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results[:2])
     only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, theirs), (theirs, ours))]
     p = binomtest(only[0], sum(only)).pvalue
-    assert p < 0.05 and f"p = {p:.3f}" in beside.said
+    assert p < 0.05 and f"p = {p:.3f}" in comparison.said
 
 
 def test_the_export_has_every_side(explore: Explore) -> None:
@@ -70,7 +75,7 @@ def test_the_export_has_every_side(explore: Explore) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "message"),
     [
         ({"checkpoint": "mini"}, "mini does not come from a training"),
         ({"view": "layers", "options": DEFAULTS["layers"], "text": "A [MASK]."}, "Layers draws two checkpoints"),
@@ -79,17 +84,17 @@ def test_the_export_has_every_side(explore: Explore) -> None:
         ({"against": "another text", "other": "x"}, "not about the text"),
     ],
 )
-def test_what_cannot_be_compared_is_said_beside_the_answer(explore: Explore, change: dict, said: str) -> None:
+def test_impossible_comparisons_are_reported_next_to_the_answer(explore: Explore, change: dict, message: str) -> None:
     answer = explore.answer(replace(SUITE, **change))
-    assert not answer.error and answer.figure is not None and answer.beside is not None
-    assert said in answer.beside.said and answer.beside.figure is None
+    assert not answer.error and answer.figure is not None and answer.comparison is not None
+    assert message in answer.comparison.said and answer.comparison.figure is None
 
 
-def test_of_a_long_training_evenly_spread_ones_and_the_one_in_use(
+def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(
     explore: Explore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(comparing, "MOST", 4)
-    names = comparing.training(explore.library, SUITE)
+    monkeypatch.setattr(comparing, "MAX_SIDES", 4)
+    names = comparing.training_series(explore.registry, SUITE)
     assert len(names) <= 4 and names[0] == SERIES[0] and names[-1] == SERIES[-1] and "tiny@300" in names
     with pytest.raises(ExplorerError, match="5 checkpoints were named; 4 fit"):
-        comparing.sides(explore.library, replace(SUITE, against="another checkpoint", other="a,b,c,d"))
+        comparing.comparison_sides(explore.registry, replace(SUITE, against="another checkpoint", other="a,b,c,d"))

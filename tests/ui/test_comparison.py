@@ -1,4 +1,4 @@
-"""Seeds of one run and runs of one task, as the page shows them; what is taken along."""
+"""Comparisons of seeds and of runs of one task, and the exported files."""
 
 import zipfile
 from pathlib import Path
@@ -40,7 +40,7 @@ def ended(id: str, values: list[float], group: str = "g", seed: int = 0, **more:
     return RunDetail(Run(id, f"{EVIL} {id}", group=group, spec=spec, state="finished"), events, None, None)
 
 
-def test_seeds_have_a_mean_and_the_fallen_are_named() -> None:
+def test_seeds_have_a_mean_and_failed_runs_are_named() -> None:
     details = [ended("a", [0.5, 0.9]), ended("b", [0.5, 0.5], seed=1), ended("c", [0.5, 0.8], "", seed=2)]
     service = Service(details, {})
     message = comparison.summary(service, details[0], "")  # type: ignore[arg-type]
@@ -72,7 +72,7 @@ def test_right_rows_are_not_among_the_most_wrong() -> None:
     assert "fine" in html.wrong_answers([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
 
 
-def test_a_finished_run_tells_the_interval_of_its_accuracy() -> None:
+def test_a_finished_run_reports_the_interval_of_its_accuracy() -> None:
     about = {"step": 4, "metrics": {"accuracy": 5 / 6}, "tables": {}}
     spec = {"task": "classification", "data": {"dev": 6}}
     message = html.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
@@ -81,7 +81,7 @@ def test_a_finished_run_tells_the_interval_of_its_accuracy() -> None:
     assert "Wilson" not in html.results(without, classification.METRICS)
 
 
-def test_what_is_taken_along(tmp_path: Path) -> None:
+def test_contents_of_the_zip_file(tmp_path: Path) -> None:
     (tmp_path / "step-1").mkdir()
     (tmp_path / "step-1" / "config.json").write_text("{}")
     detail = RunDetail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
@@ -103,7 +103,7 @@ OLD_CARD = "# Films\n\n## Data\n\nfile: a.csv\n\nRows to try on:\n\n- text: my s
 
 
 @pytest.mark.parametrize("rows", [False, True])
-def test_rows_are_taken_along_only_where_they_are_asked_for(rows: bool, tmp_path: Path) -> None:
+def test_rows_are_exported_only_on_request(rows: bool, tmp_path: Path) -> None:
     """Of a folder that an earlier version kept, whose card repeats rows."""
     best = tmp_path / "best" / "step-1"
     best.mkdir(parents=True)
@@ -115,18 +115,18 @@ def test_rows_are_taken_along_only_where_they_are_asked_for(rows: bool, tmp_path
         (best / name).write_text(text)
     detail = RunDetail(Run("a", "films", spec={}), [], None, best)
     archive = zipfile.ZipFile(export.write_zip(detail, tmp_path / "tmp", "a" * 32, with_rows=rows))
-    whole = "".join(archive.read(name).decode() for name in archive.namelist())
-    assert ("my secret" in whole) == rows and "## On the rows to try on" in whole
-    assert whole.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
+    text = "".join(archive.read(name).decode() for name in archive.namelist())
+    assert ("my secret" in text) == rows and "## On the rows to try on" in text
+    assert text.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
 
 
-def test_a_question_without_an_answer_says_so() -> None:
-    shown = html.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
-    assert '<td dir="auto">no answer</td>' in shown and shown.count("no answer") == 1
+def test_a_question_without_an_answer_is_marked() -> None:
+    markup = html.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
+    assert '<td dir="auto">no answer</td>' in markup and markup.count("no answer") == 1
     assert "no answer" not in html.table([{"text": "no names here", "gold": "", "predicted": ""}])
 
 
-def test_a_cell_of_words_leads_to_the_sentences_that_hold_one() -> None:
+def test_a_cell_of_words_leads_to_the_sentences_with_them() -> None:
     row = {"gold": "a (PER)", "predicted": "", "gold_tags": ["B-PER", "O"], "predicted_tags": ["O", "O"]}
     assert html.in_cell(row, "PER", "O") and html.in_cell(row, "O", "O") and not html.in_cell(row, "O", "PER")
     assert html.in_cell({"gold": "x", "predicted": "y"}, "x", "y")

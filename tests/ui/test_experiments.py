@@ -1,4 +1,4 @@
-"""Experiments: one started, watched, stopped, deleted; what its page says at each point."""
+"""Experiments: start, progress, stop and delete, with the messages of the page."""
 
 import json
 import lzma
@@ -55,8 +55,8 @@ def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -
     spec = trial.arms[2].run.spec["stretches"][0]
     assert spec["running"]["objective"] == "causal" and spec["running"]["minutes"] == 2.0
     assert spec["running"]["heldout_documents"] == 5  # a tenth of them
-    kept = Path(spec["text"][0])
-    assert kept.read_bytes() == Path(text).read_bytes() and kept != Path(text)  # an upload goes away
+    copy = Path(spec["text"][0])
+    assert copy.read_bytes() == Path(text).read_bytes() and copy != Path(text)  # an upload goes away
     assert [name for _, name in service.groups("one")] == [group] and service.groups("another") == []
 
 
@@ -65,22 +65,22 @@ def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
 ) -> None:
     group = service.start("floor", 1.0, text, "one")
     trial = service.trial(group, "one")
-    (kept,) = (tmp_path / "corpora" / "one").iterdir()
-    assert service.training.quota.used_bytes("one") > kept.stat().st_size
+    (copy,) = (tmp_path / "corpora" / "one").iterdir()
+    assert service.training.quota.used_bytes("one") > copy.stat().st_size
     for arm in trial.arms:
         service.jobs.stop(arm.run.id, "one")
         service.jobs.delete(arm.run.id, "one")
     service.delete_unused_texts("one")
-    assert kept.is_file(), "deleted runs can be brought back"
+    assert copy.is_file(), "deleted runs can be brought back"
     for arm in trial.arms:
         service.jobs.erase(arm.run.id, "one")
     service.delete_unused_texts("another")
-    assert kept.is_file()
+    assert copy.is_file()
     service.delete_unused_texts("one")
-    assert not kept.exists()
+    assert not copy.exists()
 
 
-def test_a_text_that_unpacks_to_too_much_is_refused(service: ExperimentService, tmp_path: Path) -> None:
+def test_a_decompression_bomb_is_rejected(service: ExperimentService, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.txt.xz"
     with lzma.open(bomb, "wb", preset=0) as opened:
         for _ in range(MOST_UNPACKED_MB + 1):
@@ -90,7 +90,9 @@ def test_a_text_that_unpacks_to_too_much_is_refused(service: ExperimentService, 
         service.start("floor", 2.0, str(bomb), "one")
 
 
-def test_nobody_waits_for_anothers_text(service: ExperimentService, text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reading_a_text_does_not_block_other_users(
+    service: ExperimentService, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     reading, go = threading.Event(), threading.Event()
 
     def slow(path: Path) -> int:
@@ -118,12 +120,12 @@ def test_nobody_waits_for_anothers_text(service: ExperimentService, text: str, m
     assert len(groups) == 2
 
 
-def test_another_persons_experiment_is_not_there(service: ExperimentService, text: str) -> None:
+def test_other_users_experiments_are_not_visible(service: ExperimentService, text: str) -> None:
     assert service.trial(service.start("floor", 1.0, text, "me"), "you") is None
 
 
 @pytest.mark.parametrize(("name", "minutes", "message"), [("nothing", 1.0, "Pick one"), ("floor", 0.0, "wanted up to")])
-def test_what_cannot_be_started_is_said(
+def test_invalid_experiments_are_rejected(
     service: ExperimentService, text: str, name: str, minutes: float, message: str
 ) -> None:
     with pytest.raises(ExplorerError, match=message):
@@ -134,20 +136,20 @@ def test_what_cannot_be_started_is_said(
 
 
 @pytest.mark.parametrize(
-    ("content", "wanted"),
+    ("content", "message"),
     [(b"", "0 different documents; wanted at least 20"), (b"A text.\n\n" * 30, "1 different documents"),
      (b"\x00\x01" * 99, "binary"), (b"caf\xe9 noir " * 40, "UTF-8")],
 )  # fmt: skip
-def test_a_text_that_is_none_is_named_before_a_run_begins(
-    service: ExperimentService, tmp_path: Path, content: bytes, wanted: str
+def test_an_invalid_text_is_rejected_before_the_run_starts(
+    service: ExperimentService, tmp_path: Path, content: bytes, message: str
 ) -> None:
     (tmp_path / "odd.txt").write_bytes(content)
-    with pytest.raises(ExplorerError, match=wanted):
+    with pytest.raises(ExplorerError, match=message):
         service.start("tasks", 1.0, str(tmp_path / "odd.txt"), "")
     assert service.groups("") == []
 
 
-def test_its_end_is_compared_with_what_was_published(service: ExperimentService, text: str) -> None:
+def test_final_results_are_compared_with_published_ones(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
     nothing, learnt = service.trial(group, "").arms
     evaluated(nothing, 0.4, 0.41)
@@ -162,7 +164,7 @@ def test_its_end_is_compared_with_what_was_published(service: ExperimentService,
     assert message.count("Open in Explore") == 2 and "30 %" in message and "2.0 M" in message
 
 
-def test_stop_and_delete_take_all_of_it(service: ExperimentService, text: str) -> None:
+def test_stop_and_delete_apply_to_all_runs(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
     service.stop(service.trial(group, "").arms, "")
     stopped = service.trial(group, "")
@@ -173,7 +175,7 @@ def test_stop_and_delete_take_all_of_it(service: ExperimentService, text: str) -
     assert len(service.trial(group, "").arms) == 2
 
 
-def test_the_training_page_leaves_them_to_the_experiments(service: ExperimentService, text: str) -> None:
+def test_the_training_page_does_not_list_experiments(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
     assert service.training.runs("") == [] and service.jobs.runs("")
     service.stop(service.trial(group, "").arms, "")
@@ -181,7 +183,7 @@ def test_the_training_page_leaves_them_to_the_experiments(service: ExperimentSer
     assert service.training.runs("", deleted=True) == []
 
 
-def test_every_experiment_says_what_it_is_about() -> None:
+def test_every_experiment_has_a_description() -> None:
     for experiment in EXPERIMENTS:
         message = html.about(experiment)
         assert experiment.question in message and "far larger models" in message and "None" not in message
@@ -189,5 +191,5 @@ def test_every_experiment_says_what_it_is_about() -> None:
     assert "84.4" in html.about(BY_NAME["tasks"]) and "84.400" not in html.about(BY_NAME["tasks"])
 
 
-def test_the_door_to_a_training_is_there_if_one_is() -> None:
+def test_the_link_to_a_training_appears_only_if_there_is_one() -> None:
     assert "Watch it learn" not in html.links("") and "tiny%400" in html.links("tiny@0")

@@ -1,4 +1,4 @@
-"""Explore: every state gets an answer or a sentence, and what was typed comes back."""
+"""Explore: every state gets an answer or an error message, and keeps the typed text."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from bertexplorer.store import training_snapshots
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui import facts
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, shown_in
+from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore, with_example
 from bertexplorer.ui.state import State
 from tests.conftest import BUNDLED
 
@@ -38,10 +38,10 @@ def state(view: str, text: str, **options) -> State:
 def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable[[str], Path]) -> None:
     settings = Settings(models_dir=tiny(TUNED).parent)
     for example in VIEWS[view].examples:
-        shown = shown_in(example, state(view, ""))
+        example_state = with_example(example, state(view, ""))
         if VIEWS[view].tuned:
-            explore, shown = Explore(CheckpointRegistry(settings)), replace(shown, checkpoint=TUNED)
-        answer = explore.answer(shown)
+            explore, example_state = Explore(CheckpointRegistry(settings)), replace(example_state, checkpoint=TUNED)
+        answer = explore.answer(example_state)
         assert answer.error == "" and answer.said and bool(answer.strip) == VIEWS[view].text
         if isinstance(answer.figure, str):
             assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
@@ -49,7 +49,7 @@ def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable
             assert answer.figure is not None and answer.figure.layout.height >= 300
 
 
-def test_without_a_fine_tuned_head_the_other_checkpoints_of_a_training_stay_in_reach(explore: Explore) -> None:
+def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:
     early = training_snapshots.snapshots()[0].name
     answer = explore.answer(replace(state("answer", "A cat."), checkpoint=early))
     assert "no fine-tuned head" in answer.error and len(answer.series) > 1
@@ -68,43 +68,52 @@ def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeyp
 
 
 def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
-    found = explore.filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
-    assert found.text == "The capital of France is paris."
+    filled = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
+    assert filled.text == "The capital of France is paris."
 
 
 def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
     before = state("fill-mask", "The capital of France is [MASK].")
-    assert explore.filled(before, Span(0, 0, 3)) == before
+    assert explore.with_mask_filled(before, Span(0, 0, 3)) == before
 
 
 @pytest.mark.parametrize("against", ["random weights", "another checkpoint"])
-def test_a_comparison_and_its_export_call_a_run_by_its_name(against: str, tmp_path: Path) -> None:
+def test_comparisons_and_exports_use_the_name_of_a_run(against: str, tmp_path: Path) -> None:
     run = tmp_path / "runs" / ("ab" * 16)
     commit(run / "best", "step-1", lambda into: shutil.copytree(BUNDLED, into, dirs_exist_ok=True))
     (run / "spec.json").write_text(json.dumps({"folder": str(BUNDLED), "name": "first"}))
     (run / "name").write_text("my films")
-    own = Explore(CheckpointRegistry(replace(Settings(), data_dir=tmp_path)))
-    asked = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
-    asked = replace(asked, other=f"run:{run.name}@0" if against.startswith("another") else "")
-    answer = own.answer(asked)
-    assert not answer.error and answer.beside
-    theirs = "my films, before" if asked.other else "my films, best, random weights"
-    assert (answer.title, answer.beside.ours, answer.beside.name) == ("my films, best", "my films, best", theirs)
-    shown = [answer.beside.difference.to_json(), facts.receipt(answer.checkpoint, 1.0, answer.title)["short"]]
-    assert "run:" not in "".join(shown) and "my films" in shown[0] and "my films" in shown[1]
+    explore = Explore(CheckpointRegistry(replace(Settings(), data_dir=tmp_path)))
+    compared = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
+    compared = replace(compared, other=f"run:{run.name}@0" if against.startswith("another") else "")
+    answer = explore.answer(compared)
+    assert not answer.error and answer.comparison
+    theirs = "my films, before" if compared.other else "my films, best, random weights"
+    assert (answer.title, answer.comparison.own_title, answer.comparison.name) == (
+        "my films, best",
+        "my films, best",
+        theirs,
+    )
+    texts = [
+        answer.comparison.difference.to_json(),
+        facts.answer_provenance(answer.checkpoint, 1.0, answer.title)["short"],
+    ]
+    assert "run:" not in "".join(texts) and "my films" in texts[0] and "my films" in texts[1]
     for kind in ("csv", "json", "python"):
-        name, content = own.export(asked, kind)
+        name, content = explore.export(compared, kind)
         assert "my-films" in name and "my films, best" in content and run.name in content, "it can be opened again"
 
 
-def test_a_bad_setting_is_a_sentence(explore: Explore) -> None:
+def test_an_invalid_setting_is_an_error(explore: Explore) -> None:
     assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error
 
 
-def test_what_is_compared_is_exported_on_both_sides(explore: Explore) -> None:
-    asked = State("The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK].")
-    rows = list(csv.DictReader(io.StringIO(explore.export(asked, "csv")[1])))
-    alone = list(csv.DictReader(io.StringIO(explore.export(replace(asked, against=""), "csv")[1])))
-    assert [row["side"] for row in rows] == [asked.text] * len(alone) + [asked.other] * len(alone)
+def test_exports_include_both_sides_of_a_comparison(explore: Explore) -> None:
+    compared = State(
+        "The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK]."
+    )
+    rows = list(csv.DictReader(io.StringIO(explore.export(compared, "csv")[1])))
+    alone = list(csv.DictReader(io.StringIO(explore.export(replace(compared, against=""), "csv")[1])))
+    assert [row["side"] for row in rows] == [compared.text] * len(alone) + [compared.other] * len(alone)
     assert [row["probability"] for row in rows[: len(alone)]] == [row["probability"] for row in alone]
     assert rows[len(alone)]["token"] != rows[0]["token"]

@@ -1,4 +1,5 @@
-"""What the patches of gradio rely on is there; slim Blocks answer as gradio's own do, and make nothing anew."""
+"""Gradio has what the patches rely on; patched Blocks answer as gradio's own do, without rebuilding unchanged
+outputs."""
 
 import asyncio
 import inspect
@@ -26,17 +27,17 @@ RELIED_ON = {  # a patch -> what it expects of gradio
 }
 
 
-def test_the_version_is_the_one_that_is_patched() -> None:
+def test_the_patched_version_is_installed() -> None:
     assert gr.__version__ == GRADIO, "run this file against the new version, then change GRADIO"
 
 
 @pytest.mark.parametrize("patch", RELIED_ON)
-def test_what_a_patch_relies_on_is_there(patch: str) -> None:
-    where, name = RELIED_ON[patch]
-    assert hasattr(where, name) or name in inspect.getsource(where), patch
+def test_gradio_has_what_each_patch_relies_on(patch: str) -> None:
+    owner, name = RELIED_ON[patch]
+    assert hasattr(owner, name) or name in inspect.getsource(owner), patch
 
 
-def test_the_queue_and_the_app_have_what_is_set_on_them() -> None:
+def test_the_queue_and_the_app_have_the_patched_attributes() -> None:
     with gr.Blocks() as page:
         page.queue()
     assert page._queue.sleep_when_free == 0.001 and page.has_launched is False
@@ -45,7 +46,7 @@ def test_the_queue_and_the_app_have_what_is_set_on_them() -> None:
 
 
 @pytest.mark.parametrize("path", SCRIPTS)
-def test_a_script_holds_what_is_replaced_once(path: str) -> None:
+def test_replaced_code_occurs_once_in_its_script(path: str) -> None:
     (file,) = (Path(gr.__file__).parent / "templates" / "frontend").glob(f"{path.lstrip('/')}*.js")
     assert file.read_bytes().count(SCRIPTS[path][0]) == 1
 
@@ -67,23 +68,23 @@ def run(answer: Coroutine[Any, Any, list]) -> list:
 
 def answered(blocks: gr.Blocks, fn: int, answer: object) -> list:
     session = Session(blocks) if isinstance(blocks, Blocks) else SessionState(blocks)
-    found = run(blocks.postprocess_data(blocks.fns[fn], answer, session))
+    outputs = run(blocks.postprocess_data(blocks.fns[fn], answer, session))
     nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # what gr.HTML makes of gr.skip()
-    return [gr.skip() if one == nothing else one for one in found]
+    return [gr.skip() if output == nothing else output for output in outputs]
 
 
 @pytest.mark.parametrize("answer", ANSWERS)
-def test_the_same_answer_as_of_gradio(answer: str) -> None:
-    found = []
+def test_answers_equal_those_of_gradio(answer: str) -> None:
+    answers = []
     for kind in (gr.Blocks, Blocks):
         with kind() as blocks:
             parts = gr.Textbox(), gr.HTML(), gr.Slider(0, 5)
             gr.Button().click(lambda: None, None, list(parts))
-        found.append(answered(blocks, 0, ANSWERS[answer](*parts)))
-    assert found[0] == found[1]
+        answers.append(answered(blocks, 0, ANSWERS[answer](*parts)))
+    assert answers[0] == answers[1]
 
 
-def test_what_does_not_change_is_not_made_anew() -> None:
+def test_unchanged_outputs_are_not_rebuilt() -> None:
     with Blocks() as blocks:
         parts = [gr.Textbox() for _ in range(20)]
         gr.Button().click(lambda: None, None, parts)
@@ -93,7 +94,7 @@ def test_what_does_not_change_is_not_made_anew() -> None:
     assert [call.args for call in made.call_args_list] == [(parts[0]._id, "one")] and not updated.called
 
 
-def test_an_answer_for_a_component_that_is_no_output_is_an_error() -> None:
+def test_an_answer_for_a_component_outside_the_outputs_is_an_error() -> None:
     with Blocks() as blocks:
         shown, other = gr.Textbox(), gr.Textbox()
         gr.Button().click(lambda: None, None, [shown, gr.HTML()])
@@ -101,7 +102,7 @@ def test_an_answer_for_a_component_that_is_no_output_is_an_error() -> None:
         answered(blocks, 0, {other: "x"})
 
 
-def test_a_page_remembers_what_an_answer_changed_and_no_other_page_does() -> None:
+def test_changes_are_remembered_per_page() -> None:
     with Blocks() as blocks:
         choice = gr.Dropdown(["a"])
         gr.Button().click(lambda: None, None, [choice])

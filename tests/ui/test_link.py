@@ -1,4 +1,4 @@
-"""A link opens what it names; what it names in vain is said."""
+"""A link restores its state; unusable parts are reported."""
 
 import shutil
 from collections.abc import Callable
@@ -13,8 +13,8 @@ from bertexplorer.model.save import save
 from bertexplorer.options import build
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import VIEWS, Explore, shown_in
-from bertexplorer.ui.link import followed
+from bertexplorer.ui.explore import VIEWS, Explore, with_example
+from bertexplorer.ui.link import restore_state
 from bertexplorer.ui.state import State
 
 OPENING = State("The capital of France is [MASK].", checkpoint="mini")
@@ -27,42 +27,42 @@ def explore() -> Explore:
 
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != OPENING.view])
 def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) -> None:
-    state, message = followed(explore, {"view": view}, OPENING)
-    example = shown_in(VIEWS[view].examples[0], replace(OPENING, view=view))
+    state, message = restore_state(explore, {"view": view}, OPENING)
+    example = with_example(VIEWS[view].examples[0], replace(OPENING, view=view))
     assert not message
     assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
 
 
-def test_what_stands_in_the_link_goes_before_the_example(explore: Explore) -> None:
-    asked = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
-    state, message = followed(explore, asked, OPENING)
+def test_the_link_overrides_the_example(explore: Explore) -> None:
+    query = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
+    state, message = restore_state(explore, query, OPENING)
     assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
     assert (state.checkpoint, state.precision, message) == ("a/b", "fp32", "")
 
 
 @pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
-def test_a_checkpoint_alone_opens_on_what_it_has(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_checkpoint_alone_opens_on_a_view_of_its_head(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
     """Without a head for masks that is the answer of its fine-tuned head, to a text that it can answer."""
     for one in (name, "bert-mlm"):
         shutil.copytree(tiny(one), tmp_path / one)
     explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
-    state, message = followed(explore, {"checkpoint": name}, OPENING)
+    state, message = restore_state(explore, {"checkpoint": name}, OPENING)
     assert (state.view, state.checkpoint, message) == ("answer", name, "") and explore.answer(state).error == ""
     both = with_heads(load(tiny("bert-mlm"), precision="fp32"), ["sequence_classifier"], seed=0, labels=("a", "b"))
     save(both, tmp_path / "both")
     for other in ("both", "bert-mlm", "mini", "nowhere/to-be-found"):
-        state, _ = followed(explore, {"checkpoint": other}, OPENING)
+        state, _ = restore_state(explore, {"checkpoint": other}, OPENING)
         assert (state.view, state.text, state.checkpoint) == (OPENING.view, OPENING.text, other)
 
 
 @pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])
-def test_a_link_that_names_nothing_is_the_opening(explore: Explore, query: dict[str, str]) -> None:
-    state, message = followed(explore, query, OPENING)
+def test_an_empty_link_is_the_opening_state(explore: Explore, query: dict[str, str]) -> None:
+    state, message = restore_state(explore, query, OPENING)
     assert replace(state, options={}) == OPENING and not message
 
 
-def test_what_is_named_in_vain_is_said(explore: Explore) -> None:
-    state, message = followed(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
+def test_unusable_parts_of_a_link_are_reported(explore: Explore) -> None:
+    state, message = restore_state(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
     assert (state.view, state.text, state.options["top"]) == (OPENING.view, "A robin is a [MASK].", 10)
     assert message.startswith("There is no view 'heads'. Pick one of those shown. ")
     assert "many" in message and message.endswith("The link's settings are left out.")

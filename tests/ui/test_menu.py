@@ -1,4 +1,4 @@
-"""A menu forgets what is no longer offered, where gradio would refuse the whole event."""
+"""A menu ignores values that are no longer offered, where gradio would reject the whole event."""
 
 from pathlib import Path
 
@@ -8,21 +8,21 @@ from bertexplorer.ui import gradio_patches
 from bertexplorer.ui.gradio_patches import Menu
 
 
-def test_a_value_that_is_no_longer_offered_is_none() -> None:
-    made = Menu([("The label", "label"), "text"])
-    assert [made.preprocess(value) for value in ("label", "text", "gone", None)] == ["label", "text", None, None]
+def test_a_value_that_is_no_longer_offered_is_ignored() -> None:
+    menu = Menu([("The label", "label"), "text"])
+    assert [menu.preprocess(value) for value in ("label", "text", "gone", None)] == ["label", "text", None, None]
     assert Menu([]).preprocess("label") is None
 
 
-def test_of_several_values_those_stay_that_are_offered() -> None:
-    made = Menu(["a", "b"], multiselect=True)
-    assert made.preprocess(["a", "gone"]) == ["a"] and made.preprocess([]) == []
+def test_only_offered_values_of_several_remain() -> None:
+    menu = Menu(["a", "b"], multiselect=True)
+    assert menu.preprocess(["a", "gone"]) == ["a"] and menu.preprocess([]) == []
 
 
 @pytest.mark.parametrize("several", [False, True])
-def test_the_browser_is_given_a_plain_dropdown(several: bool) -> None:
+def test_the_browser_gets_a_plain_dropdown(several: bool) -> None:
     assert Menu(["a"], multiselect=several).get_block_name() == "dropdown"
 
 
-def test_nothing_is_written_beside_the_module() -> None:
+def test_no_stub_file_is_written() -> None:
     assert not Path(gradio_patches.__file__).with_suffix(".pyi").exists()

@@ -1,4 +1,4 @@
-"""A finished run opens in Explore on the view that has something to show, with a row of its own data."""
+"""A finished run opens in Explore on a fitting view, with a row of its own data."""
 
 import json
 from pathlib import Path
@@ -17,24 +17,24 @@ ID = "0" * 32
 
 def query(task: str, **row: Any) -> dict[str, str]:
     detail = RunDetail(Run(ID, folder=Path(), spec={"task": task}), [], {}, Path(), row)
-    found = dict(parse_qsl(html.explore_query(detail)))
-    assert found.pop("checkpoint") == f"run:{ID}"
+    fields = dict(parse_qsl(html.explore_query(detail)))
+    assert fields.pop("checkpoint") == f"run:{ID}"
     assert html.explore_query(detail).replace("&", "&amp;") in html.headline(detail)
-    return found
+    return fields
 
 
 def test_a_row_of_the_data_is_the_text() -> None:
     assert query("classification", text="so & so [SEP]") == {"view": "answer", "text": "so & so [SEP]"}
     assert query("pair-classification", text="a [SEP] b") == {"view": "answer", "text": "a", "pair": "b"}
     assert query("tagging", text="Ada met him.") == {"view": "answer", "text": "Ada met him."}
-    found = query("question-answering", question="who?", context="<it>")
-    assert found == {"view": "answer", "text": "who?", "pair": "<it>"}
+    fields = query("question-answering", question="who?", context="<it>")
+    assert fields == {"view": "answer", "text": "who?", "pair": "<it>"}
     assert query("similarity", text_a="a", text_b="b") == {"view": "answer", "text": "a", "pair": "b"}
     assert query("retrieval", query="a", gold="b") == {"view": "answer", "text": "a", "pair": "b"}
 
 
 @pytest.mark.parametrize("task", BY_NAME)
-def test_without_a_row_there_is_a_sentence(task: str) -> None:
+def test_without_a_row_there_is_an_example_sentence(task: str) -> None:
     pair = {"pair": html.OTHER} if task in ("similarity", "retrieval", "reranking") else {}
     view = "answer" if task in html.ANSWERED else "attention"
     assert query(task) == {"view": view, "text": "The film was a joy.", **pair}
@@ -50,7 +50,7 @@ def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
     assert example_of(tmp_path) == {}
 
 
-def test_an_earlier_answer_stands_beside_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_last_answer_is_compared_with_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"run:{ID}@0", f"run:{ID}@12", f"run:{ID}@24", f"run:{ID}"]
     monkeypatch.setattr(html, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
     run = Run(ID, folder=Path(), spec={"task": "classification"})

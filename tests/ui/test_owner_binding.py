@@ -1,4 +1,4 @@
-"""Each event goes to the handler as its owner sees it, and whatever goes wrong there is told with its number."""
+"""Each event goes to a handler bound to its owner, and unexpected errors are reported with their number."""
 
 import logging
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ ASKS = SimpleNamespace(state=SimpleNamespace(owner="ann"))
 class Service:
     owner: str = ""
 
-    def of(self, owner: str) -> "Service":
+    def for_owner(self, owner: str) -> "Service":
         return replace(self, owner=owner)
 
     def one(self, value: int) -> str:
@@ -29,7 +29,7 @@ class Service:
         yield f"{1 / value}"
 
 
-def test_the_handler_is_that_of_who_asks() -> None:
+def test_the_handler_is_bound_to_the_owner_of_the_event() -> None:
     assert bind_owner(Service().one)(ASKS, 2) == "ann 0.5"
     assert list(bind_owner(Service().several)(ASKS, 4)) == ["ann 4", "0.25"]
 
@@ -37,7 +37,7 @@ def test_the_handler_is_that_of_who_asks() -> None:
 @pytest.mark.parametrize(
     "fails", [lambda: bind_owner(Service().one)(ASKS, 0), lambda: list(bind_owner(Service().several)(ASKS, 0))]
 )
-def test_an_error_that_nobody_expected_has_a_number(fails: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_unexpected_error_has_a_number(fails: Any, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.ERROR), pytest.raises(gr.Error) as words:
         fails()
     (line,) = caplog.records

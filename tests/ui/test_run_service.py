@@ -1,4 +1,4 @@
-"""The service: rows are looked at, a run goes on without the page, its checkpoints are opened like any other."""
+"""The service: previews of rows, runs that continue without the page, and checkpoints of runs."""
 
 import shutil
 import time
@@ -27,9 +27,9 @@ def service(tiny: Callable[..., Path], tmp_path: Path) -> Iterator[RunService]:
     shutil.copytree(tiny("bert"), tmp_path / "models" / "tiny")
     settings = Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data")
     (tmp_path / "data").mkdir()
-    made = RunService(CheckpointRegistry(settings), settings)
-    yield made
-    made.close()
+    run_service = RunService(CheckpointRegistry(settings), settings)
+    yield run_service
+    run_service.close()
 
 
 def file(folder: Path, *more: str) -> str:
@@ -39,24 +39,24 @@ def file(folder: Path, *more: str) -> str:
 
 
 @pytest.mark.slow
-def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path: Path) -> None:
+def test_the_preview_shows_rows_unchanged(service: RunService, tmp_path: Path) -> None:
     preview = service.preview(
         RunRequest("classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"))
     )
     assert (len(preview.found.train), len(preview.found.dev)) == (56, 6) and preview.found.mapping["text"] == "sentence"
-    shown = html.preview(preview)
-    assert "line 62" in shown and "another label" in shown and "<img" not in shown and "“neg”: 28 rows" in shown
+    markup = html.preview(preview)
+    assert "line 62" in markup and "another label" in markup and "<img" not in markup and "“neg”: 28 rows" in markup
     *words, timed = service.timed(preview)
     assert words[0] == "Loading the checkpoint…" and "Timing step 1 of 3…" in words and isinstance(timed, RunPreview)
-    wanted = RunRequest(
+    run_request = RunRequest(
         "classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"), name="n"
     )
-    assert service.start(wanted, "").seconds == timed.seconds, "the line knows how long it will take"
+    assert service.start(run_request, "").seconds == timed.seconds, "the line knows how long it will take"
     assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in html.preview(timed)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"),
+    ("run_request", "message"),
     [
         (RunRequest("classification", "nowhere"), "not on this disk"),
         (RunRequest("nonsense", "tiny"), "no task"),
@@ -64,47 +64,45 @@ def test_rows_are_looked_at_and_shown_as_they_are(service: RunService, tmp_path:
         (RunRequest("classification", "tiny", "/nowhere.csv"), "cannot be read"),
     ],
 )
-def test_what_cannot_be_is_said(wanted: RunRequest, message: str, service: RunService) -> None:
+def test_invalid_requests_are_rejected(run_request: RunRequest, message: str, service: RunService) -> None:
     with pytest.raises(ExplorerError, match=message):
-        service.start(wanted, "")
+        service.start(run_request, "")
 
 
-def test_a_teacher_that_cannot_teach_is_refused_before_the_start(service: RunService) -> None:
-    wanted = RunRequest("distillation", "tiny")
-    preview = service.preview(wanted)
-    assert any("A teacher with the labels" in what for what in preview.found.stops) and preview.found.train
+def test_an_unsuitable_teacher_is_rejected_before_the_start(service: RunService) -> None:
+    run_request = RunRequest("distillation", "tiny")
+    preview = service.preview(run_request)
+    assert any("A teacher with the labels" in stop for stop in preview.found.stops) and preview.found.train
     with pytest.raises(ExplorerError, match="A teacher with the labels"):
-        service.start(wanted, "")
+        service.start(run_request, "")
     assert not service.runs("")
 
 
-def test_a_better_checkpoint_may_take_the_place_of_the_one_that_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_checkpoint_can_be_replaced_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for step in (1, 2):
         commit(tmp_path / "best", f"step-{step}", lambda into: (into / "task.json").write_text("{}") and None, keep=2)
-    found = iter([[tmp_path / "best" / "gone"], list_commits(tmp_path / "best")])
-    monkeypatch.setattr(module, "list_commits", lambda folder: next(found))
+    commits = iter([[tmp_path / "best" / "gone"], list_commits(tmp_path / "best")])
+    monkeypatch.setattr(module, "list_commits", lambda folder: next(commits))
     assert module.read_best(Run("a", folder=tmp_path), "task.json") == (tmp_path / "best" / "step-2", "{}")
 
 
-def test_a_second_press_finds_the_name_gone(service: RunService, tmp_path: Path) -> None:
-    wanted = RunRequest("classification", "tiny", file(tmp_path), name="films")
-    first = service.start(wanted, "")
+def test_a_second_press_does_not_start_a_second_run(service: RunService, tmp_path: Path) -> None:
+    run_request = RunRequest("classification", "tiny", file(tmp_path), name="films")
+    first = service.start(run_request, "")
     assert (
-        service.start(replace(wanted, name=""), "").id
+        service.start(replace(run_request, name=""), "").id
         == first.id
-        != service.start(replace(wanted, name="other"), "").id
+        != service.start(replace(run_request, name="other"), "").id
     )
 
 
 @pytest.mark.slow
-def test_a_run_is_started_once_finishes_and_is_looked_into(service: RunService, tmp_path: Path) -> None:
+def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tmp_path: Path) -> None:
     values = {"epochs": 3, "rate": 3e-3, "batch": 8, "snapshots": 2, "max_tokens": 32}
-    wanted = RunRequest("classification", "tiny", file(tmp_path, "one;two;three"), name=EVIL, values=values)
+    run_request = RunRequest("classification", "tiny", file(tmp_path, "one;two;three"), name=EVIL, values=values)
     with pytest.raises(ExplorerError, match="cannot be used: 1"):
-        service.start(RunRequest("classification", "tiny", wanted.file, skip=False), "")
-    runs = {service.start(wanted, "", key="same").id for _ in range(3)}
+        service.start(RunRequest("classification", "tiny", run_request.file, skip=False), "")
+    runs = {service.start(run_request, "", key="same").id for _ in range(3)}
     (id,) = runs
     until = time.monotonic() + 90
     while service.detail(id, "").run.state not in ("finished", "failed") and time.monotonic() < until:
@@ -112,12 +110,12 @@ def test_a_run_is_started_once_finishes_and_is_looked_into(service: RunService, 
     detail = service.detail(id, "")
     assert detail.run.state == "finished" and detail.about and len(service.predictions(detail)) == 6
     assert "<img" not in html.headline(detail) + html.run_list([detail.run], id)
-    said = service.answer(detail, {"text": "a great film"})["labels"]
-    assert {line["label"] for line in said} == {"pos", "neg"}
-    assert sum(x["probability"] for x in said) == pytest.approx(1, abs=of_sum(2))
-    names = [saved.name for saved in service.library.series(f"run:{id}")]
+    labels = service.answer(detail, {"text": "a great film"})["labels"]
+    assert {line["label"] for line in labels} == {"pos", "neg"}
+    assert sum(x["probability"] for x in labels) == pytest.approx(1, abs=of_sum(2))
+    names = [saved.name for saved in service.registry.series(f"run:{id}")]
     assert names[0] == f"run:{id}@0" and names[-1] == f"run:{id}" and len(names) == 4
     for name in names:
-        assert service.library.get(name).tokenizer.vocab_size > 0
+        assert service.registry.get(name).tokenizer.vocab_size > 0
     command = html.command(detail.run.spec or {})
     assert "--task classification" in command and "--batch 8" in command

@@ -1,4 +1,4 @@
-"""State: what a person set survives the link, and hidden words follow an edit of the text."""
+"""State: a link restores all settings, and hidden words shift with edits of the text."""
 
 import pytest
 from hypothesis import given
@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bertexplorer.model.text import Span
 from bertexplorer.ui.explore import DEFAULTS
-from bertexplorer.ui.state import State, follow, from_link, scrub, spans_of, to_link, write_spans
+from bertexplorer.ui.state import State, from_link, read_spans, scrub, shift_spans, to_link, write_spans
 
 OPENING = State("opening")
 
@@ -42,11 +42,11 @@ def test_any_text_survives_the_link_but_for_lone_surrogates(text: str, pair: str
     assert (again.text, again.pair) == (scrub(text), scrub(pair))
 
 
-def test_a_link_without_a_text_is_the_opening() -> None:
+def test_a_link_without_a_text_is_the_opening_state() -> None:
     assert from_link({"view": "contrast", "utm": "1"}, OPENING, DEFAULTS) == OPENING
 
 
-def test_unknown_views_and_spans_in_a_link_are_passed_over() -> None:
+def test_unknown_views_and_spans_in_a_link_are_ignored() -> None:
     state = from_link({"text": "x", "view": "<b>", "hidden": "0:9-2,zz,3:1-3,0:1-3"}, OPENING, DEFAULTS)
     assert state.view == OPENING.view
     assert state.hidden == (Span(0, 1, 3),)
@@ -54,11 +54,11 @@ def test_unknown_views_and_spans_in_a_link_are_passed_over() -> None:
 
 @given(st.lists(st.builds(Span, st.integers(0, 1), st.integers(0, 50), st.integers(51, 99)), max_size=5))
 def test_spans_are_read_as_written(spans: list[Span]) -> None:
-    assert spans_of(write_spans(tuple(spans))) == tuple(spans)
+    assert read_spans(write_spans(tuple(spans))) == tuple(spans)
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "kept"),
+    ("old", "new", "expected"),
     [
         ("a cat sat", "a cat sat", "cat"),
         ("a cat sat", "yes, a cat sat", "cat"),
@@ -68,16 +68,16 @@ def test_spans_are_read_as_written(spans: list[Span]) -> None:
         ("a cat sat", "", None),
     ],
 )
-def test_hidden_words_follow_an_edit(old: str, new: str, kept: str | None) -> None:
-    found = follow((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
-    assert found[-1] == Span(1, 0, 1)  # the other side is left alone
-    assert [new[s.start : s.end] for s in found[:-1]] == ([kept] if kept else [])
+def test_hidden_words_shift_with_an_edit(old: str, new: str, expected: str | None) -> None:
+    shifted = shift_spans((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
+    assert shifted[-1] == Span(1, 0, 1)  # the other side is left alone
+    assert [new[s.start : s.end] for s in shifted[:-1]] == ([expected] if expected else [])
 
 
 @given(st.text("ab ", max_size=12), st.text("ab ", max_size=12), st.integers(0, 11), st.integers(1, 3))
-def test_a_span_that_is_kept_still_covers_the_same_characters(old: str, new: str, start: int, length: int) -> None:
+def test_shifted_spans_cover_the_same_characters(old: str, new: str, start: int, length: int) -> None:
     span = Span(0, start, min(start + length, len(old)))
     if span.start >= span.end:
         return
-    for kept in follow((span,), 0, old, new):
-        assert new[kept.start : kept.end] == old[span.start : span.end]
+    for shifted in shift_spans((span,), 0, old, new):
+        assert new[shifted.start : shifted.end] == old[span.start : span.end]

@@ -1,4 +1,4 @@
-"""What the browser is given for Explore: plotly.js of the version that plotly writes for, and scripts one can read."""
+"""The browser's files for Explore: the right version of plotly.js, and readable scripts."""
 
 import re
 from pathlib import Path
@@ -10,10 +10,10 @@ from bertexplorer.server.theme import STATIC, head, scripts
 
 
 @pytest.mark.parametrize("bundle", ["cartesian", "gl3d"])
-def test_plotly_js_is_the_one_that_plotly_writes_for(bundle: str) -> None:
+def test_plotly_js_matches_the_version_of_plotly(bundle: str) -> None:
     opening = (STATIC / "vendor" / f"plotly-{bundle}.min.js").read_text("utf-8")[:200]
-    found = re.search(r"plotly\.js \((\S+) - minified\) v(\S+)", opening)
-    assert found and found.groups() == (bundle, get_plotlyjs_version())
+    match = re.search(r"plotly\.js \((\S+) - minified\) v(\S+)", opening)
+    assert match and match.groups() == (bundle, get_plotlyjs_version())
 
 
 @pytest.mark.parametrize("file", sorted(STATIC.glob("*.*")), ids=lambda file: file.name)
@@ -23,5 +23,5 @@ def test_a_script_is_short_and_sets_text_as_text(file: Path) -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", source)
 
 
-def test_other_scripts_have_another_address() -> None:
+def test_changed_scripts_have_a_new_address() -> None:
     assert re.fullmatch(r"scripts/[0-9a-f]{12}", scripts()) and head().count(scripts()) == 1

@@ -1,4 +1,4 @@
-"""The strip: one chip a token, in order, the hidden ones on; what a press is about."""
+"""The strip: one chip per token, in order, with hidden chips on, and the span of each press."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.ui import strip
-from bertexplorer.ui.state import spans_of
+from bertexplorer.ui.state import read_spans
 
 
 @pytest.fixture(scope="module")
@@ -20,8 +20,10 @@ def mini(bundled: Path) -> Checkpoint:
 
 def drawn(mini: Checkpoint, text: Text, colours: dict[int, float] | None = None, press: str = "hide") -> dict[str, Any]:
     """As the browser gets it."""
-    found: dict[str, Any] = json.loads(json.dumps(strip.draw(mini, mini.tokenizer.encode(text), colours, press=press)))
-    return found
+    content: dict[str, Any] = json.loads(
+        json.dumps(strip.draw(mini, mini.tokenizer.encode(text), colours, press=press))
+    )
+    return content
 
 
 def test_a_chip_for_every_token_in_order(mini: Checkpoint) -> None:
@@ -40,21 +42,21 @@ def test_hidden_chips_are_on_and_say_what_they_hide(mini: Checkpoint) -> None:
     assert not chips[2]["typed"], "a press shows it again"
 
 
-def test_a_typed_mask_is_one(mini: Checkpoint) -> None:
+def test_a_typed_mask_is_marked_as_typed(mini: Checkpoint) -> None:
     chips = drawn(mini, Text("The [MASK] sat."))["chips"]
     assert chips[2]["masked"] and chips[2]["typed"] and "hidden" not in chips[2]["title"]
 
 
 def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("The cat sat.", picked=(Span(0, 4, 7), Span(2, 0, 1))), press="pick")
-    assert [chip["label"] for chip in made["chips"] if chip["on"]] == ["[CLS]", "cat"]
-    assert made["chips"][0]["span"] == "2:0-1" and "pick" in made["label"] and made["press"] == "pick"
-    assert all(spans_of(chip["span"]) for chip in made["chips"]), "a link can hold each"
+    content = drawn(mini, Text("The cat sat.", picked=(Span(0, 4, 7), Span(2, 0, 1))), press="pick")
+    assert [chip["label"] for chip in content["chips"] if chip["on"]] == ["[CLS]", "cat"]
+    assert content["chips"][0]["span"] == "2:0-1" and "pick" in content["label"] and content["press"] == "pick"
+    assert all(read_spans(chip["span"]) for chip in content["chips"]), "a link can hold each"
 
 
-def test_chips_that_are_only_read_are_about_nothing(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("The cat sat."), press="")
-    assert {chip["span"] for chip in made["chips"]} == {""} and made["hint"] == ""
+def test_read_only_chips_have_no_spans(mini: Checkpoint) -> None:
+    content = drawn(mini, Text("The cat sat."), press="")
+    assert {chip["span"] for chip in content["chips"]} == {""} and content["hint"] == ""
 
 
 def test_pieces_of_one_word_are_joined(mini: Checkpoint) -> None:
@@ -65,18 +67,20 @@ def test_pieces_of_one_word_are_joined(mini: Checkpoint) -> None:
     assert [chip["more"] for chip in pieces] == [False] + [True] * (len(pieces) - 1)
 
 
-def test_markup_comes_as_the_text_that_it_is(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("<img src=x onerror=alert(1)>"))
-    assert [chip["label"] for chip in made["chips"] if chip["label"] in "<>="] == ["<", "=", "=", ">"]
-    assert "&lt;" not in json.dumps(made)
+def test_markup_stays_text(mini: Checkpoint) -> None:
+    content = drawn(mini, Text("<img src=x onerror=alert(1)>"))
+    assert [chip["label"] for chip in content["chips"] if chip["label"] in "<>="] == ["<", "=", "=", ">"]
+    assert "&lt;" not in json.dumps(content)
 
 
-def test_colours_are_of_their_tokens_and_not_of_hidden_ones(mini: Checkpoint) -> None:
+def test_only_visible_tokens_have_colours(mini: Checkpoint) -> None:
     text = Text("The cat sat.", hidden=(Span(0, 8, 11),))
     chips = drawn(mini, text, {1: 0.9, 2: -0.1, 3: 0.5})["chips"]
     assert [chip["colour"] for chip in chips] == [None, 0.9, -0.1, None, None, None]
 
 
-def test_a_cut_is_counted_where_it_is(mini: Checkpoint) -> None:
-    made = drawn(mini, Text("word " * 700))
-    assert [(i, chip["cut"]) for i, chip in enumerate(made["chips"]) if chip["cut"]] == [(len(made["chips"]) - 2, 190)]
+def test_a_cut_is_reported_at_its_position(mini: Checkpoint) -> None:
+    content = drawn(mini, Text("word " * 700))
+    assert [(i, chip["cut"]) for i, chip in enumerate(content["chips"]) if chip["cut"]] == [
+        (len(content["chips"]) - 2, 190)
+    ]

@@ -1,4 +1,4 @@
-"""A suite on the page: who was mistaken for whom, and each case in the view that shows it."""
+"""A suite on the page: the confusion matrix, and each case in its view."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -23,33 +23,38 @@ TUNED = "bert-SequenceClassification"
 def labelled(count: int, names: int, seed: int = 0) -> Suite:
     """Rows with random labels and answers, some of which are right."""
     draw = np.random.default_rng(seed)
-    found = []
+    outcomes = []
     for line in range(count):
         gold = f"label {draw.integers(names)}"
-        said = gold if draw.random() < 0.6 else f"label {draw.integers(names)}"
-        found.append(Outcome(Case("labels", line, "", (f"text {line}",), (gold,)), gold == said, -1.0, said))
-    return summary("rows", "labels", "whole sentence", 1 / names, found, [], 0)  # type: ignore[arg-type]
+        predicted = gold if draw.random() < 0.6 else f"label {draw.integers(names)}"
+        outcomes.append(
+            Outcome(Case("labels", line, "", (f"text {line}",), (gold,)), gold == predicted, -1.0, predicted)
+        )
+    return summary("rows", "labels", "whole sentence", 1 / names, outcomes, [], 0)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("names", [2, 5, 30])
-def test_the_confusion_is_that_of_scikit_learn(names: int) -> None:
+def test_the_confusion_matrix_equals_scikit_learns(names: int) -> None:
     result = labelled(200, names)
     labels, counts = confusion_matrix(result)
-    gold, said = [one.case.answers[0] for one in result.outcomes], [one.said for one in result.outcomes]
-    assert np.array_equal(counts, metrics.confusion_matrix(gold, said, labels=labels))
-    assert [gold.count(one) for one in labels] == sorted((gold.count(one) for one in labels), reverse=True)
-    drawn = figure.draw(result).data[-1]
-    assert drawn.type == "heatmap" and all(isinstance(cell, str) for row in drawn.text for cell in row)
-    assert np.shape(drawn.z) == (min(names, figure.MATRIX),) * 2
+    gold, predicted = (
+        [outcome.case.answers[0] for outcome in result.outcomes],
+        [outcome.said for outcome in result.outcomes],
+    )
+    assert np.array_equal(counts, metrics.confusion_matrix(gold, predicted, labels=labels))
+    assert [gold.count(label) for label in labels] == sorted((gold.count(label) for label in labels), reverse=True)
+    trace = figure.draw(result).data[-1]
+    assert trace.type == "heatmap" and all(isinstance(cell, str) for row in trace.text for cell in row)
+    assert np.shape(trace.z) == (min(names, figure.MATRIX),) * 2
     assert ("most frequent of 30 labels" in figure.say(result)) is (names == 30)
     off = np.asarray(counts) - np.diag(np.diag(counts))
     assert f", {off.max():,} time" in figure.say(result)
 
 
-def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
+def test_without_labels_or_mistakes_the_sentence_omits_them() -> None:
     right = labelled(40, 3)
-    every = [replace(one, right=True, said=one.case.answers[0]) for one in right.outcomes]
-    right = summary("rows", "labels", "whole sentence", 0.3, every, [], 0)  # type: ignore[arg-type]
+    outcomes = [replace(outcome, right=True, said=outcome.case.answers[0]) for outcome in right.outcomes]
+    right = summary("rows", "labels", "whole sentence", 0.3, outcomes, [], 0)  # type: ignore[arg-type]
     assert "mistake" not in figure.say(right) and figure.draw(right).data[-1].type == "heatmap"
     cloze = replace(right, kind="cloze", total=replace(right.total, top5=1.0, mrr=1.0))
     assert confusion_matrix(cloze) == ((), ()) and figure.draw(cloze).data[-1].type != "heatmap"
@@ -68,13 +73,13 @@ def test_without_labels_or_mistakes_nothing_is_said_of_them() -> None:
         (Case("labels", 2, "", ("who ?", "a nurse"), ("good",)), "answer"),
     ],
 )
-def test_each_case_opens_where_it_is_shown(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
-    given = figure.opens(Outcome(case, right=True, score=0.0, said=""))
-    assert given["view"] == view
-    assert [given["text"], *filter(None, [given.get("pair"), given.get("other")])] == list(case.texts)
-    options = {**DEFAULTS[view], **given.get("options", {})}
+def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
+    page = figure.page_state(Outcome(case, right=True, score=0.0, said=""))
+    assert page["view"] == view
+    assert [page["text"], *filter(None, [page.get("pair"), page.get("other")])] == list(case.texts)
+    options = {**DEFAULTS[view], **page.get("options", {})}
     state = State("", checkpoint=TUNED if view == "answer" else "mini")
     answer = Explore(CheckpointRegistry(Settings(models_dir=tiny(TUNED).parent))).answer(
-        replace(state, **{**given, "options": options})
+        replace(state, **{**page, "options": options})
     )
-    assert answer.error == "" and answer.said and (answer.beside is None) is ("other" not in given)
+    assert answer.error == "" and answer.said and (answer.comparison is None) is ("other" not in page)

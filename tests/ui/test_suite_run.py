@@ -1,4 +1,4 @@
-"""A suite as a run: its numbers are those of the view; stopped and resumed, it ends with the same table."""
+"""A suite as a run: its numbers equal those of the view, also after a stop and a resume."""
 
 import csv
 import json
@@ -32,7 +32,7 @@ def checkpoint(tiny: Callable[..., Path]) -> Checkpoint:
 
 
 @pytest.fixture
-def begun(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> runs.Run:
+def queued_run(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> runs.Run:
     monkeypatch.setattr(suite_folder, "CHUNK", 16)
     jobs = Jobs(tmp_path / "runs")
     run = suite_run.begin(jobs, "a" * 32, checkpoint, ROWS, SCORING, "mine")
@@ -40,29 +40,27 @@ def begun(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     return run
 
 
-def test_it_is_queued_then_scored_as_in_the_view(begun: runs.Run, checkpoint: Checkpoint) -> None:
-    assert (begun.state, begun.name, begun.task) == ("queued", "mine", "suite")
-    events = list(suite_run.score(begun.folder))
+def test_a_queued_suite_scores_as_in_the_view(queued_run: runs.Run, checkpoint: Checkpoint) -> None:
+    assert (queued_run.state, queued_run.name, queued_run.task) == ("queued", "mine", "suite")
+    events = list(suite_run.score(queued_run.folder))
     assert [event["event"] for event in events] == ["begun", *["scored"] * 4, "finished"]
     assert [event.get("share") for event in events[1:-1]] == [0.0, 0.4, 0.8, 1.0] and events[-1]["step"] == 40
-    assert runs.read(begun.folder).state == "finished"
-    wanted = suite.run(checkpoint, rows=ROWS, options=suite.Options(most=1000))
-    figure, said = suite_run.result(begun.folder)
-    assert figure is not None and said == drawn.say(wanted)
-    wrong = sorted((one for one in wanted.outcomes if not one.right), key=lambda one: one.score)
-    shown = suite_run.page(runs.read(begun.folder), "wrong", "", "lowest", 1, 5)
-    assert (shown["total"], shown["found"]) == (40, len(wrong)) and "nats" in shown["score"]
-    assert [tuple(row["texts"]) for row in shown["rows"]] == [one.case.texts for one in wrong[1:6]]
-    assert all(
-        "view=pseudo-likelihood" in row["link"] and "checkpoint=tiny+one" in row["link"] for row in shown["rows"]
-    )
-    assert figure.to_dict() == json.loads(drawn.draw(wanted).to_json())
-    with (begun.folder / "suite" / "cases.csv").open(newline="") as table:
+    assert runs.read(queued_run.folder).state == "finished"
+    expected = suite.run(checkpoint, rows=ROWS, options=suite.Options(most=1000))
+    figure, sentence = suite_run.result(queued_run.folder)
+    assert figure is not None and sentence == drawn.say(expected)
+    wrong = sorted((outcome for outcome in expected.outcomes if not outcome.right), key=lambda outcome: outcome.score)
+    page = suite_run.page(runs.read(queued_run.folder), "wrong", "", "lowest", 1, 5)
+    assert (page["total"], page["found"]) == (40, len(wrong)) and "nats" in page["score"]
+    assert [tuple(row["texts"]) for row in page["rows"]] == [outcome.case.texts for outcome in wrong[1:6]]
+    assert all("view=pseudo-likelihood" in row["link"] and "checkpoint=tiny+one" in row["link"] for row in page["rows"])
+    assert figure.to_dict() == json.loads(drawn.draw(expected).to_json())
+    with (queued_run.folder / "suite" / "cases.csv").open(newline="") as table:
         rows = list(csv.DictReader(table))
-    assert [float(row["score"]) for row in rows] == pytest.approx([one.score for one in wanted.outcomes])
+    assert [float(row["score"]) for row in rows] == pytest.approx([outcome.score for outcome in expected.outcomes])
 
 
-def test_cases_are_filtered_and_sorted(begun: runs.Run) -> None:
+def test_cases_are_filtered_and_sorted(queued_run: runs.Run) -> None:
     lines = [
         {
             "line": n,
@@ -74,13 +72,13 @@ def test_cases_are_filtered_and_sorted(begun: runs.Run) -> None:
         }
         for n in range(9)
     ]
-    (begun.folder / "result.json").write_text(json.dumps({"figure": {}, "said": "x", "score": "nats"}))
-    (begun.folder / "table.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (queued_run.folder / "result.json").write_text(json.dumps({"figure": {}, "said": "x", "score": "nats"}))
+    (queued_run.folder / "table.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    def listed(*asked: Any) -> tuple[int, list[int]]:
-        found = suite_run.page(begun, *asked)
-        assert found["total"] == 9 and found["categories"] == ["a", "b"]
-        return found["found"], [row["line"] for row in found["rows"]]
+    def listed(*query: Any) -> tuple[int, list[int]]:
+        page = suite_run.page(queued_run, *query)
+        assert page["total"] == 9 and page["categories"] == ["a", "b"]
+        return page["found"], [row["line"] for row in page["rows"]]
 
     assert listed("all", "", "file", 0, 4) == (9, [0, 1, 2, 3]) and listed("all", "", "file", 7, 4) == (9, [7, 8])
     assert listed("wrong", "", "closest", 0, 9) == (3, [6, 3, 0]) and listed("right", "b", "lowest", 0, 9) == (
@@ -90,37 +88,39 @@ def test_cases_are_filtered_and_sorted(begun: runs.Run) -> None:
     assert listed("wrong", "b", "file", 0, 0) == (1, []) and listed("all", "c", "file", 0, 9) == (0, [])
 
 
-def test_a_run_of_an_earlier_version_shows_what_it_kept(begun: runs.Run) -> None:
+def test_runs_of_an_earlier_version_show_their_saved_cases(queued_run: runs.Run) -> None:
     with pytest.raises(ExplorerError, match="run has not finished"):
-        suite_run.page(begun, "all", "", "file", 0, 9)
-    kept = [{"line": 4, "category": "", "texts": ["x"], "right": False, "score": -2.0, "state": STATE}]
-    (begun.folder / "result.json").write_text(json.dumps({"figure": {}, "said": "x", "wrong": kept, "count": 300}))
-    found = suite_run.page(begun, "all", "", "file", 0, 9)
-    assert (found["title"], found["found"], found["rows"][0]["line"]) == ("Wrong cases", 1, 4)
+        suite_run.page(queued_run, "all", "", "file", 0, 9)
+    saved = [{"line": 4, "category": "", "texts": ["x"], "right": False, "score": -2.0, "state": STATE}]
+    (queued_run.folder / "result.json").write_text(
+        json.dumps({"figure": {}, "said": "x", "wrong": saved, "count": 300})
+    )
+    page = suite_run.page(queued_run, "all", "", "file", 0, 9)
+    assert (page["title"], page["found"], page["rows"][0]["line"]) == ("Wrong cases", 1, 4)
 
 
-def test_stopped_and_resumed_by_the_command_it_ends_with_the_same_table(
-    begun: runs.Run, checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_resumed_run_ends_with_the_same_table(
+    queued_run: runs.Run, checkpoint: Checkpoint, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     looks = iter([False, True])
-    events = list(suite_run.score(begun.folder, lambda: next(looks)))
+    events = list(suite_run.score(queued_run.folder, lambda: next(looks)))
     assert events[-1]["event"] == "stopped" and events[-1]["step"] == 16
-    assert suite_run.result(begun.folder) == (None, "")
-    assert main(["train", str(begun.folder)]) == 0
-    assert "resumed" in (said := capsys.readouterr().out) and "finished" in said
+    assert suite_run.result(queued_run.folder) == (None, "")
+    assert main(["train", str(queued_run.folder)]) == 0
+    assert "resumed" in (output := capsys.readouterr().out) and "finished" in output
     list(suite_folder.SuiteFolder(tmp_path / "whole", checkpoint, ROWS, SCORING).run())
-    tables = [(place / "cases.csv").read_bytes() for place in (begun.folder / "suite", tmp_path / "whole")]
+    tables = [(folder / "cases.csv").read_bytes() for folder in (queued_run.folder / "suite", tmp_path / "whole")]
     assert tables[0] == tables[1]
 
 
-def test_what_is_no_suite_fails_with_a_sentence(begun: runs.Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
-    (begun.folder / "data" / "rows.jsonl").write_text('[2, {"colour": "red"}]\n')
+def test_an_invalid_suite_fails_with_a_message(queued_run: runs.Run, checkpoint: Checkpoint, tmp_path: Path) -> None:
+    (queued_run.folder / "data" / "rows.jsonl").write_text('[2, {"colour": "red"}]\n')
     with pytest.raises(ExplorerError):
-        list(suite_run.score(begun.folder))
-    assert runs.read(begun.folder).state == "failed"
-    (begun.folder / "data" / "rows.jsonl").write_text("[2")
+        list(suite_run.score(queued_run.folder))
+    assert runs.read(queued_run.folder).state == "failed"
+    (queued_run.folder / "data" / "rows.jsonl").write_text("[2")
     with pytest.raises(ExplorerError, match="is not the folder of a suite"):
-        list(suite_run.score(begun.folder))
+        list(suite_run.score(queued_run.folder))
     with pytest.raises(ExplorerError, match="100,001 rows were given; the limit is 100,000"):
         suite_run.begin(Jobs(tmp_path / "others"), "a", checkpoint, [ROWS[0]] * 100_001, SCORING, "many")
 

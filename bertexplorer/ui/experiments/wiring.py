@@ -32,7 +32,7 @@ class ExperimentHandlers:
     page: PageComponents
     owner: str = ""  # of the session that sends the event
 
-    def of(self, owner: str) -> "ExperimentHandlers":
+    def for_owner(self, owner: str) -> "ExperimentHandlers":
         return replace(self, owner=owner)
 
     def error(self, error: Exception | str) -> Updates:

@@ -1,7 +1,7 @@
-// The question that a class is asked about the view on the screen: suggested, changed by the teacher, and opened as a class.
+// A question for a class about the view on the screen: the server suggests it, and the teacher edits it and opens the class.
 import { h, post } from "./kit.js";
 
-/** Ask about the view *link*. */
+/** Ask the class about the view *link*. */
 export async function askClass(link) {
   const problem = h("p", { class: "message error", role: "alert", hidden: true });
   const fail = (words) => { problem.textContent = words; problem.hidden = false; };

@@ -1,16 +1,16 @@
-// <bx-board>: a class on the projector: how to join, the question, one button for the next step, and at the end the class beside
-// BERT. Its state is the server's; it is asked for again and again, so a laptop that slept, or a second one, is the same case.
+// <bx-board>: a class on the projector: how to join, the question, a button for the next step, and finally the class compared
+// with BERT. It polls the server for its state, so it also works after sleep, and on a second laptop.
 import "./view.js";
-import { drawn, h, post } from "./kit.js";
+import { h, post, render } from "./kit.js";
 
 const POLL_MS = 1500;
 const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
 
 class Board extends HTMLElement {
-  #shown = "";
+  #lastKey = "";
   #peek = false;
 
-  /** Watch the class *code*; *schema*: of the page. */
+  /** Watch the class *code*. *schema*: the page's. */
   open(schema, code) {
     Object.assign(this, { schema, code });
     this.join = h("section", { class: "join" });
@@ -30,14 +30,14 @@ class Board extends HTMLElement {
     try {
       const reply = await fetch(`api/v1/class/${this.code}?peek=${this.#peek}`), room = await reply.json();
       if (reply.status >= 500) throw new Error(room.detail);
-      if (!reply.ok) { this.#over(room.detail); return; }
+      if (!reply.ok) { this.#showEnded(room.detail); return; }
       if (!room.teacher) { location.href = `./j/${this.code}`; return; }
       this.#show(room);
     } catch { this.status.textContent = "No connection to the server. Trying again…"; }
     this.timer = setTimeout(() => this.#poll(), POLL_MS);
   }
 
-  #over(words) { this.replaceChildren(h("p", { class: "message error" }, words)); }
+  #showEnded(words) { this.replaceChildren(h("p", { class: "message error" }, words)); }
 
   async #step(to) {
     const { question, phase } = this.room;
@@ -45,7 +45,7 @@ class Board extends HTMLElement {
     const { status, answer } = await post(`api/v1/class/${this.code}/step`, { question, phase, to });
     this.#peek = false;
     this.problem = status === 200 ? "" : answer.detail;
-    this.#shown = "";
+    this.#lastKey = "";
     this.#poll();
   }
 
@@ -54,12 +54,12 @@ class Board extends HTMLElement {
     const { phase, here, voted, round } = room;
     this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`);
     const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers]);
-    if (key === this.#shown) return;
-    this.#shown = key;
+    if (key === this.#lastKey) return;
+    this.#lastKey = key;
     this.#join(room);
     this.stage.lang = room.language;
-    this.stage.replaceChildren(...(phase === "lobby" ? [] : this.#asked(room)));
-    this.#press(room);
+    this.stage.replaceChildren(...(phase === "lobby" ? [] : this.#questionParts(room)));
+    this.#showButtons(room);
   }
 
   #join({ address, note, phase, code }) {
@@ -70,7 +70,7 @@ class Board extends HTMLElement {
       h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
-  #press({ phase, question, of, choices }) {
+  #showButtons({ phase, question, of, choices }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
     const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
@@ -81,16 +81,16 @@ class Board extends HTMLElement {
       last ? quiet("Save the counts as CSV", () => this.#csv()) : "", end);
   }
 
-  #asked(room) {
+  #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
-    const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, drawn(prompt))];
+    const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
     if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
-    if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, drawn(one))))); return out; }
+    if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, render(one))))); return out; }
     out.push(counts ? this.#bars(room) : this.#dots(room));
     if (phase !== "reveal") return out;
     if (reveal.problem) out.push(h("p", { class: "message error" }, reveal.problem));
-    if (reveal.after?.length) out.push(h("div", { class: "after" }, drawn(reveal.after)));
+    if (reveal.after?.length) out.push(h("div", { class: "after" }, render(reveal.after)));
     if (room.moves?.flat().some(Boolean)) out.push(this.#moves(room));
     if (reveal.link) out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
     return out;
@@ -98,24 +98,24 @@ class Board extends HTMLElement {
 
   #bars({ choices, counts, reveal, phase }) {
     const [first, second] = counts, again = second.some(Boolean), shares = reveal?.shares;
-    const whole = counts.map((round) => Math.max(1, round.reduce((sum, one) => sum + one, 0)));
+    const totals = counts.map((round) => Math.max(1, round.reduce((sum, one) => sum + one, 0)));
     const bar = (share, kind, words) => {
-      const made = h("span", { class: `bar ${kind}` });
-      made.style.setProperty("--share", share);
-      return h("span", { class: "track" }, made, h("span", { class: "value" }, words));
+      const element = h("span", { class: `bar ${kind}` });
+      element.style.setProperty("--share", share);
+      return h("span", { class: "track" }, element, h("span", { class: "value" }, words));
     };
-    const cast = (count, round) => bar(count / whole[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
-    const list = h("ul", { class: "shares" }, choices.map((words, i) => h("li", { class: reveal?.right?.includes(i) ? "right" : null }, h("span", { class: "label" }, drawn(words)),
+    const cast = (count, round) => bar(count / totals[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
+    const list = h("ul", { class: "shares" }, choices.map((words, i) => h("li", { class: reveal?.right?.includes(i) ? "right" : null }, h("span", { class: "label" }, render(words)),
       cast(first[i], 0), again ? cast(second[i], 1) : "", shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "")));
     if (shares) {
-      const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / whole[last]), 0);
+      const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]), 0);
       return h("div", {}, list, h("p", { class: "after" }, `The class and BERT agree on ${Math.round(100 * overlap)} %.`));
     }
     if (phase === "reveal") return list;
     return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet. If fewer than a third are right, explain. If up to two thirds are, let them discuss. If more are, go on."));
   }
 
-  /** A number that was asked for: a dot for each answer, and BERT's as a line. */
+  /** Answers to a question for a number: a dot for each, and a line for BERT's. */
   #dots({ numbers, reveal, percent }) {
     const all = numbers.flat(), low = Math.min(percent ? 0 : Infinity, reveal?.number ?? Infinity, ...all), high = Math.max(percent ? 1 : -Infinity, reveal?.number ?? -Infinity, ...all);
     const at = (x) => `${high > low ? (100 * (x - low)) / (high - low) : 50}%`, words = (x) => (percent ? `${Math.round(100 * x)} %` : String(Math.round(100 * x) / 100));
@@ -123,13 +123,13 @@ class Board extends HTMLElement {
       values.map((x) => { const dot = h("span", { class: "dot" }); dot.style.left = at(x); return dot; }),
       reveal?.number !== undefined ? h("span", { class: "line" }, h("span", {}, `BERT ${words(reveal.number)}`)) : "");
     const rows = numbers.map((values, i) => [values.length ? h("p", { class: "hint" }, numbers[1].length ? `Vote ${i + 1}` : "The class") : "", values.length ? row(values, `Vote ${i + 1}`) : "", values.length ? h("p", { class: "ends" }, h("span", {}, words(low)), h("span", {}, words(high))) : ""]);
-    const made = h("div", {}, rows.flat());
-    if (reveal?.number !== undefined) made.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
-    return made;
+    const element = h("div", {}, rows.flat());
+    if (reveal?.number !== undefined) element.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
+    return element;
   }
 
   #moves({ choices, moves }) {
-    const lines = moves.flatMap((row, i) => row.map((count, j) => i !== j && count && h("li", {}, `${count} moved from “`, drawn(choices[i]), "” to “", drawn(choices[j]), "”"))).filter(Boolean);
+    const lines = moves.flatMap((row, i) => row.map((count, j) => i !== j && count && h("li", {}, `${count} moved from “`, render(choices[i]), "” to “", render(choices[j]), "”"))).filter(Boolean);
     return lines.length ? h("ul", { class: "moves" }, lines) : h("p", { class: "hint" }, "Nobody changed their answer.");
   }
 

@@ -1,9 +1,9 @@
-// <bx-cases>: a table of cases, filtered and sorted; fires "open" with the state of the page that shows one, and "all" where
-// a person wants those scored that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run.
+// <bx-cases>: a table of cases with filters and orders; fires "open" with the state of the page that shows a case, and "all"
+// to score the cases that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run.
 import { h } from "./kit.js";
 
 const WHICH = { all: () => true, wrong: (one) => !one.right, right: (one) => one.right, "one of the two is right": (one) => one.other && one.right !== one.other.right };
-const SHOWN = 25;  // rows at first, and with each press on "More"
+const SHOWN = 25;  // rows at first, and added with each press on "More"
 const ORDERS = {
   file: ["as in the file", (a, b) => a.line - b.line],
   closest: ["closest calls first", (a, b) => Math.abs(a.score) - Math.abs(b.score)],
@@ -11,20 +11,20 @@ const ORDERS = {
 };
 const COLUMNS = ["Case", "Wanted", "Answer", "Score"];
 
-/** A source of cases, those of *rows*. A source answers {which, category, order, start, count} with {found, rows}: how many
- *  cases fit, and *count* of them from *start* on; a category of "" stands for all. */
-const among = (rows) => ({ which, category, order, start, count }) => {
+/** A source of cases from *rows*. A source maps {which, category, order, start, count} to {found, rows}: the number of
+ *  matching cases, and *count* of them from *start* on. The category "" means all. */
+const rowSource = (rows) => ({ which, category, order, start, count }) => {
   const found = rows.filter((one) => WHICH[which](one) && (!category || one.category === category)).sort(ORDERS[order][1]);
   return { found: found.length, rows: found.slice(start, start + count) };
 };
 
 class Cases extends HTMLElement {
-  #asked;
+  #query;
 
   connectedCallback() {
     if (this.firstChild) return;
     const again = () => this.#draw();
-    const choice = (label, made) => h("label", {}, label, " ", made);
+    const choice = (label, control) => h("label", {}, label, " ", control);
     this.which = h("select", { onchange: again }, Object.keys(WHICH).map((one) => h("option", {}, one)));
     this.category = h("select", { onchange: again });
     this.order = h("select", { onchange: again }, Object.entries(ORDERS).map(([value, [label]]) => h("option", { value }, label)));
@@ -41,17 +41,17 @@ class Cases extends HTMLElement {
     this.append(this.heading, this.filters, this.count, this.all, this.table, this.more, this.aside);
   }
 
-  /** Show the *rows* of a table, with the answers of the checkpoint *name* beside them if it is compared. *score*: what
-   *  the scores are. The filters stay as they are where they still apply; rows that are neither right nor wrong have none. */
+  /** Show the *rows* of a table, with the answers of the checkpoint *name* if one is compared. *score*: the meaning of the
+   *  scores. The filters keep their values where they still apply; rows that are neither right nor wrong have no filters. */
   show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0, aside = [] } = { rows: [] }, name = "") {
     this.all.hidden = !rest;
     this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
     this.aside.hidden = !aside.length;
     const rows = aside.length === 1 ? "1 row" : `${aside.length.toLocaleString("en")} rows`;
-    this.aside.replaceChildren(h("summary", {}, `${rows} left aside`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
+    this.aside.replaceChildren(h("summary", {}, `${rows} skipped`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
     const compared = cases.some((one) => one.other), judged = cases.some((one) => one.right !== null);
     const categories = [...new Set(cases.map((one) => one.category))];
-    this.from(among(cases), { total: cases.length, categories, score, title, columns, compared, judged }, name);
+    this.from(rowSource(cases), { total: cases.length, categories, score, title, columns, compared, judged }, name);
   }
 
   /** Show the cases of a *source*, *total* in all. */
@@ -64,33 +64,33 @@ class Cases extends HTMLElement {
     this.which.lastChild.hidden = !compared;
     if (!compared && this.which.selectedIndex === this.which.length - 1) this.which.selectedIndex = 0;
     this.head.replaceChildren(...["", ...columns, ...(compared ? [`Answer of ${name}`] : [])].map((one) => h("th", { scope: "col" }, one)));
-    const kept = this.category.value;
+    const previous = this.category.value;
     this.category.replaceChildren(h("option", { value: "" }, "all"), ...categories.map((one) => h("option", {}, one)));
-    this.category.value = categories.includes(kept) ? kept : "";
+    this.category.value = categories.includes(previous) ? previous : "";
     this.categories.hidden = categories.length < 2;
     this.hidden = !total;
     this.#draw();
   }
 
-  /** The cases that fit, from *start* on. An answer that is no longer the newest is dropped. */
+  /** Show the matching cases from *start* on. Drop outdated answers. */
   async #draw(start = 0) {
-    const asked = this.#asked = { which: this.which.value, category: this.category.value, order: this.order.value, start, count: SHOWN };
+    const query = this.#query = { which: this.which.value, category: this.category.value, order: this.order.value, start, count: SHOWN };
     try {
-      const { found, rows } = await this.source(asked);
-      if (asked !== this.#asked) return;
+      const { found, rows } = await this.source(query);
+      if (query !== this.#query) return;
       const numbers = `${found.toLocaleString("en")} of ${this.total.toLocaleString("en")}`;
       this.count.textContent = `${numbers} ${this.heading.textContent.toLowerCase()}. Press one to open it in a view. ${this.head.children[4].textContent}: ${this.score}.`;
       if (!start) this.rows.replaceChildren();
       this.rows.append(...rows.map((one) => this.#row(one)));
       this.more.hidden = found <= this.rows.children.length;
     } catch (error) {
-      if (asked === this.#asked) this.count.textContent = error.message;
+      if (query === this.#query) this.count.textContent = error.message;
     }
   }
 
   #row(one) {
-    const spelt = one.texts.map((text) => h("span", { dir: "auto" }, text)), fire = () => this.dispatchEvent(new CustomEvent("open", { detail: one.state }));
-    const open = one.link ? h("a", { class: "case", translate: "no", href: one.link }, spelt) : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, spelt);
+    const texts = one.texts.map((text) => h("span", { dir: "auto" }, text)), fire = () => this.dispatchEvent(new CustomEvent("open", { detail: one.state }));
+    const open = one.link ? h("a", { class: "case", translate: "no", href: one.link }, texts) : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, texts);
     const mark = (right) => right !== null && h("span", { class: right ? "right" : "wrong", title: right ? "right" : "wrong", "aria-label": right ? "right" : "wrong", role: "img" }, right ? "✓" : "✗");
     const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
     const other = one.other && h("td", { translate: "no" }, mark(one.other.right), " ", one.texts.includes(one.other.answer) ? ["the first", "the second"][one.texts.indexOf(one.other.answer)] : one.other.answer);
@@ -103,8 +103,8 @@ class RunCases extends HTMLElement {
   async connectedCallback() {
     if (this.firstChild) return;
     const cases = h("bx-cases"), place = `api/v1/suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
-    const source = async (asked) => {
-      const reply = await fetch(`${place}?${new URLSearchParams(asked)}`), found = await reply.json();
+    const source = async (query) => {
+      const reply = await fetch(`${place}?${new URLSearchParams(query)}`), found = await reply.json();
       if (!reply.ok) throw new Error(found.detail);
       return found;
     };

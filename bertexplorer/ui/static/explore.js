@@ -1,4 +1,4 @@
-// <bx-explore>: the page on which one text is looked at in many views. It draws the state of the page and the answers.
+// <bx-explore>: the page that shows one text in many views. It draws the state of the page and the answers.
 import "./form.js";
 import "./moment.js";
 import "./nav.js";
@@ -10,7 +10,7 @@ import { saveView } from "./hand_in.js";
 import { grow, h, post, save } from "./kit.js";
 import { about, masthead } from "./masthead.js";
 import { picture } from "./picture.js";
-import { State, named } from "./state.js";
+import { State, settingsInQuery } from "./state.js";
 
 const OTHER = {
   "another checkpoint": "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
@@ -25,17 +25,17 @@ class Explore extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen
   #answer = {};
 
-  /** Draw the page from its *schema* and ask for what its address names. */
+  /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
     this.schema = schema;
     this.append(this.#top(), this.#work(), about(schema.about));
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
     this.nav.draw(schema.views);
     this.picker.draw(schema.precisions);
-    const asked = new URLSearchParams(location.search), view = asked.get("view") in schema.views ? asked.get("view") : schema.opening.view;
-    const text = asked.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
+    const query = new URLSearchParams(location.search), view = query.get("view") in schema.views ? query.get("view") : schema.opening.view;
+    const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
-    this.state.keep({ options: { ...this.state.now.options, ...named(asked, schema.views[view].settings) } });  // until the answer comes
+    this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });  // until the answer arrives
     this.#fill();
     this.state.open(location.search);
   }
@@ -98,7 +98,7 @@ class Explore extends HTMLElement {
       h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)), this.teaching);
   }
 
-  // What a person does.
+  // Actions of the user.
 
   #press(detail) {
     if (detail.fill) this.state.ask({ fill: detail.fill });
@@ -107,19 +107,19 @@ class Explore extends HTMLElement {
 
   #jump({ set = {}, view, picked }) {
     const { now } = this.state, to = view in this.schema.views ? view : now.view;
-    const held = to === now.view ? now.options : this.state.defaults(to);
-    const known = Object.entries(set).filter(([name]) => name in held);
-    this.state.set({ view: to, picked: picked || now.picked, options: { ...held, ...Object.fromEntries(known) } });
+    const current = to === now.view ? now.options : this.state.defaults(to);
+    const known = Object.entries(set).filter(([name]) => name in current);
+    this.state.set({ view: to, picked: picked || now.picked, options: { ...current, ...Object.fromEntries(known) } });
   }
 
   #example({ text, pair, options, picked }) {
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
-    const counted = this.view.text ? { text, pair } : this.state.counted;  // what is picked counts in the example's text
+    const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
     this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
     this.#fill();
   }
 
-  /** Open *state*; what it does not name is empty. */
+  /** Open *state*; fields that it does not name become empty. */
   #open(state) {
     const empty = { pair: "", hidden: "", picked: "", against: "", other: "" };
     this.state.set({ ...empty, ...state, options: { ...this.state.defaults(state.view), ...state.options } });
@@ -138,7 +138,7 @@ class Explore extends HTMLElement {
     this.pair.querySelector("textarea").focus();
   }
 
-  /** Put [MASK] where the cursor is, in the box that was typed in last. */
+  /** Insert [MASK] at the cursor of the most recently used box. */
   #insert() {
     const field = this.last?.isConnected && this.last.offsetParent ? this.last : this.text.querySelector("textarea");
     const before = field.value.slice(0, field.selectionStart), after = field.value.slice(field.selectionEnd);
@@ -161,26 +161,26 @@ class Explore extends HTMLElement {
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
 
-  /** Take the checkpoint *name*, brought to the server's disk first where it is not there. */
+  /** Use the checkpoint *name*; the server downloads it first if necessary. */
   async #use(name) {
     this.wanted = name;
     this.stage.tell(`Looking for ${name}…`, "busy");
     const { precision, checkpoint } = this.state.now;
     const tell = (line) => { if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy"); };
     const { status, answer } = await post("api/v1/checkpoints", { name, precision }, { tell });
-    if (this.wanted !== name) return;  // another was chosen meanwhile
+    if (this.wanted !== name) return;  // another one was chosen in the meantime
     if (status === 200) { await this.state.set({ checkpoint: name }); return; }
-    if (!this.#answer.checkpoint) { this.#instead(answer.detail); return; }
+    if (!this.#answer.checkpoint) { this.#useDefault(answer.detail); return; }
     this.stage.tell(`${answer.detail} Still using ${checkpoint}.`);
     this.picker.show(this.state.now, null);
   }
 
-  /** What a link names cannot be had: the page's own checkpoint in its place. */
-  async #instead(why) {
+  /** Use the page's own checkpoint if the link's is unavailable. */
+  async #useDefault(reason) {
     const { checkpoint, precision } = this.schema.opening;
     await this.state.set({ checkpoint, precision });
-    const fault = this.classList.contains("wrong") ? [...this.stage.message.children] : [];  // of that one's answer
-    this.stage.tell(`${why} Shown with ${checkpoint} instead.`, "error stands");
+    const fault = this.classList.contains("wrong") ? [...this.stage.message.children] : [];  // of the answer with the page's checkpoint
+    this.stage.tell(`${reason} Shown with ${checkpoint} instead.`, "error stands");
     this.stage.message.append(...fault);
   }
 
@@ -207,26 +207,26 @@ class Explore extends HTMLElement {
     }
   }
 
-  // What is shown.
+  // Display.
 
   #show({ answer, ...news }) {
     if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
     this.stage.hear(news);
-    if (answer) this.#answered(answer);
+    if (answer) this.#showAnswer(answer);
     if (news.busy) this.#fill();
   }
 
-  #answered(answer) {
+  #showAnswer(answer) {
     this.classList.toggle("wrong", Boolean(answer.detail));
     if (answer.state && !answer.checkpoint) {
       if (answer.missing === "checkpoint") this.#use(answer.state.checkpoint);
-      else this.#instead(answer.detail);
+      else this.#useDefault(answer.detail);
       return;
     }
-    const { against, other } = this.state.now, wanting = other.trim() ? "" : OTHER[against];
+    const { against, other } = this.state.now, hint = other.trim() ? "" : OTHER[against];
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
-    else if (wanting) this.stage.tell(wanting, "busy");
+    else if (hint) this.stage.tell(hint, "busy");
     else this.stage.silence();
     if (!answer.state) return;
     this.#answer = { ...answer, checkpoint: answer.checkpoint ?? this.#answer.checkpoint };
@@ -248,7 +248,7 @@ class Explore extends HTMLElement {
     this.classList.toggle("framed", "document" in answer);
   }
 
-  /** The boxes, settings and words of the state. */
+  /** Fill in the boxes, settings and texts of the state. */
   #fill() {
     const { now } = this.state, { view } = this;
     const put = (field, value) => { if (field.value !== value) { field.value = value; grow(field); } };
@@ -285,14 +285,14 @@ class Explore extends HTMLElement {
 }
 customElements.define("bx-explore", Explore);
 
-// The shell may make its column anew: the page moves into it as it is.
+// Gradio may recreate its column; then the page moves into the new one unchanged.
 const page = h("bx-explore", { class: "bx" }), schema = fetch("api/v1/page").then((reply) => reply.json());
 let opened = false;
 const mount = () => {
   const column = document.getElementById("explore");
   if (!column || page.isConnected) return;
   column.append(page);
-  if (!opened) schema.then((found) => page.open(found));
+  if (!opened) schema.then((content) => page.open(content));
   opened = true;
 };
 new MutationObserver(mount).observe(document.documentElement, { childList: true, subtree: true });

@@ -1,5 +1,5 @@
-// <bx-figure>: a figure in plotly's JSON, or a document of its own in a frame; fires "jump" with {set, view, picked} at a
-// press on a point that leads somewhere.
+// <bx-figure>: a figure in plotly's JSON, or an HTML document in a frame; fires "jump" with {set, view, picked} at a press on
+// a point with a target.
 import { h } from "./kit.js";
 
 const loaded = {};  // bundle -> its Plotly
@@ -17,11 +17,11 @@ export function plotly(figure) {
   return loaded[bundle];
 }
 
-const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // how much larger figures are that are read from afar
-const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, beside sizes of type and margins
+const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // the magnification of figures on a projector
+const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, besides font sizes and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
 
-/** *given*, a layout or what stands in it, with all that counts pixels larger *by* so much. */
+/** *given*, a layout or a part of it, with all lengths in pixels multiplied *by* a factor. */
 function larger(given, by, inside = "") {
   if (Array.isArray(given)) return given.map((one) => larger(one, by, inside));
   if (given === null || typeof given !== "object") return given;
@@ -31,24 +31,24 @@ function larger(given, by, inside = "") {
   }));
 }
 const largerType = (trace, by) => ({ ...trace, ...(trace.textfont && { textfont: larger(trace.textfont, by, "textfont") }) });
-/** *trace* with the words in its cells cut to their width; the pointer shows them whole. Numbers are never cut. */
+/** *trace* with the words in its cells cut to the cells' width; the pointer shows them in full. Numbers are never cut. */
 function fitting(trace, layout, width) {
   if (trace.type !== "heatmap" || !Array.isArray(trace.text?.[0])) return trace;
   const [from, to] = layout[`xaxis${trace.xaxis?.slice(1) ?? ""}`]?.domain ?? [0, 1];
-  const room = Math.floor((to - from) * (width - BESIDE) / trace.text[0].length / (0.6 * (trace.textfont?.size ?? 12)));
+  const room = Math.floor((to - from) * (width - LABELS_WIDTH) / trace.text[0].length / (0.6 * (trace.textfont?.size ?? 12)));
   const cut = (line) => (line.length <= room || /[\d<&]/.test(line) ? line : room < 3 ? "" : `${line.slice(0, room - 1)}…`);
   return { ...trace, text: trace.text.map((row) => row.map((words) => String(words).split("<br>").map(cut).join("<br>"))) };
 }
-const BESIDE = 90;  // pixels of the labels of rows
+const LABELS_WIDTH = 90;  // pixels for the labels of rows
 const times = (value, by) => (Array.isArray(value) ? value.map((one) => times(one, by)) : typeof value === "number" ? by * value : value);
 
 class Figure extends HTMLElement {
   #number = 0;
   #plotly = null;
-  #sized = null;
-  #held = null;  // a point that was pressed while another figure was on its way
+  #resizeObserver = null;
+  #pendingPoint = null;  // a point that was pressed while the next figure was loading
   figure = null;
-  stale = false;  // another figure is on its way
+  stale = false;  // the next figure is loading
 
   /** Draw *figure*; screen readers hear *said*. Resolves once it is painted. */
   async show(figure, said) {
@@ -72,19 +72,19 @@ class Figure extends HTMLElement {
     this.plot.setAttribute("aria-label", said);
     try {
       await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });
-    } catch (error) {  // the figure before it would stand beside other words
+    } catch (error) {  // do not leave the old figure next to the new caption
       this.#clear();
       this.append(h("p", { class: "hint" }, "This figure could not be drawn. Its numbers are in the exports."));
       throw error;
     }
     this.#listen();
-    if (this.#held) this.#jump([this.#held].map(({ curveNumber, pointNumber }) => {
+    if (this.#pendingPoint) this.#jump([this.#pendingPoint].map(({ curveNumber, pointNumber }) => {
       const found = this.plot.data[curveNumber]?.customdata;
       return { customdata: Array.isArray(pointNumber) ? found?.[pointNumber[0]]?.[pointNumber[1]] : found?.[pointNumber] };
     }));
   }
 
-  /** Show a whole page of *height* pixels, where its scripts reach nothing outside of it. */
+  /** Show an HTML page of *height* pixels in a sandbox. */
   frame(source, height) {
     this.clear();
     const frame = h("iframe", { class: "frame", sandbox: "allow-scripts", title: "bertviz" });
@@ -95,7 +95,7 @@ class Figure extends HTMLElement {
 
   clear() {
     this.#number += 1;
-    this.#held = null;
+    this.#pendingPoint = null;
     this.#clear();
     this.figure = null;
     this.style.minHeight = "";
@@ -103,7 +103,7 @@ class Figure extends HTMLElement {
 
   #clear() {
     if (this.plot) this.#plotly.purge(this.plot);
-    this.#sized?.disconnect();
+    this.#resizeObserver?.disconnect();
     this.plot = null;
     this.replaceChildren();
   }
@@ -112,26 +112,26 @@ class Figure extends HTMLElement {
     if (this.plot.dataset.bound) return;
     this.plot.dataset.bound = "1";
     const { plot } = this, Plotly = this.#plotly;
-    this.#sized = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
-    this.#sized.observe(this);
+    this.#resizeObserver = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
+    this.#resizeObserver.observe(this);
     let presses = 0, reported = 0;  // plotly reports some presses twice
     plot.addEventListener("pointerdown", () => { presses += 1; }, true);
     plot.on("plotly_click", (event) => {
       if (reported === presses) return;
       reported = presses;
-      if (this.stale) [this.#held] = event.points;
+      if (this.stale) [this.#pendingPoint] = event.points;
       else this.#jump(event.points);
     });
   }
 
   #jump(points) {
-    this.#held = null;
+    this.#pendingPoint = null;
     const found = points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
     if (found) this.dispatchEvent(new CustomEvent("jump", { detail: found }));
   }
 }
 
-/** Bars that lie, as a list: painted without plotly. */
+/** Horizontal bars as a list, painted without plotly. */
 function bars({ data, layout }, said) {
   const parts = data.map((trace, i) => {
     const axis = layout[`xaxis${trace.xaxis.slice(1)}`], title = layout.annotations?.[i]?.text;

@@ -1,22 +1,22 @@
 // <bx-form>: the settings of one view, drawn from their schema; fires "set" with {name, value, soon}, where
-// *soon* says that more may follow within a moment.
+// *soon* means that further changes may follow at once.
 import { h } from "./kit.js";
 
-const AT_HAND = 3;  // settings in sight; the others are folded
-const IN_A_ROW = 4;  // choices side by side; more are a list to open
-const SLIDES = 10_000;  // values of a slider; beyond that a number is typed
+const VISIBLE = 3;  // visible settings; further ones are folded
+const MAX_RADIOS = 4;  // choices side by side; more become a drop-down
+const MAX_SLIDER_STEPS = 10_000;  // values of a slider; larger ranges become a text field
 const LAST = -1;  // the last layer, however many there are
 
 class Form extends HTMLElement {
   #fields = new Map();  // name -> {set, end}
 
-  /** Draw *settings* of the view *name*, which is drawn already if it is the same. */
+  /** Draw the *settings* of the view *name*, unless they are drawn already. */
   draw(name, settings) {
     if (this.dataset.view === name) return;
     this.dataset.view = name;
     this.#fields.clear();
     const shown = settings.filter((one) => !one.by_page).map((one) => this.#field(one));
-    const cut = shown.length <= AT_HAND + 1 ? shown.length : AT_HAND;
+    const cut = shown.length <= VISIBLE + 1 ? shown.length : VISIBLE;
     const more = shown.slice(cut);
     this.replaceChildren(
       h("div", { class: "options" }, shown.slice(0, cut)),
@@ -37,29 +37,29 @@ class Form extends HTMLElement {
     const help = setting.help ? h("small", { id: `${id}-help` }, setting.help) : null;
     const about = { id, "data-setting": setting.name, "aria-describedby": help ? `${id}-help` : null };
     const tell = (value, soon = false) => this.dispatchEvent(new CustomEvent("set", { detail: { name: setting.name, value, soon } }));
-    const made = this.#control(setting, about, tell);
-    this.#fields.set(setting.name, { end: () => {}, ...made, counted: setting.counts || " " });
-    if (made.group) return h("fieldset", { class: "setting", "aria-describedby": about["aria-describedby"] }, h("legend", {}, setting.label), made.control, help);
-    if (setting.kind === "bool") return h("div", { class: "setting check" }, h("label", {}, made.control, " ", setting.label), help);
-    return h("div", { class: "setting" }, h("label", { for: id }, setting.label, made.beside ? [" ", made.beside] : null), made.control, help);
+    const field = this.#control(setting, about, tell);
+    this.#fields.set(setting.name, { end: () => {}, ...field, counted: setting.counts || " " });
+    if (field.group) return h("fieldset", { class: "setting", "aria-describedby": about["aria-describedby"] }, h("legend", {}, setting.label), field.control, help);
+    if (setting.kind === "bool") return h("div", { class: "setting check" }, h("label", {}, field.control, " ", setting.label), help);
+    return h("div", { class: "setting" }, h("label", { for: id }, setting.label, field.beside ? [" ", field.beside] : null), field.control, help);
   }
 
   #control(setting, about, tell) {
-    const { choices, kind, low, high } = setting, whole = kind === "int" && low !== null && high !== null;
-    if (choices.length > IN_A_ROW) return select(choices.map((one) => [one, one]), about, tell, String);
+    const { choices, kind, low, high } = setting, bounded = kind === "int" && low !== null && high !== null;
+    if (choices.length > MAX_RADIOS) return select(choices.map((one) => [one, one]), about, tell, String);
     if (choices.length) return radios(choices, about, tell);
     if (kind === "bool") {
       const control = h("input", { ...about, type: "checkbox", onchange: () => tell(control.checked) });
       return { control, set: (value) => { control.checked = value; } };
     }
     if (setting.counts === "layers" && low === LAST) return layers(high, about, tell);
-    if (whole && high - low <= SLIDES) return slider(setting, about, tell);
+    if (bounded && high - low <= MAX_SLIDER_STEPS) return slider(setting, about, tell);
     const number = kind !== "str";
     const value = () => (number && control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value);
-    const heard = { oninput: () => tell(value(), true) };
+    const listeners = { oninput: () => tell(value(), true) };
     const control = setting.several
-      ? h("textarea", { ...about, rows: 3, ...heard })
-      : h("input", { ...about, type: "text", inputmode: number ? "decimal" : null, ...heard });
+      ? h("textarea", { ...about, rows: 3, ...listeners })
+      : h("input", { ...about, type: "text", inputmode: number ? "decimal" : null, ...listeners });
     return { control, set: (given) => { if (String(given) !== control.value && value() !== given) control.value = given; } };
   }
 }
@@ -72,16 +72,16 @@ function select(choices, about, tell, read) {
 }
 
 function layers(high, about, tell) {
-  const made = select([], about, tell, Number);
+  const field = select([], about, tell, Number);
   let value = LAST;
   const end = (last) => {
-    if (made.control.options.length === last + 2) return;
+    if (field.control.options.length === last + 2) return;
     const numbers = Array.from({ length: last }, (_, i) => [String(i + 1), i + 1]);
-    made.fill([["the last", LAST], ["0, the input of the first", 0], ...numbers]);
-    made.set(value);
+    field.fill([["the last", LAST], ["0, the input of the first", 0], ...numbers]);
+    field.set(value);
   };
   end(high);
-  return { ...made, end, set: (given) => { value = given; made.set(given); } };
+  return { ...field, end, set: (given) => { value = given; field.set(given); } };
 }
 
 function radios(choices, about, tell) {

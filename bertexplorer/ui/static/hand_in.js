@@ -1,4 +1,4 @@
-// A lesson as one file, exactly as it is on the screen: answers, feedback, figures as pictures, and what made them.
+// A lesson as one file, exactly as on the screen: answers, feedback, and figures as pictures with their provenance.
 import { h, save } from "./kit.js";
 import { base64, drawing } from "./picture.js";
 
@@ -18,23 +18,23 @@ export async function handIn(article, lesson) {
   for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view));
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });
-  const made = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
-  saveAsFile(lesson.slug, lesson.title, [copy, made]);
+  const note = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
+  saveAsFile(lesson.slug, lesson.title, [copy, note]);
 }
 
-/** Save a page of its own that asks for nothing: *parts* below each other. *script*: its source, if it has one. */
+/** Save *parts* as a standalone page that makes no requests. *script*: the source of its script, if any. */
 export function saveAsFile(name, title, parts, script = "") {
   const policy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src ${script ? "data:" : "'none'"}`;
-  const whole = document.implementation.createHTMLDocument(title);
-  whole.documentElement.lang = "en";
-  whole.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
-  whole.body.append(...parts.map((one) => whole.importNode(one, true)));
-  whole.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they lead nowhere from a file
-  if (script) whole.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
-  save(`${name}.html`, URL.createObjectURL(new Blob([`<!doctype html>${new XMLSerializer().serializeToString(whole.documentElement)}`], { type: "text/html" })));
+  const page = document.implementation.createHTMLDocument(title);
+  page.documentElement.lang = "en";
+  page.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
+  page.body.append(...parts.map((one) => page.importNode(one, true)));
+  page.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they do not work in a file
+  if (script) page.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));
+  save(`${name}.html`, URL.createObjectURL(new Blob([`<!doctype html>${new XMLSerializer().serializeToString(page.documentElement)}`], { type: "text/html" })));
 }
 
-/** What a person entered, as words. */
+/** The user's input as text. */
 function words(input) {
   if (input.type === "radio" || input.type === "checkbox") return document.createTextNode(input.checked ? "☑ " : "☐ ");
   return h("span", { class: "chosen" }, `${input.value} `);
@@ -47,14 +47,14 @@ export async function still(view) {
     return h("figure", {}, shown && h("img", { src: await drawing(shown, NARROW), alt: words }), h("figcaption", {}, words));
   }
   const { stage, answer: { beside, receipt } } = view, said = stage.said.textContent, { text, pair } = view.state.now;
-  const made = h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), beside && h("p", { class: "count" }, stage.ours.textContent), await drawn(stage.figure, said));
-  if (beside) made.append(h("figcaption", {}, said), h("p", { class: "count" }, stage.named.textContent), await drawn(stage.theirs, beside.said), beside.difference ? await drawn(stage.difference, "The difference between the two") : "");
-  made.append(h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`));
-  return made;
+  const element = h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), beside && h("p", { class: "count" }, stage.ours.textContent), await asPicture(stage.figure, said));
+  if (beside) element.append(h("figcaption", {}, said), h("p", { class: "count" }, stage.named.textContent), await asPicture(stage.theirs, beside.said), beside.difference ? await asPicture(stage.difference, "The difference between the two") : "");
+  element.append(h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`));
+  return element;
 }
 
-/** The figure on the screen as a picture; bars as a list. */
-async function drawn(element, said) {
+/** The figure on the screen as a picture, or bars as a list. */
+async function asPicture(element, said) {
   const bars = element.querySelector(":scope > .bars");
   if (bars) return h("ul", {}, [...bars.querySelectorAll("li")].map((one) => h("li", {}, [...one.children].map((part) => part.textContent).join(": "))));
   return element.figure ? h("img", { src: await drawing(element.figure, NARROW), alt: said }) : "";
@@ -72,9 +72,9 @@ const digits = (text) => (/^-?\d+\.\d{5,}/.test(text) ? String(Number(Number(tex
 
 /** The first rows of a CSV as a table. */
 function table(csv) {
-  const rows = [...csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)].reduce((all, [whole, quoted, bare, end]) => {
-    if (whole) all.at(-1).push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
-    if (end !== "," && whole) all.push([]);
+  const rows = [...csv.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n|$)/g)].reduce((all, [match, quoted, bare, end]) => {
+    if (match) all.at(-1).push(quoted === undefined ? bare : quoted.replaceAll('""', '"'));
+    if (end !== "," && match) all.push([]);
     return all;
   }, [[]]).filter((row) => row.length);
   const [head, ...body] = rows, more = body.length - MOST_ROWS, shown = head.map((name, i) => [name, i]).filter(([name]) => name !== "made_with");

@@ -1,31 +1,31 @@
-// What the components share: an element made from its attributes and children, and a request to the server.
+// Helpers of the components: create elements, and send requests to the server.
 
-/** An element. Attributes that start with "on" are listeners; true and false set or leave out an attribute; children are
- *  elements or text, which is never read as markup. */
+/** Create an element. Attributes that start with "on" are listeners; true and false set or omit an attribute; children are
+ *  elements or text, which is never parsed as markup. */
 export function h(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
-    if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
-    else if (value === true) made.setAttribute(key, "");
-    else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return made;
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
 }
 
-/** *words* in which no line ends between a number and the signs beside it, as in < 0.1 %. */
+/** *words* with no line breaks between a number and the signs next to it, as in < 0.1 %. */
 export const unbroken = (words) => words.replace(/(?<=[<>]) (?=\d)|(?<=\d) (?=%)/g, "\u00a0");
 
-/** Elements of a *tree*, strings and [name, attributes, children], as the server made it from Markdown. */
-export const drawn = (tree) => tree.map((part) => (typeof part === "string" ? unbroken(part) : h(part[0], part[1], drawn(part[2]))));
+/** The elements of a *tree* of strings and [name, attributes, children], which the server makes from Markdown. */
+export const render = (tree) => tree.map((part) => (typeof part === "string" ? unbroken(part) : h(part[0], part[1], render(part[2]))));
 
-/** Make a textarea as high as its text. */
+/** Fit the height of a textarea to its text. */
 export function grow(field) {
   field.style.height = "auto";
   field.style.height = `${field.scrollHeight}px`;
 }
 
-/** Arrow keys, Home and End move among *all()*, of which one at a time is reached by Tab. */
+/** Let arrow keys, Home and End move among *all()*; Tab reaches only one of them (a roving tabindex). */
 export function roving(element, all, then = () => {}) {
   element.addEventListener("keydown", (event) => {
     const items = all(document.activeElement), at = items.indexOf(document.activeElement);
@@ -43,23 +43,23 @@ const wait = (ms, signal) => new Promise((done, left) => {
   const timer = setTimeout(done, ms);
   signal?.addEventListener("abort", () => { clearTimeout(timer); left(signal.reason); });
 });
-const LONGEST_S = 8;  // between two tries to reach a server that does not answer
+const LONGEST_S = 8;  // the longest wait before another attempt to reach a server that does not answer
 
-/** {status, answer} of a POST, however often it must be sent: to a server that restarts, or where too many wait.
- *  *tell* hears what the server says ahead of its answer: {notice}, {place, seconds} or {done, seconds}. */
+/** Send a POST, and retry while the server restarts or is too busy. Resolves to {status, answer}. *tell* receives what the
+ *  server reports before its answer: {notice}, {place, seconds} or {done, seconds}. */
 export async function post(to, body, { signal, tell = () => {} } = {}) {
   for (let tries = 0; ; tries += 1) {
     try {
       const form = body instanceof FormData;
       const headers = { accept: "application/x-ndjson, application/json", ...(form ? {} : { "content-type": "application/json" }) };
       const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
-      const found = await read(reply, tell), again = found.status === 503 && (found.answer.retry_after ?? Number(reply.headers.get("retry-after")));
-      if (!again) return found;
-      const why = found.answer.title === "No answer" ? found.answer.detail.split(". ")[0] : "The server is busy";
-      tell({ notice: `${why}. Asking again in ${again} s.` });
+      const result = await read(reply, tell), again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
+      if (!again) return result;
+      const reason = result.answer.title === "No answer" ? result.answer.detail.split(". ")[0] : "The server is busy";
+      tell({ notice: `${reason}. Asking again in ${again} s.` });
       await wait(1000 * again, signal);
     } catch (error) {
-      if (signal?.aborted || !(error instanceof TypeError)) throw error;  // else the network failed
+      if (signal?.aborted || !(error instanceof TypeError)) throw error;  // a TypeError means that the network failed
       if (tries) tell({ notice: "The server does not answer. Asking again…" });
       await wait(1000 * Math.min(LONGEST_S, 2 ** (tries - 2)), signal);
     }

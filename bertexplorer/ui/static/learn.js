@@ -2,14 +2,14 @@
 import "./board.js";
 import "./question.js";
 import "./view.js";
-import { drawn, h, post, save, unbroken } from "./kit.js";
+import { h, post, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { saveLesson } from "./offline.js";
 
-const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // others come after them
-const KEPT = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
+const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // in this order; other topics follow
+const STORAGE_PREFIX = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
 const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
-const lang = new URLSearchParams(location.search).get("lang") ?? "";  // kept while one goes from lesson to lesson
+const lang = new URLSearchParams(location.search).get("lang") ?? "";  // stays the same from lesson to lesson
 const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
 
 class Learn extends HTMLElement {
@@ -20,7 +20,7 @@ class Learn extends HTMLElement {
     this.#route();
   }
 
-  get #asked() { return new URLSearchParams(location.search); }
+  get #query() { return new URLSearchParams(location.search); }
 
   #go(slug, event) {
     if (event?.ctrlKey || event?.metaKey || event?.shiftKey) return;
@@ -31,7 +31,7 @@ class Learn extends HTMLElement {
   }
 
   async #route() {
-    const slug = this.#asked.get("lesson"), code = this.#asked.get("class");
+    const slug = this.#query.get("lesson"), code = this.#query.get("class");
     if (code) {
       const board = h("bx-board");
       this.replaceChildren(board);
@@ -40,8 +40,8 @@ class Learn extends HTMLElement {
     }
     if (!slug) { this.replaceChildren(...this.#list()); return; }
     const lesson = await get(`lessons/${slug}?lang=${lang}`);
-    if (slug !== this.#asked.get("lesson")) return;
-    this.replaceChildren(...(lesson.parts ? this.#lesson(lesson) : [h("p", { class: "message error" }, lesson.detail), this.#all()]));
+    if (slug !== this.#query.get("lesson")) return;
+    this.replaceChildren(...(lesson.parts ? this.#lesson(lesson) : [h("p", { class: "message error" }, lesson.detail), this.#backLink()]));
   }
 
   // The list.
@@ -54,12 +54,12 @@ class Learn extends HTMLElement {
       h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
-      this.#own(),
+      this.#uploadForm(),
     ];
   }
 
-  /** A lesson of one's own: its file is uploaded, and its address can be given to others. */
-  #own() {
+  /** The form to upload a lesson of one's own, whose address can be shared. */
+  #uploadForm() {
     const problem = h("p", { class: "message error", role: "alert", hidden: true });
     const file = h("input", { type: "file", id: "own-lesson", accept: ".md,.markdown,.txt", onchange: async () => {
       const form = new FormData();
@@ -75,21 +75,21 @@ class Learn extends HTMLElement {
   }
 
   #card({ slug, title, question, minutes, can, questions, language }) {
-    const records = Object.values(kept(slug)), done = records.filter((one) => one.said?.done).length;
+    const records = Object.values(loadRecords(slug)), done = records.filter((one) => one.said?.done).length;
     const progress = done >= questions && done ? "Done" : done ? `${done} of ${questions} answered` : "";
     return h("li", {}, h("a", { class: "lesson-card", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) },
-      h("strong", {}, title), h("span", { class: "asks" }, drawn(question)), h("span", { class: "hint" }, ...afterwards({ minutes, can, language })),
+      h("strong", {}, title), h("span", { class: "asks" }, render(question)), h("span", { class: "hint" }, ...summary({ minutes, can, language })),
       progress && h("span", { class: "progress" }, progress)));
   }
 
-  #all() { return h("a", { class: "quiet", href: link({}), onclick: (event) => this.#go("", event) }, "← All lessons"); }
+  #backLink() { return h("a", { class: "quiet", href: link({}), onclick: (event) => this.#go("", event) }, "← All lessons"); }
 
   // A lesson.
 
   #lesson(lesson) {
-    const records = kept(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
-    const checkpoint = this.#asked.get("checkpoint") ?? "";
-    const judge = (id, asked) => post(`api/v1/lessons/${lesson.slug}/${id}?lang=${lang}`, { ...asked, ...(checkpoint && { checkpoint }) });
+    const records = loadRecords(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
+    const checkpoint = this.#query.get("checkpoint") ?? "";
+    const judge = (id, request) => post(`api/v1/lessons/${lesson.slug}/${id}?lang=${lang}`, { ...request, ...(checkpoint && { checkpoint }) });
     const reveal = (link) => {
       if (link.startsWith("run:")) return run(link.slice(4));
       const view = h("bx-view");
@@ -98,45 +98,45 @@ class Learn extends HTMLElement {
     };
     article.addEventListener("record", ({ target }) => {
       records[target.block.id] = target.record;
-      keep(lesson.slug, records);
+      saveRecords(lesson.slug, records);
       this.#advance(article);
     });
     let number = 0;
-    const made = { judge, reveal };
+    const helpers = { judge, reveal };
     const parts = lesson.parts.map((part) => {
-      if (part.kind === "prose") return h("div", { class: "words" }, drawn(part.text));
-      if (part.kind === "claim") return claim(part, made);
-      if (part.kind === "figure") return figure(part, made);
+      if (part.kind === "prose") return h("div", { class: "words" }, render(part.text));
+      if (part.kind === "claim") return claim(part, helpers);
+      if (part.kind === "figure") return figure(part, helpers);
       const question = h("bx-question", { class: part.kind });
-      question.open(part, { ...made, record: records[part.id], number: ++number });
+      question.open(part, { ...helpers, record: records[part.id], number: ++number });
       return question;
     });
     article.append(
-      h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, drawn(lesson.question))),
-      h("p", { class: "hint" }, ...afterwards(lesson)),
+      h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, render(lesson.question))),
+      h("p", { class: "hint" }, ...summary(lesson)),
       ...lesson.problems.map((words) => h("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
-      h("aside", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, drawn(lesson.misreading)), " ", drawn(lesson.instead))),
+      h("aside", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
       h("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
     );
     this.status = h("p", { class: "hint", role: "status" });
-    const again = h("button", { type: "button", class: "quiet", onclick: () => { keep(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
+    const again = h("button", { type: "button", class: "quiet", onclick: () => { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, checkpoint, reveal, offline) }, "Save for offline");
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind, checkpoint) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => this.#class({ lesson: lesson.slug, ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) }) }, "Ask the class");
+    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => this.#openClass({ lesson: lesson.slug, ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) }) }, "Ask the class");
     this.skipped = new Set();
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
-    const tongues = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#all(), ask, tongues), article, this.status, teachers, h("div", { class: "row" }, hand, again,
+    const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
+    return [h("div", { class: "row" }, this.#backLink(), ask, translations), article, this.status, teachers, h("div", { class: "row" }, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
-  /** The lesson as one file: its answers first, then a picture of each view. */
+  /** Save the lesson as one file, with its answers and a picture of each view. */
   async #offline(lesson, checkpoint, reveal, button) {
     const tell = (words) => { this.status.textContent = words; };
     button.disabled = true;
@@ -150,7 +150,7 @@ class Learn extends HTMLElement {
     button.disabled = false;
   }
 
-  /** The questions with their answers as a file for another system. */
+  /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind, checkpoint) {
     const reply = await fetch(`api/v1/lessons/${slug}/${kind}?checkpoint=${encodeURIComponent(checkpoint)}`), words = await reply.text();
     if (reply.ok) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([words], { type: "text/plain;charset=utf-8" })));
@@ -158,15 +158,15 @@ class Learn extends HTMLElement {
   }
 
   /** Open a class for the questions of a lesson. */
-  async #class(asked) {
-    const { status, answer } = await post("api/v1/class", asked);
+  async #openClass(request) {
+    const { status, answer } = await post("api/v1/class", request);
     if (status !== 200) { this.status.textContent = answer.detail; return; }
     history.pushState(null, "", link({ class: answer.code }));
     this.#route();
     scrollTo(0, 0);
   }
 
-  /** Show the lesson up to the first question that is open: what comes after it would give its answer away. */
+  /** Show the lesson up to the first open question; later parts would give its answer away. */
   #advance(article) {
     const parts = [...article.children].filter((one) => one !== this.skip);
     const open = parts.find((one) => one.matches("bx-question") && !one.done && !this.skipped.has(one.id)), last = open ? parts.indexOf(open) : parts.length;
@@ -186,43 +186,43 @@ class Learn extends HTMLElement {
 }
 customElements.define("bx-learn", Learn);
 
-/** A claim: judged on the checkpoint in use before it is read, with the view behind it at a press. */
+/** A claim, measured on the checkpoint in use before it is shown; a button reveals its view. */
 function claim(part, { judge, reveal }) {
   const words = h("p", {}, "Measuring…"), place = h("div", { class: "place" });
   const look = h("button", { type: "button", class: "quiet", onclick: () => { look.hidden = true; place.append(reveal(part.link)); } }, "Show me");
-  const made = h("div", { class: "claim", id: part.id }, h("span", { class: "mark" }), words, look, place);
-  made.start = async () => {
-    made.start = null;
+  const element = h("div", { class: "claim", id: part.id }, h("span", { class: "mark" }), words, look, place);
+  element.start = async () => {
+    element.start = null;
     const { status, answer } = await judge(part.id, {}).catch((error) => ({ status: 0, answer: { detail: error.message } }));
-    made.dataset.holds = String(status === 200 && answer.holds);
-    made.querySelector(".mark").textContent = status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
-    words.replaceChildren(...(status === 200 ? drawn(answer.text) : [answer.detail]));
+    element.dataset.holds = String(status === 200 && answer.holds);
+    element.querySelector(".mark").textContent = status !== 200 ? "Not measured" : answer.holds ? "Measured here" : "Not on this checkpoint";
+    words.replaceChildren(...(status === 200 ? render(answer.text) : [answer.detail]));
   };
-  return made;
+  return element;
 }
 
-/** A run that was recorded: its figure, what was trained, and how to train it oneself. */
+/** A recorded run: its figure, its description, and the command to repeat it. */
 function run(name) {
-  const made = h("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
+  const element = h("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
   get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
-    if (detail) { made.replaceChildren(h("p", { class: "message error" }, detail)); return; }
+    if (detail) { element.replaceChildren(h("p", { class: "message error" }, detail)); return; }
     const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);
-    made.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, unbroken(said)),
+    element.replaceChildren(h("h3", {}, title), picture, h("p", { class: "said" }, unbroken(said)),
       h("details", { class: "sources" }, h("summary", {}, "What was trained, and how to do it yourself"), h("dl", { class: "facts" }, facts),
         command && h("pre", { translate: "no" }, command), h("p", {}, h("a", { href: "train" }, "Start a run of your own on the Train page"))));
-    picture.show(figure, said).then(() => made.dispatchEvent(new CustomEvent("answered")));
+    picture.show(figure, said).then(() => element.dispatchEvent(new CustomEvent("answered")));
   });
-  return made;
+  return element;
 }
 
 function figure(part, { reveal }) {
-  const made = h("div", { class: "shown", id: part.id }, drawn(part.prompt), part.text.length ? h("p", {}, drawn(part.text)) : null);
-  made.start = () => { made.start = null; seen(made, () => made.append(reveal(part.link))); };
-  return made;
+  const element = h("div", { class: "shown", id: part.id }, render(part.prompt), part.text.length ? h("p", {}, render(part.text)) : null);
+  element.start = () => { element.start = null; whenVisible(element, () => element.append(reveal(part.link))); };
+  return element;
 }
 
-/** Call *then* once *element* comes near the screen. */
-function seen(element, then) {
+/** Call *then* once *element* is near the visible part of the page. */
+function whenVisible(element, then) {
   const watch = new IntersectionObserver((entries) => {
     if (!entries.some((one) => one.isIntersecting)) return;
     watch.disconnect();
@@ -231,15 +231,15 @@ function seen(element, then) {
   watch.observe(element);
 }
 
-/** How long a lesson takes, and what one can do then. */
-const afterwards = ({ minutes, can, language }) => (language === "en" ? [`${minutes} minutes. Afterwards you can `, ...drawn(can), "."] : [`${minutes} min · `, ...drawn(can)]);
+/** The duration of a lesson, and what one learns. */
+const summary = ({ minutes, can, language }) => (language === "en" ? [`${minutes} minutes. Afterwards you can `, ...render(can), "."] : [`${minutes} min · `, ...render(can)]);
 
-function kept(slug) {
-  try { return JSON.parse(localStorage.getItem(KEPT + slug)) ?? {}; } catch { return {}; }
+function loadRecords(slug) {
+  try { return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug)) ?? {}; } catch { return {}; }
 }
 
-function keep(slug, records) {
-  try { localStorage.setItem(KEPT + slug, JSON.stringify(records)); } catch { /* a browser that keeps nothing: the page still works */ }
+function saveRecords(slug, records) {
+  try { localStorage.setItem(STORAGE_PREFIX + slug, JSON.stringify(records)); } catch { /* the page also works without storage */ }
 }
 
 const page = h("bx-learn", { class: "bx" });

@@ -1,23 +1,23 @@
-// What stands above and below the workbench: the name, what to do, the first lesson for those who are new, limits and promises.
+// The parts above and below the workbench: title, instruction, a link to the first lesson for new users, limits and promises.
 import { h } from "./kit.js";
 
-const SEEN = "bx-welcome";  // in the browser's storage, once the first lesson was opened or put away
+const SEEN = "bx-welcome";  // in the browser's storage, once the link was opened or dismissed
 
 export function masthead() {
   const todo = h("p", {}, "Type a sentence. See how BERT reads it.");
-  if (fresh()) todo.append(" ", welcome());
+  if (isNewUser()) todo.append(" ", welcome());
   return h("header", { class: "masthead" }, h("h1", {}, "BERT Explorer"), todo);
 }
 
-/** The way to the first lesson; never shown twice. */
+/** The link to the first lesson, until it is opened or dismissed. */
 function welcome() {
-  const away = () => { try { localStorage.setItem(SEEN, "1"); } catch { /* shown again, then */ } };
-  const made = h("span", { class: "welcome" }, h("a", { href: "learn?lesson=welcome", onclick: away }, "New here? Three things to try"),
-    h("button", { type: "button", "aria-label": "Do not show this again", onclick: () => { away(); made.remove(); } }, "✕"));
-  return made;
+  const dismiss = () => { try { localStorage.setItem(SEEN, "1"); } catch { /* without storage, it appears again */ } };
+  const element = h("span", { class: "welcome" }, h("a", { href: "learn?lesson=welcome", onclick: dismiss }, "New here? Three things to try"),
+    h("button", { type: "button", "aria-label": "Do not show this again", onclick: () => { dismiss(); element.remove(); } }, "✕"));
+  return element;
 }
 
-function fresh() {
+function isNewUser() {
   try { return !localStorage.getItem(SEEN); } catch { return false; }
 }
 

@@ -1,5 +1,5 @@
-// <bx-moment>: the slider through the checkpoints of one training; fires "move" with the name of
-// one, or "fetch" if it must be downloaded.
+// <bx-moment>: a slider through the checkpoints of one training; fires "move" with a checkpoint's name, or "fetch" if it must
+// be downloaded.
 import { h } from "./kit.js";
 
 const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
@@ -15,7 +15,7 @@ class Moment extends HTMLElement {
     this.append(this.label, this.slider);
   }
 
-  /** Show where *checkpoint* is in *series*, [name, label, megabytes to download] of each; nothing if it is not part of one. */
+  /** Show the position of *checkpoint* in *series*, a list of [name, label, megabytes to download]; hide if it is not in it. */
   show(series, checkpoint) {
     const at = series.findIndex(([name]) => name === checkpoint);
     this.#series = series;
@@ -26,7 +26,7 @@ class Moment extends HTMLElement {
     this.label.textContent = step(series[at]);
   }
 
-  /** What must be downloaded waits until the slider is let go, so that nothing is fetched on the way. */
+  /** Download a checkpoint only when the user releases the slider, so that those passed on the way are not fetched. */
   #move(released) {
     const chosen = this.#series[this.slider.value], size = chosen[2];
     this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download` : "");

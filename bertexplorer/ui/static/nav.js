@@ -2,7 +2,7 @@
 import { h, roving } from "./kit.js";
 
 class Nav extends HTMLElement {
-  #last = {};  // topic -> the view that was last seen there
+  #last = {};  // topic -> its last view
   #views = {};
 
   /** *views*: name -> {topic, title, …}. */
@@ -10,9 +10,9 @@ class Nav extends HTMLElement {
     this.#views = views;
     const topics = [...new Set(Object.values(views).map((view) => view.topic))];
     const tab = (kind, title, data) => {
-      const made = h("button", { type: "button", class: kind, role: "tab", "aria-selected": "false", tabindex: "-1" }, title);
-      Object.assign(made.dataset, data);
-      return made;
+      const button = h("button", { type: "button", class: kind, role: "tab", "aria-selected": "false", tabindex: "-1" }, title);
+      Object.assign(button.dataset, data);
+      return button;
     };
     this.topics = h("div", { class: "topics", role: "tablist", "aria-label": "Topic" }, topics.map((topic) => tab("topic", topic, { topic })));
     this.views = h("div", { class: "views", role: "tablist", "aria-label": "View" },
@@ -24,7 +24,7 @@ class Nav extends HTMLElement {
     }
   }
 
-  /** Mark *view* as the one on the screen. */
+  /** Mark *view* as the current one. */
   mark(view) {
     const { topic } = this.#views[view];
     this.#last[topic] = view;

@@ -1,14 +1,14 @@
-// The questions of a lesson that was saved as a file. Every answer is in the file: nothing is asked of anybody.
+// The questions of a lesson that was saved as a file. The file contains every answer, so it makes no requests.
 "use strict";
 const ATTEMPTS = 2;
 
-function made(tree) {
+function toFragment(tree) {
   const box = document.createDocumentFragment();
   for (const part of tree) {
     if (typeof part === "string") { box.append(part); continue; }
-    const away = part[1].href?.startsWith("/"), one = document.createElement(away ? "span" : part[0]);  // it leads nowhere from a file
+    const away = part[1].href?.startsWith("/"), one = document.createElement(away ? "span" : part[0]);  // the link does not work in a file
     for (const [key, value] of Object.entries(part[1])) if (!away) one.setAttribute(key, value);
-    one.append(made(part[2]));
+    one.append(toFragment(part[2]));
     box.append(one);
   }
   return box;
@@ -16,17 +16,17 @@ function made(tree) {
 
 const QUESTIONS = ["predict", "choice", "number", "find", "click", "say", "share"], done = new Set();
 
-/** Show the lesson up to the first question that is open: what comes after it would give its answer away. */
+/** Show the lesson up to the first open question; later parts would give its answer away. */
 function advance() {
   const parts = [...document.body.children], open = parts.findIndex((one) => QUESTIONS.includes(one.dataset.kind) && !done.has(one.id));
   parts.forEach((one, i) => { one.hidden = open >= 0 && i > open; });
 }
 
-function goOn(section) {
-  const made = document.createElement("button");
-  made.textContent = "Go on";
-  made.addEventListener("click", () => { done.add(section.id); made.remove(); advance(); });
-  return made;
+function goOnButton(section) {
+  const button = document.createElement("button");
+  button.textContent = "Go on";
+  button.addEventListener("click", () => { done.add(section.id); button.remove(); advance(); });
+  return button;
 }
 
 for (const section of document.querySelectorAll("section[data-kind]")) {
@@ -38,9 +38,9 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     said.replaceChildren();
     const done = right !== false || attempts >= ATTEMPTS || kind === "predict";
     if (right !== null) line(right ? "Right." : done ? "Not quite." : "Not yet.");
-    if (text.length) line(made(text));
-    if (done && !right && answer.length) line("Answer: ", made(answer));
-    if (done && key.after) line(made(key.after));
+    if (text.length) line(toFragment(text));
+    if (done && !right && answer.length) line("Answer: ", toFragment(answer));
+    if (done && key.after) line(toFragment(key.after));
     if (done && view) view.hidden = false;
   };
   const check = {
@@ -61,8 +61,8 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
       const overlap = key.shares.reduce((sum, share, i) => sum + Math.min(share, points[i] / 100), 0);
       show(null, [`${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`]);
     },
-    say: () => { said.replaceChildren(); line("A model answer: ", made(key.answer)); line("Does yours do this, too?"); for (const one of key.criteria) line("☐ ", made(one)); },
-    find: () => { said.replaceChildren(); if (key.hint?.length) line(made(key.hint)); if (key.example) line("One that works: ", key.example); line("To try texts of your own, open the lesson in BERT Explorer."); },
+    say: () => { said.replaceChildren(); line("A model answer: ", toFragment(key.answer)); line("Does yours do this, too?"); for (const one of key.criteria) line("☐ ", toFragment(one)); },
+    find: () => { said.replaceChildren(); if (key.hint?.length) line(toFragment(key.hint)); if (key.example) line("One that works: ", key.example); line("To try texts of your own, open the lesson in BERT Explorer."); },
   };
   const choose = () => {
     const at = inputs.findIndex((one) => one.checked);
@@ -71,16 +71,16 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     show(at === key.key, key.feedback[at], [inputs[key.key].parentElement.textContent.trim()]);
   };
   if (key.problem) { said.textContent = `Not on this checkpoint: ${key.problem}`; done.add(section.id); continue; }
-  if (kind === "claim") { line(key.holds ? "Measured: " : "Not on this checkpoint: ", made(key.text)); continue; }
+  if (kind === "claim") { line(key.holds ? "Measured: " : "Not on this checkpoint: ", toFragment(key.text)); continue; }
   if (kind === "click") {
-    section.append(goOn(section));
+    section.append(goOnButton(section));
     for (const button of section.querySelectorAll("[data-token]"))
       button.addEventListener("click", () => { attempts += 1; show(key.right.includes(button.dataset.token), [], [key.right.join(", ")]); });
     continue;
   }
   if (!check[kind]) continue;
-  if (view && kind !== "find") view.hidden = true;  // until one has guessed
-  section.append(goOn(section));
+  if (view && kind !== "find") view.hidden = true;  // until there is a guess
+  section.append(goOnButton(section));
   const button = document.createElement("button");
   button.textContent = kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
   button.addEventListener("click", check[kind]);

@@ -5,12 +5,12 @@ class Picker extends HTMLElement {
   draw(precisions) {
     this.named = h("span", {}, "Checkpoint");
     this.summary = h("summary", {}, this.named);
-    this.list = h("select", { id: "checkpoint-list", onchange: () => this.#tell("use", this.list.value) });
+    this.list = h("select", { id: "checkpoint-list", onchange: () => this.#fire("use", this.list.value) });
     this.box = h("input", {
       id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
-      onkeydown: (event) => { if (event.key === "Enter" && this.box.value.trim()) this.#tell("use", this.box.value.trim()); },
+      onkeydown: (event) => { if (event.key === "Enter" && this.box.value.trim()) this.#fire("use", this.box.value.trim()); },
     });
-    this.precisions = precisions.map((one) => h("input", { type: "radio", name: "precision", value: one, onchange: () => this.#tell("precision", one) }));
+    this.precisions = precisions.map((one) => h("input", { type: "radio", name: "precision", value: one, onchange: () => this.#fire("precision", one) }));
     this.facts = h("dl", { class: "facts" });
     this.table = h("tbody");
     const titles = ["checkpoint", "parameters", "MB", "heads", "licence", "here"].map((title) => h("th", { scope: "col" }, title));
@@ -29,17 +29,17 @@ class Picker extends HTMLElement {
     document.addEventListener("pointerdown", (event) => { if (window.innerWidth > 640 && !this.contains(event.target)) this.drawer.open = false; });
   }
 
-  /** The list as it is on the server by now. */
+  /** Update the list from the server. */
   async refresh() {
-    const found = await fetch("api/v1/checkpoints").then((reply) => reply.json()).catch(() => null);
-    if (!Array.isArray(found)) return;
-    this.list.replaceChildren(...found.map(({ name, label }) => h("option", { value: name }, label)));
+    const checkpoints = await fetch("api/v1/checkpoints").then((reply) => reply.json()).catch(() => null);
+    if (!Array.isArray(checkpoints)) return;
+    this.list.replaceChildren(...checkpoints.map(({ name, label }) => h("option", { value: name }, label)));
     this.#choose(this.name);
     const cells = (one) => [one.name, `${one.parameters_m} M`, one.megabytes.toLocaleString("en"), one.heads.join(", "), one.licence, one.here ? "yes" : "no"];
-    this.table.replaceChildren(...found.filter((one) => one.about).map((one) => h("tr", { title: one.about }, cells(one).map((cell) => h("td", {}, cell)))));
+    this.table.replaceChildren(...checkpoints.filter((one) => one.about).map((one) => h("tr", { title: one.about }, cells(one).map((cell) => h("td", {}, cell)))));
   }
 
-  /** Show which checkpoint is in use, and what is known of it. */
+  /** Show the checkpoint in use, and its facts. */
   show(state, checkpoint) {
     this.#choose(state.checkpoint);
     for (const one of this.precisions) one.checked = one.value === state.precision;
@@ -55,6 +55,6 @@ class Picker extends HTMLElement {
     this.list.value = name;
   }
 
-  #tell(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
+  #fire(kind, detail) { this.dispatchEvent(new CustomEvent(kind, { detail })); }
 }
 customElements.define("bx-picker", Picker);

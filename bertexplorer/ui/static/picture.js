@@ -1,4 +1,4 @@
-// A figure as a picture on white: question and text above it; the sentence, how not to misread it and the provenance below.
+// A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
 import { plotly } from "./figure.js";
 
 const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
@@ -8,16 +8,16 @@ const LARGEST = 100_000;  // characters of a drawing
 export async function picture(kind, { figure, shown, question, above, below }) {
   const width = Math.max(shown, NARROWEST), { height } = figure.layout, wrap = wrapper(width);
   const top = above.flatMap(wrap), foot = below.flatMap(wrap), start = 3 * LINE + LINE * top.length;
-  const whole = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
-  const svg = make("svg", { ...whole, viewBox: `0 0 ${whole.width} ${whole.height}` });
+  const size = { width: width + 2 * EDGE, height: start + height + LINE * (foot.length + 2) };
+  const svg = make("svg", { ...size, viewBox: `0 0 ${size.width} ${size.height}` });
   const line = (text, y, more = {}) => svg.append(make("text", { x: EDGE, y, "font-family": "sans-serif", "font-size": SIZE, fill: "#333b47", ...more }, text));
-  svg.append(make("rect", { ...whole, fill: "#ffffff" }));
+  svg.append(make("rect", { ...size, fill: "#ffffff" }));
   line(question, 2 * LINE, { "font-size": 17, "font-weight": "bold" });
   top.forEach((text, i) => line(text, (3 + i) * LINE));
-  svg.append(placed(await drawn(figure, width, height), start));
+  svg.append(positioned(await redraw(figure, width, height), start));
   foot.forEach((text, i) => line(text, start + height + (1 + i) * LINE));
   const source = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(new XMLSerializer().serializeToString(svg))}`;
-  return kind === "svg" ? source : rastered(source, whole);
+  return kind === "svg" ? source : rasterize(source, size);
 }
 
 function wrapper(width) {
@@ -34,16 +34,16 @@ function wrapper(width) {
   };
 }
 
-/** The figure alone as the URL of an SVG; one of many thousand points as one of pixels. */
+/** The figure alone as the URL of an SVG, or of a bitmap if it has many thousand points. */
 export async function drawing(figure, width) {
-  const wide = Math.max(width, NARROWEST), { height } = figure.layout, svg = await drawn(figure, wide, height);
-  svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may reach beyond the edge
+  const wide = Math.max(width, NARROWEST), { height } = figure.layout, svg = await redraw(figure, wide, height);
+  svg.setAttribute("viewBox", `${-EDGE} 0 ${wide + 2 * EDGE} ${height}`);  // headings may extend beyond the edge
   slim(svg);
   const source = `data:image/svg+xml;base64,${base64(new XMLSerializer().serializeToString(svg))}`;
-  return source.length > LARGEST ? rastered(source, { width: wide, height }, "image/webp") : source;
+  return source.length > LARGEST ? rasterize(source, { width: wide, height }, "image/webp") : source;
 }
 
-/** Each style that *svg* repeats is written once, and what only plotly reads is left out: half of the bytes. */
+/** Write each repeated style of *svg* once, and drop attributes that only plotly reads; this halves the size. */
 function slim(svg) {
   const rules = new Map();
   for (const one of svg.querySelectorAll("*")) {
@@ -61,33 +61,33 @@ export function base64(text) {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** The figure alone, drawn anew by plotly. */
-async function drawn(figure, width, height) {
+/** The figure alone, redrawn by plotly. */
+async function redraw(figure, width, height) {
   const Plotly = await plotly(figure);
   const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
   for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
-    layout[axis] = { ...layout[axis], ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" };  // off the bars
+    layout[axis] = { ...layout[axis], ticks: "outside", ticklen: 6, tickcolor: "rgba(0,0,0,0)" };  // keeps labels off the bars
   const data = figure.data.map((one) => (one.type === "bar" && Array.isArray(one.text) ? { ...one, text: one.text.map((t) => `\u00a0${t}`) } : one));
   const url = await Plotly.toImage({ data, layout }, { format: "svg", width, height });
   return new DOMParser().parseFromString(decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")), "image/svg+xml").documentElement;
 }
 
-function placed(inner, y) {
+function positioned(inner, y) {
   inner.setAttribute("x", EDGE);
   inner.setAttribute("y", y);
-  inner.setAttribute("overflow", "visible");  // headings measured in the page's face may be wider here
+  inner.setAttribute("overflow", "visible");  // headings were measured in the page's font and may be wider here
   inner.style.overflow = "visible";
   return document.importNode(inner, true);
 }
 
 function make(name, attributes, text = "") {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.textContent = text;
-  return made;
+  const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+  element.textContent = text;
+  return element;
 }
 
-async function rastered(source, { width, height }, type = "image/png") {
+async function rasterize(source, { width, height }, type = "image/png") {
   const image = new Image();
   image.src = source;
   await image.decode();

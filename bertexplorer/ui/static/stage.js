@@ -1,21 +1,21 @@
-// <bx-stage>: the answer on the screen: its figure, the figure in words, the answer it is compared with, and how an answer that
-// takes long comes on. Fires "jump" from a figure, "open" from the table of cases, "stop", and "add" with what the text lacks.
+// <bx-stage>: the answer on the screen: its figure and caption, the compared answer, and the progress of a slow answer. Fires
+// "jump" from a figure, "open" from the table of cases, "stop", and "add" with what the text lacks.
 import "./cases.js";
 import "./figure.js";
 import { h, unbroken } from "./kit.js";
 
 const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence" };
 const LONG_NAME = 80;
-const LATE_MS = 400;  // until the old figure is dimmed, so that quick answers do not flicker
+const LATE_MS = 400;  // delay before the old figure is dimmed, so that quick answers do not flicker
 const short = (name) => (name.length <= LONG_NAME ? name : `${name.slice(0, LONG_NAME - 1)}…`);
 
 class Stage extends HTMLElement {
   #late = null;
-  drawn = "";  // the view whose figure is here
+  drawn = "";  // the view of the figure on the stage
 
   connectedCallback() {
     if (this.firstChild) return;
-    const part = (name, id = name) => ({ class: name, id: this.dataset.ids === undefined ? null : id });  // ids where a page has one stage
+    const part = (name, id = name) => ({ class: name, id: this.dataset.ids === undefined ? null : id });  // ids, on a page with a single stage
     this.question = h("h2", { tabindex: -1 });
     this.message = h("div", part("notices", "message"));
     const jump = { onjump: ({ detail }) => this.#fire("jump", detail) };
@@ -39,7 +39,7 @@ class Stage extends HTMLElement {
     this.blank();
   }
 
-  /** Say *words*: an "error", one that "stands" beside its figure, or that something is under way, "busy". */
+  /** Show a message: an "error", one that "stands" next to its figure, or the current activity, "busy". */
   tell(words, kind = "error", missing = "") {
     const button = missing in ADDS && h("button", { type: "button", "data-adds": missing, onclick: () => this.#fire("add", missing) }, ADDS[missing]);
     this.message.replaceChildren(h("p", { class: `message ${kind}`, role: kind === "busy" ? "status" : "alert", dir: "auto" }, words, button && [" ", button]));
@@ -47,7 +47,7 @@ class Stage extends HTMLElement {
 
   silence() { this.message.replaceChildren(); }
 
-  /** Show how an answer comes on: whether it is under way, what it waits for, how far it is, and what went wrong. */
+  /** Show the progress of an answer: whether it is busy, what it waits for, how far it is, and errors. */
   hear({ busy, waits, progress, notice }) {
     if (busy !== undefined) this.busy(busy);
     if (waits) this.waits(waits);
@@ -55,18 +55,18 @@ class Stage extends HTMLElement {
     if (notice) this.tell(notice);
   }
 
-  /** An answer is on its way, or no longer. */
+  /** Show whether an answer is being computed. */
   busy(on) {
     this.figure.stale = this.theirs.stale = this.difference.stale = on;
     clearTimeout(this.#late);
     this.classList.remove("late");
     if (on) this.#late = setTimeout(() => this.classList.add("late"), LATE_MS);
-    if (this.way.contains(document.activeElement)) this.question.focus();  // not lost with the button
+    if (this.way.contains(document.activeElement)) this.question.focus();  // keep the focus when the button disappears
     this.way.hidden = true;
     this.waits("");
   }
 
-  /** Why nothing is computed yet. */
+  /** Show why the computation has not started. */
   waits(words) {
     if (words) this.figure.dataset.line = words;
     else delete this.figure.dataset.line;
@@ -97,7 +97,7 @@ class Stage extends HTMLElement {
     if (beside.difference) this.difference.show(beside.difference, "The difference between the two");
   }
 
-  /** No figure and nothing said of one: there is none of the view on the screen. */
+  /** Clear the figure and its caption: there is no answer for this view. */
   blank() {
     this.drawn = "";
     for (const one of [this.figure, this.theirs, this.difference]) one.clear();

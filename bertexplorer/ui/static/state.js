@@ -1,12 +1,12 @@
-// The state of the page: one object, whose text is the address bar. Every change of it is one question to the server; an
-// answer that is not to the newest is dropped.
+// The state of the page: one object, which the address bar stores. Every change sends one request to the server; answers to
+// outdated requests are dropped.
 import { post } from "./kit.js";
 
-const TYPING_MS = 100;  // between two questions while a person types or drags
+const TYPING_MS = 100;  // between two requests while the user types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
 
-/** The *settings* that the query of a link names, as the form shows them until the server has read the link. */
-export function named(query, settings) {
+/** The *settings* in the query of a link, for the form to show until the server has parsed the link. */
+export function settingsInQuery(query, settings) {
   const read = { boolean: (word) => word === "True", number: Number, string: String };
   return Object.fromEntries(settings.filter((one) => query.has(one.name)).map((one) => [one.name, read[typeof one.default](query.get(one.name))]));
 }
@@ -17,49 +17,48 @@ export class State {
   now;
   #number = 0;
   #abort = null;
-  #written = "";  // what the address bar holds
-  #last = 0;  // when something was asked
-  #timer = null;  // until what was typed is asked for
-  #kept = {};  // view -> its settings as they were left
+  #writtenAddress = "";  // the current content of the address bar
+  #lastRequest = 0;  // the time of the last request
+  #timer = null;  // delays the request while the user types
+  #settingsByView = {};  // view -> its last settings
   counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
 
-  /** *views*: the schema of the views; *opening*: what the page opens with; *show*: hears what is to be shown: {busy},
-   *  {waits} and {progress} of what is under way, {notice}, {status, answer};
-   *  *address*: whether the address bar is its text. */
+  /** *views*: the schema of the views; *opening*: the first state; *show* receives updates: {busy}, {waits}, {progress},
+   *  {notice}, {status, answer}; *address*: whether to store the state in the address bar. */
   constructor(views, opening, show, { address = true } = {}) {
     this.#views = views;
     this.#address = address;
     this.show = show;
     this.now = { ...opening, options: this.defaults(opening.view) };
     if (address) addEventListener("popstate", ({ state }) => {
-      this.#written = "";
+      this.#writtenAddress = "";
       if (state?.now) { this.now = state.now; this.counted = state.counted; this.ask(); } else this.open(location.search);
     });
   }
 
   defaults(view) { return Object.fromEntries(this.#views[view].settings.map((one) => [one.name, one.default])); }
 
-  /** Ask for what a link names. */
+  /** Request the view of a link. */
   open(link) { return this.#send({ link: link || "?" }, this.now); }
 
-  /** Change what is asked for, and ask; *soon*: with what else is typed within a moment. Another view is a step that Back
+  /** Change the state and send a request. *soon*: wait briefly for further changes. A change of the view is a step that Back
    *  undoes. */
   set(change, { soon = false } = {}) {
     const step = "view" in change && change.view !== this.now.view;
-    this.#kept[this.now.view] = this.now.options;
+    this.#settingsByView[this.now.view] = this.now.options;
     this.now = { ...this.now, ...change };
-    if (step && !("options" in change)) this.now.options = this.#kept[change.view] ?? this.defaults(change.view);
+    if (step && !("options" in change)) this.now.options = this.#settingsByView[change.view] ?? this.defaults(change.view);
     this.#write(step);
-    const rest = this.#last + TYPING_MS - Date.now();
+    const rest = this.#lastRequest + TYPING_MS - Date.now();
     if (!soon || rest <= 0) return this.ask();
     this.#timer ??= setTimeout(() => this.ask(), rest);
     return undefined;
   }
 
-  /** Change what is asked for, without asking yet. */
+  /** Change the state without a request. */
   keep(change) { this.now = { ...this.now, ...change }; }
 
-  /** Spans that were pressed on the strip, which count in the texts of the answer on the screen. */
+  /** Set the spans pressed on the strip; they count in the *texts* of the answer on the screen. */
   mark(spans, texts) {
     this.counted = texts;
     return this.set(spans);
@@ -67,17 +66,17 @@ export class State {
 
   ask(more = {}) { return this.#send({ state: this.now, counted_in: this.counted, ...more }, this.now); }
 
-  /** End what is under way. */
+  /** Cancel the current request. */
   stop() {
     this.#number += 1;
     this.#abort?.abort();
     this.show({ busy: false, notice: STOPPED });
   }
 
-  async #send(body, asked) {
+  async #send(body, requested) {
     clearTimeout(this.#timer);
     this.#timer = null;
-    this.#last = Date.now();
+    this.#lastRequest = Date.now();
     const mine = ++this.#number, newest = () => mine === this.#number;
     this.#abort?.abort();
     this.#abort = new AbortController();
@@ -86,33 +85,33 @@ export class State {
     try {
       const { status, answer } = await post("api/v1/view", body, { signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
       if (!newest()) return;
-      if (answer.state) this.#adopt(asked, answer.state);
+      if (answer.state) this.#adopt(requested, answer.state);
       this.show({ busy: false, status, answer });
     } catch (error) {
       if (newest()) this.show({ busy: false, status: 0, answer: { detail: `The answer cannot be read (${error.message}). Reload the page.` } });
     }
   }
 
-  /** What the server made of what was asked for; what a person changed since stays. */
-  #adopt(asked, given) {
-    const { now } = this, stays = (key) => now[key] !== asked[key];
+  /** Adopt the state of the server's answer, except for fields that the user has changed since the request. */
+  #adopt(requested, given) {
+    const { now } = this, stays = (key) => now[key] !== requested[key];
     this.now = Object.fromEntries(Object.keys(given).map((key) => [key, stays(key) ? now[key] : given[key]]));
     if (!stays("hidden") && !stays("picked")) this.counted = { text: given.text, pair: given.pair };
     this.#write(false);
   }
 
-  /** Into the address bar, unless it is there already: that takes a browser milliseconds. */
+  /** Write the address bar unless it is up to date: writing takes a browser milliseconds. */
   #write(step) {
     if (!this.#address) return;
     const { link } = this, written = link + JSON.stringify(this.counted);
-    if (written === this.#written && !step) return;
+    if (written === this.#writtenAddress && !step) return;
     try {
       history[step ? "pushState" : "replaceState"]({ now: this.now, counted: this.counted }, "", link);
-      this.#written = written;
-    } catch { /* Safari takes a hundred of them in half a minute; the next change is written */ }
+      this.#writtenAddress = written;
+    } catch { /* Safari allows a hundred writes in 30 s; the next change writes again */ }
   }
 
-  /** The address that restores the state; settings at their defaults are left out. */
+  /** The address that restores the state, without settings at their defaults. */
   get link() {
     const { view, text, pair, hidden, picked, against, other, checkpoint, precision, options } = this.now, defaults = this.defaults(view);
     const query = new URLSearchParams({ view, text });

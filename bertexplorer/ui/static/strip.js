@@ -1,7 +1,6 @@
-// <bx-strip>: the text as token chips. A press hides a token, or picks it; fires "press" with {hidden} or {picked}, spans
-// as a link writes them, or {fill}, a mask in the text in whose place an answer is wanted.
+// <bx-strip>: the text as token chips. A press hides or picks a token; fires "press" with {hidden} or {picked}, spans as in a
+// link, or {fill}, a typed mask to replace by its answer.
 import { h, roving } from "./kit.js";
-
 
 class Strip extends HTMLElement {
   #strip = { press: "", chips: [] };
@@ -21,7 +20,7 @@ class Strip extends HTMLElement {
     roving(this, () => this.#chips());
   }
 
-  /** Show *strip* as the server drew it. Chips of a text that stays are kept: a finger may be on one. */
+  /** Show *strip* from the server. The chips of an unchanged text stay in place: a finger may be on one. */
   show(strip) {
     this.#strip = strip;
     this.box.dataset.picks = strip.press === "pick" ? "1" : "0";
@@ -34,7 +33,7 @@ class Strip extends HTMLElement {
     const chips = this.#chips(), chip = chips[Math.min(this.#focused, chips.length - 1)];
     if (chip) chip.tabIndex = 0;
     if (had) chip?.focus({ preventScroll: true });
-    if (!chips.length && this.box.scrollHeight > this.box.clientHeight) this.box.tabIndex = 0;  // to be scrolled with keys
+    if (!chips.length && this.box.scrollHeight > this.box.clientHeight) this.box.tabIndex = 0;  // so that keys can scroll it
     else this.box.removeAttribute("tabindex");
     this.below.replaceChildren(
       ...(strip.hint ? [h("p", { class: "hint" }, strip.hint)] : []),
@@ -46,9 +45,9 @@ class Strip extends HTMLElement {
 
   /** The words that are hidden, or picked, for a picture's heading. */
   get words() {
-    const { press, chips } = this.#strip, named = (which) => chips.filter(which).map((chip) => chip.label).join(" ");
+    const { press, chips } = this.#strip, labels = (which) => chips.filter(which).map((chip) => chip.label).join(" ");
     const hides = press === "hide" && chips.some((chip) => chip.masked && !chip.typed);
-    return { read: hides ? named(() => true) : "", picked: press === "pick" ? named((chip) => chip.on) : "" };
+    return { read: hides ? labels(() => true) : "", picked: press === "pick" ? labels((chip) => chip.on) : "" };
   }
 
   #chips() { return [...this.querySelectorAll("button.chip")]; }
@@ -56,9 +55,9 @@ class Strip extends HTMLElement {
   #words(chips) {
     const out = [];
     chips.forEach((chip, i) => {
-      const made = this.#chip(chip), joins = chip.word >= 0 && i > 0 && chips[i - 1].word === chip.word && chips[i - 1].side === chip.side;
-      if (joins) out.at(-1).append(made);
-      else out.push(chip.word >= 0 ? h("span", { class: `word side-${chip.side}` }, made) : made);
+      const element = this.#chip(chip), joins = chip.word >= 0 && i > 0 && chips[i - 1].word === chip.word && chips[i - 1].side === chip.side;
+      if (joins) out.at(-1).append(element);
+      else out.push(chip.word >= 0 ? h("span", { class: `word side-${chip.side}` }, element) : element);
       if (chip.cut) out.push(h("span", { class: "cut" }, `cut here: ${chip.cut.toLocaleString("en")} tokens left out`));
     });
     return out;
@@ -66,41 +65,41 @@ class Strip extends HTMLElement {
 
   #chip(chip) { return this.#dress(h(chip.span ? "button" : "span", chip.span ? { type: "button" } : {}), chip); }
 
-  #dress(made, chip) {
+  #dress(element, chip) {
     const picks = this.#strip.press === "pick", size = Math.abs(chip.colour || 0), tinted = chip.colour !== null;
     const classes = {
       special: chip.special, more: chip.more, masked: chip.masked, picked: picks && chip.on,
       tinted, against: chip.colour < 0,
     };
-    const named = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
-    if (made.className !== named) made.className = named;
-    if (made.title !== chip.title) made.title = chip.title;
-    if (made.textContent !== chip.label) made.textContent = chip.label;
-    if (tinted) made.style.setProperty("--p", size);
+    const className = ["chip", `side-${chip.side}`, ...Object.keys(classes).filter((name) => classes[name])].join(" ");
+    if (element.className !== className) element.className = className;
+    if (element.title !== chip.title) element.title = chip.title;
+    if (element.textContent !== chip.label) element.textContent = chip.label;
+    if (tinted) element.style.setProperty("--p", size);
     if (chip.span) {
-      made.tabIndex = -1;
-      made.setAttribute("aria-pressed", String(chip.on));
-      Object.assign(made.dataset, { span: chip.span, typed: chip.typed ? "1" : "0" });
+      element.tabIndex = -1;
+      element.setAttribute("aria-pressed", String(chip.on));
+      Object.assign(element.dataset, { span: chip.span, typed: chip.typed ? "1" : "0" });
     }
-    return made;
+    return element;
   }
 
   #press(chip, several) {
     const on = (one) => one.getAttribute("aria-pressed") === "true", span = chip.dataset.span;
     if (this.#strip.press === "hide" && chip.dataset.typed === "1") {
-      this.#tell({ fill: span });
+      this.#fire({ fill: span });
       return;
     }
     const pressed = this.#chips().filter((one) => on(one) && one.dataset.typed === "0" || on(one) && this.#strip.press === "pick");
     const others = this.#strip.press === "pick" && !several ? [] : pressed.map((one) => one.dataset.span).filter((one) => one !== span);
-    const wanted = on(chip) ? others : [...others, span];
-    for (const one of this.#chips()) {  // until the answer is here, the chips show what is wanted
-      const pressed = wanted.includes(one.dataset.span) || (one.dataset.typed === "1" && this.#strip.press === "hide");
+    const spans = on(chip) ? others : [...others, span];
+    for (const one of this.#chips()) {  // until the answer arrives, the chips show the requested state
+      const pressed = spans.includes(one.dataset.span) || (one.dataset.typed === "1" && this.#strip.press === "hide");
       if (pressed !== on(one)) { one.setAttribute("aria-pressed", String(pressed)); one.classList.add("pending"); }
     }
-    this.#tell({ [this.#strip.press === "pick" ? "picked" : "hidden"]: wanted.join(",") });
+    this.#fire({ [this.#strip.press === "pick" ? "picked" : "hidden"]: spans.join(",") });
   }
 
-  #tell(detail) { this.dispatchEvent(new CustomEvent("press", { detail })); }
+  #fire(detail) { this.dispatchEvent(new CustomEvent("press", { detail })); }
 }
 customElements.define("bx-strip", Strip);

@@ -1,5 +1,5 @@
-// <bx-view>: one live view inside a lesson, with a state of its own: text, strip, figure and settings. Fires "token" with the
-// label of a chip that was pressed; a listener that cancels the event keeps the press from changing the view.
+// <bx-view>: a live view inside a lesson, with its own state: text, strip, figure and settings. Fires "token" with the label of
+// a pressed chip; cancel the event to keep the press from changing the view.
 import "./form.js";
 import "./stage.js";
 import "./strip.js";
@@ -12,7 +12,7 @@ class View extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen
   answer = {};
 
-  /** Show the view that `link` names; `schema` is that of the page. */
+  /** Show the view of `link`; `schema` is the page's. */
   connectedCallback() {
     if (this.state) return;
     const number = ++count, { schema } = this;
@@ -56,11 +56,11 @@ class View extends HTMLElement {
   #show({ answer, ...news }) {
     if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
     this.stage.hear(news);
-    if (answer) this.#answered(answer);
+    if (answer) this.#showAnswer(answer);
     this.#fill();
   }
 
-  #answered(answer) {
+  #showAnswer(answer) {
     this.classList.toggle("wrong", Boolean(answer.detail));
     if (answer.detail) this.stage.tell(answer.detail, "error");
     else this.stage.silence();

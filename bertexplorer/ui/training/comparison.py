@@ -35,7 +35,7 @@ def curve(detail: RunDetail) -> learning.Curve:
 def outcome(detail: RunDetail) -> compare.Outcome | None:
     """The result of a finished run; None if it was not evaluated after a step."""
     task, drawn = BY_NAME[detail.run.task], curve(detail)
-    values = [value for _, value in drawn.tried]
+    values = [value for _, value in drawn.evaluations]
     if len(values) < 2 or detail.run.state != "finished":
         return None
     best = (max if task.HIGHER else min)(values[1:])
@@ -58,7 +58,7 @@ def summary(service: RunService, detail: RunDetail, owner: str) -> str:
     if not outcomes:
         return f"<h3>{len(details)} seeds</h3>{table(rows)}"
     spread = compare.spread(outcomes, higher=task.HIGHER)
-    mean, deviation = (learning.shown(task.METRIC, value) for value in (spread.mean, spread.deviation))
+    mean, deviation = (learning.format_metric(task.METRIC, value) for value in (spread.mean, spread.deviation))
     text = f"{task.METRICS[task.METRIC]} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard "
     text += f"deviation). The best: {spread.best}."
     if spread.collapsed:
@@ -70,7 +70,7 @@ def summary(service: RunService, detail: RunDetail, owner: str) -> str:
 
 def best_value(detail: RunDetail, metric: str) -> str:
     result = outcome(detail)
-    return learning.shown(metric, result.best) if result else ""
+    return learning.format_metric(metric, result.best) if result else ""
 
 
 def side_by_side(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> str:
@@ -93,8 +93,8 @@ def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dic
     if found is None:
         return f"{first} and {second} were not tested on the same rows, so they cannot be compared row by row."
     what = compare.MEASURES[found.measure]
-    values = f"{what}: {learning.shown(found.measure, found.first)} and {learning.shown(found.measure, found.second)}"
+    values = " and ".join(learning.format_metric(found.measure, value) for value in (found.first, found.second))
     better = f"{second} is better on {found.better:,} of {found.rows:,} rows and worse on {found.worse:,}"
     sure = "more than chance" if found.p < 0.05 else "this may be chance"
     p = f"p = {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
-    return f"{values}; {better}. Paired bootstrap: {p}, {sure}."
+    return f"{what}: {values}; {better}. Paired bootstrap: {p}, {sure}."

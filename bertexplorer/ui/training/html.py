@@ -271,9 +271,9 @@ def text_columns(detail: RunDetail) -> list[Column]:
     return (texts or [Column("text", "Text", "text")]) + features
 
 
-def start_choices(library: CheckpointRegistry) -> list[tuple[str, str]]:
+def start_choices(registry: CheckpointRegistry) -> list[tuple[str, str]]:
     """The checkpoints from which a run can start: those on this disk, and the best checkpoints of other runs."""
-    return [(name, name) for name in library.offline()] + library.trained()
+    return [(name, name) for name in registry.offline()] + registry.trained()
 
 
 def in_cell(row: Mapping[str, Any], gold: str, predicted: str) -> bool:

@@ -133,13 +133,13 @@ class PageComponents:
                 self.export.file, self.setup.checkpoint]  # fmt: skip
 
 
-def build(library: CheckpointRegistry) -> PageComponents:
+def build(registry: CheckpointRegistry) -> PageComponents:
     """Create the components."""
     gr.Navbar(main_page_name="Explore")
     snippet(html.HEADER)
     message = snippet("", elem_id="message")
     with gr.Column(elem_id="wish"):
-        setup = build_setup(library)
+        setup = build_setup(registry)
     snippet("<h2>Runs</h2>")
     runs = snippet("", js_on_load=script("runs.js"), elem_id="runs")
     chosen = gr.Textbox("", visible=False)
@@ -149,11 +149,11 @@ def build(library: CheckpointRegistry) -> PageComponents:
     return PageComponents(message, setup, runs, chosen, detail, run, export, timer, offered)
 
 
-def build_setup(library: CheckpointRegistry) -> SetupComponents:
+def build_setup(registry: CheckpointRegistry) -> SetupComponents:
     titles = [(module.TITLE, name) for name, module in BY_NAME.items()]
     with gr.Row():
         task = gr.Dropdown(titles, value=FIRST_TASK, label="Task", filterable=False, min_width=240, elem_id="task")
-        starts = html.start_choices(library)
+        starts = html.start_choices(registry)
         checkpoint = Menu(starts, value="mini", label="Start from", min_width=240, elem_id="start-from")
         source = gr.Radio(list(SOURCES), value=BUILT_IN, label="Rows", elem_id="source")
     about = snippet(f'<p class="note">{BY_NAME[FIRST_TASK].ABOUT}</p>')

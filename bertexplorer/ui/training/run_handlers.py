@@ -28,7 +28,7 @@ class RunHandlers:
     page: PageComponents
     owner: str = ""  # of the session that sends the event
 
-    def of(self, owner: str) -> "RunHandlers":
+    def for_owner(self, owner: str) -> "RunHandlers":
         return replace(self, owner=owner)
 
     def error(self, error: Exception | str) -> Updates:
@@ -48,7 +48,7 @@ class RunHandlers:
         page, run = self.page, next((run for run in self.service.runs(self.owner) if run.id == id), None)
         seeds = comparison.seeds(self.service, run, self.owner) if run else []
         updates: Updates = {
-            page.setup.checkpoint: gr.update(choices=html.start_choices(self.service.library.for_owner(self.owner))),
+            page.setup.checkpoint: gr.update(choices=html.start_choices(self.service.registry.for_owner(self.owner))),
             page.chosen: id,
             page.run.answer: "",
             page.run.influence: "",
@@ -62,10 +62,10 @@ class RunHandlers:
 
     def poll(self, chosen: str, overlay: list[str] | None, offered: str) -> Updates:
         """The current state of the runs. “Start from” lists each run that has saved a checkpoint."""
-        page, library = self.page, self.service.library.for_owner(self.owner)
+        page, registry = self.page, self.service.registry.for_owner(self.owner)
         updates: Updates = {}
-        if (trained := json.dumps(library.trained())) != offered:
-            starts = gr.update(choices=html.start_choices(library))
+        if (trained := json.dumps(registry.trained())) != offered:
+            starts = gr.update(choices=html.start_choices(registry))
             updates = {page.offered: trained, page.setup.checkpoint: starts}
         return self.current(chosen, overlay or [], polling=True) | updates
 
@@ -124,7 +124,7 @@ class RunHandlers:
         if task is None:
             return updates | self.suite(run)
         curves = [comparison.curve(other) for other in (detail, *others) if other.run.task == run.task]
-        drawable = any(curve.tried for curve in curves)
+        drawable = any(curve.evaluations for curve in curves)
         updates |= {
             page.chart: gr.update(visible=drawable, value=learning.draw(curves)),
             page.caption: caption(learning.say(curves, higher=task.HIGHER), ""),

@@ -87,11 +87,11 @@ class RunDetail:
 class RunService:
     """The runs of this server. *owner*: the browser that they belong to."""
 
-    def __init__(self, library: CheckpointRegistry, settings: Settings, launcher: Launcher | None = None) -> None:
+    def __init__(self, registry: CheckpointRegistry, settings: Settings, launcher: Launcher | None = None) -> None:
         self.settings = settings
         self.jobs = Jobs(settings.data_dir / "runs", shared=settings.local)
-        library.owned_runs = self.jobs.ids
-        self.library = library.for_owner("")
+        registry.owned_runs = self.jobs.ids
+        self.registry = registry.for_owner("")
         self.quota = Quota(settings, self.jobs)
         self.supervisor = JobSupervisor(self.jobs, launcher=launcher)
         self.starting = threading.Lock()
@@ -106,15 +106,15 @@ class RunService:
     def preview(self, request: RunRequest, owner: str = "") -> RunPreview:
         """A preview of the run. Raises ExplorerError if the rows cannot be read or the settings are invalid."""
         need("train", "Fine-tuning")
-        library = self.library.for_owner(owner)
-        if library.find(request.checkpoint) is None:
+        registry = self.registry.for_owner(owner)
+        if registry.find(request.checkpoint) is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
         table = self.hub_table(request.hub) if request.hub else self.table(request.task, request.file)
         dev = self.table(request.task, request.dev) if request.dev else None
         mapping = {name: column for name, column in request.mapping.items() if column} or None
         if mapping and request.beside:
             mapping |= {PREFIX + column: column for column in request.beside}
-        checkpoint = library.get(request.checkpoint)
+        checkpoint = registry.get(request.checkpoint)
         spec, found = plan(
             request.task,
             (request.checkpoint, checkpoint.folder),

@@ -30,8 +30,8 @@ class SetupHandlers:
     runs: RunHandlers
     owner: str = ""  # of the session that sends the event
 
-    def of(self, owner: str) -> "SetupHandlers":
-        return replace(self, runs=self.runs.of(owner), owner=owner)
+    def for_owner(self, owner: str) -> "SetupHandlers":
+        return replace(self, runs=self.runs.for_owner(owner), owner=owner)
 
     def request(self, values: Values) -> RunRequest:
         """The run that the settings describe."""

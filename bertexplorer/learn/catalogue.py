@@ -1,4 +1,4 @@
-"""Shelf: all lessons, those of the package and those in a teacher's folder."""
+"""Catalogue: all lessons: those of the package, those in a teacher's folder, and uploaded ones."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.lesson import Block, Lesson, Problem, read
-from bertexplorer.learn.translation import translated
+from bertexplorer.learn.lesson import Block, Lesson, Problem, read_lesson
+from bertexplorer.learn.translation import translate
 from bertexplorer.settings import ASSETS, Settings
 
 NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)(?:\.([a-z]{2}))?\.md")
@@ -22,33 +22,33 @@ BUNDLED = ASSETS / "lessons"
 
 
 @dataclass(frozen=True)
-class Shelf:
+class LessonCatalogue:
     """The lessons in *folders*, ordered by the numbers at the beginning of their file names. A lesson in a later folder
     replaces an earlier one with the same name."""
 
     folders: tuple[Path, ...]
-    uploads: Path | None = None  # where uploaded lessons are
+    uploads: Path | None = None  # the folder of uploaded lessons
 
     @classmethod
-    def of(cls, settings: Settings) -> Shelf:
-        """The lessons of the package and of BERTEXPLORER_LESSONS, and those that were uploaded."""
+    def of(cls, settings: Settings) -> LessonCatalogue:
+        """The lessons of the package, of BERTEXPLORER_LESSONS, and uploaded ones."""
         folders = (BUNDLED, settings.lessons_dir) if settings.lessons_dir else (BUNDLED,)
         return cls(folders, settings.data_dir / "lessons")
 
-    def keep(self, content: bytes) -> str:
+    def save_upload(self, content: bytes) -> str:
         """Store the uploaded lesson *content* and return its slug. Anyone with the link may read the lesson. Raises
         ExplorerError if it is not a lesson."""
         if self.uploads is None or len(content) > MAX_BYTES:
             raise ExplorerError(f"The file has {len(content):,} bytes; a lesson has {MAX_BYTES:,} at most. Split it.")
         try:
-            lesson = read(content.decode("utf-8"), "own")
+            lesson = read_lesson(content.decode("utf-8"), "own")
         except UnicodeDecodeError as error:
             raise ExplorerError("The file is not UTF-8 text. Save it as UTF-8, and upload it again.") from error
         if not lesson.blocks:
-            said = lesson.problems[0].text if lesson.problems else "It asks nothing."
-            raise ExplorerError(f"The file is not a lesson. {said}")
+            reason = lesson.problems[0].text if lesson.problems else "It asks nothing."
+            raise ExplorerError(f"The file is not a lesson. {reason}")
         if self.uploads.is_dir() and len(list(self.uploads.glob("own-*.md"))) >= MOST_UPLOADS:
-            raise ExplorerError(f"There are {MOST_UPLOADS:,} uploaded lessons on this server, the most that it keeps.")
+            raise ExplorerError(f"There are {MOST_UPLOADS:,} uploaded lessons on this server, the most that it stores.")
         slug = f"own-{sha256(content).hexdigest()[:16]}"
         self.uploads.mkdir(parents=True, exist_ok=True)
         partial = self.uploads / f"{slug}.{secrets.token_hex(4)}.partial"
@@ -58,28 +58,28 @@ class Shelf:
 
     @cached_property
     def files(self) -> dict[str, Path]:
-        """Slug -> file, in the order of their numbers. Translations are not among them."""
-        found = [
+        """Slug -> file, in the order of their numbers, without translations."""
+        numbered = [
             (int(match[1]), match[2], path)
             for folder in self.folders
             for path in sorted(folder.glob("*.md"))
             if (match := NAME.fullmatch(path.name)) and not match[3]
         ]
-        return {slug: path for _, slug, path in sorted(found, key=lambda one: one[0])}
+        return {slug: path for _, slug, path in sorted(numbered, key=lambda item: item[0])}
 
     @cached_property
     def lessons(self) -> dict[str, Lesson]:
-        """All lessons by their slugs, read once."""
+        """Slug -> lesson; each file is read once."""
         return {slug: read_file(path, slug) for slug, path in self.files.items()}
 
     @cached_property
     def by_view(self) -> dict[str, list[dict[str, str]]]:
         """View -> the lessons that show it."""
-        found: dict[str, list[dict[str, str]]] = {}
+        lessons_of: dict[str, list[dict[str, str]]] = {}
         for slug, lesson in self.lessons.items():
             for view in sorted({view for block in lesson.blocks for view in views_of(block)}):
-                found.setdefault(view, []).append({"slug": slug, "title": lesson.title})
-        return found
+                lessons_of.setdefault(view, []).append({"slug": slug, "title": lesson.title})
+        return lessons_of
 
     def lesson(self, slug: str, language: str = "") -> Lesson:
         """The lesson *slug*, in *language* where there is a translation. Raises ExplorerError if there is no lesson."""
@@ -92,16 +92,16 @@ class Shelf:
     @cached_property
     def translations(self) -> dict[tuple[str, str], Lesson]:
         """(slug, language) -> the lesson in that language; parts without a translation are in English."""
-        found: dict[tuple[str, str], Lesson] = {}
+        translations: dict[tuple[str, str], Lesson] = {}
         for folder in self.folders:
             for path in sorted(folder.glob("*.*.md")):
                 if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons:
                     source = path.read_text("utf-8", "replace")
-                    found[match[2], match[3]], _ = translated(self.lessons[match[2]], source)
-        return found
+                    translations[match[2], match[3]], _ = translate(self.lessons[match[2]], source)
+        return translations
 
     def languages(self, slug: str = "") -> list[str]:
-        """The languages that the lesson *slug* is translated into; without one, those of any lesson."""
+        """The languages that the lesson *slug* is translated into; without a slug, those of all lessons."""
         return sorted({language for name, language in self.translations if slug in ("", name)})
 
 
@@ -115,7 +115,7 @@ def read_file(path: Path, slug: str = "") -> Lesson:
     match = NAME.fullmatch(path.name)
     slug = slug or (match[2] if match else path.stem)
     try:
-        return read(path.read_text(encoding="utf-8"), slug)
+        return read_lesson(path.read_text(encoding="utf-8"), slug)
     except UnicodeDecodeError:
         return Lesson(slug, {}, problems=(Problem(1, "The file is not UTF-8 text. Save it as UTF-8."),))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Asking: what a class is asked about a lesson or a view, and what the checkpoint answers in the end."""
+"""Class questions: the questions that a class gets about a lesson or a view, and the checkpoint's answers."""
 
 from __future__ import annotations
 
@@ -8,49 +8,53 @@ from urllib.parse import quote
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
+from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import Question, Room
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
-from bertexplorer.learn.shelf import Shelf
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import VIEWS
 
-ASKED = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
+CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
 YES_NO, OTHER = ("yes", "no"), "something else"
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
 
-def asked(explore: Explore, shelf: Shelf, given: Any, opening: State) -> tuple[list[Question], str, str]:
-    """(questions, the name of the lesson, its language) of a request. Raises ExplorerError."""
-    of_lesson = isinstance(given, dict) and "lesson" in given and set(given) <= {"lesson", "checkpoint", "language"}
-    if not of_lesson and (not isinstance(given, dict) or set(given) != {"question"}):
+def parse_questions(
+    explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State
+) -> tuple[list[Question], str, str]:
+    """Return (questions, the slug of the lesson, its language) for a request. Raises ExplorerError."""
+    names_lesson = (
+        isinstance(request, dict) and "lesson" in request and set(request) <= {"lesson", "checkpoint", "language"}
+    )
+    if not names_lesson and (not isinstance(request, dict) or set(request) != {"question"}):
         raise ExplorerError(
-            'Send {"lesson": "…"}, with {"checkpoint": "…"} for another one than the page\'s and {"language": "…"} for '
-            'a translation, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
+            'Send {"lesson": "…"}, with {"checkpoint": "…"} for a checkpoint other than the page\'s and '
+            '{"language": "…"} for a translation, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
         )
-    if of_lesson:
-        checkpoint, language = str(given.get("checkpoint", "")), str(given.get("language", ""))
-        lesson = shelf.lesson(str(given["lesson"]), language)
-        blocks = [block for block in lesson.blocks if block.kind in ASKED]
-        spoken = language if language in shelf.languages(lesson.slug) else ""
-        return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, spoken
-    one = given["question"]
-    if not isinstance(one, dict) or set(one) - {"prompt", "choices", "link"}:
+    if names_lesson:
+        checkpoint, language = str(request.get("checkpoint", "")), str(request.get("language", ""))
+        lesson = catalogue.lesson(str(request["lesson"]), language)
+        blocks = [block for block in lesson.blocks if block.kind in CLASS_KINDS]
+        translated_to = language if language in catalogue.languages(lesson.slug) else ""
+        return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, translated_to
+    own_question = request["question"]
+    if not isinstance(own_question, dict) or set(own_question) - {"prompt", "choices", "link"}:
         raise ExplorerError("question: wanted an object with prompt, choices and link.")
-    prompt, choices, link = one.get("prompt"), one.get("choices", []), one.get("link", "")
+    prompt, choices, link = own_question.get("prompt"), own_question.get("choices", []), own_question.get("link", "")
     if not isinstance(prompt, str) or not isinstance(link, str) or not isinstance(choices, list):
         raise ExplorerError("question: wanted a prompt, a list of choices, and a link.")
     if not all(isinstance(text, str) for text in choices):
-        raise ExplorerError("question: wanted choices that are texts.")
+        raise ExplorerError("question: wanted choices that are strings.")
     if link:
         grading.state_of(explore, link, opening)
     return [Question(prompt, tuple(choices), link)], "", ""
 
 
 def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:
-    """A block of a lesson as a class is asked it, of *checkpoint* if one is given: tokens to press are choices."""
+    """A block of a lesson as a question for a class, about *checkpoint* if given. Tokens to press become choices."""
     link = block.link
     if checkpoint and link and not link.startswith(PREFIX):
         link += f"&checkpoint={quote(checkpoint)}"
@@ -62,39 +66,39 @@ def question_of(explore: Explore, block: Block, opening: State, checkpoint: str 
     return Question(block.prompt, choices, link, block.id)
 
 
-def revealed(explore: Explore, shelf: Shelf, room: Room, opening: State) -> dict[str, Any]:
-    """The checkpoint's answer to the question of the room: which choices are right, or the number, and what to say
-    about each choice. A teacher's own question has no key: the view is the answer."""
+def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, opening: State) -> dict[str, Any]:
+    """The checkpoint's answer to the current question of the room: the right choices or the number, and feedback on
+    each choice. A teacher's own question has no key: the view is the answer."""
     question = room.questions[room.at]
     if not question.block:
-        return {"link": question.link, **own_shares(explore, question, opening)}
+        return {"link": question.link, **choice_shares(explore, question, opening)}
     try:
-        block = shelf.lesson(room.lesson, room.language).block(question.block)
-        shown = question.link if block.shown else ""
-        return {"link": shown, **answered(explore, block, question.link, opening)}
-    except ExplorerError as error:  # this checkpoint has no answer; the class goes on
+        block = catalogue.lesson(room.lesson, room.language).block(question.block)
+        link = question.link if block.shown else ""
+        return {"link": link, **checkpoint_answer(explore, block, question.link, opening)}
+    except ExplorerError as error:  # this checkpoint has no answer, but the class continues
         return {"link": question.link, "problem": str(error)}
 
 
-def answered(explore: Explore, block: Block, link: str, opening: State) -> dict[str, Any]:
-    """The answer to *block* of the view *link*. Raises ExplorerError if its checkpoint has none."""
+def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State) -> dict[str, Any]:
+    """The answer to *block* on the view *link*. Raises ExplorerError if its checkpoint has none."""
     facts = grading.facts_for(explore, link, opening)
     if block.kind == "number":
-        found = grading.grade(block, "0", facts, grading.ATTEMPTS)
+        feedback = grading.grade(block, "0", facts, grading.ATTEMPTS)
         key = grading.number_key(block, facts)
-        return {"number": key, "answer": inline(found.answer), "after": tree(found.after)}
+        return {"number": key, "answer": inline(feedback.answer), "after": tree(feedback.after)}
     tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening)) if block.kind == "click" else []
     answers: list[Any] = tokens or list(range(len(block.items)))
     graded = [grading.grade(block, answer, facts, grading.ATTEMPTS) for answer in answers]
     return {
-        "right": [i for i, one in enumerate(graded) if one.right],
-        "feedback": [tree(one.text) for one in graded],
+        "right": [i for i, feedback in enumerate(graded) if feedback.right],
+        "feedback": [tree(feedback.text) for feedback in graded],
         "after": tree(graded[0].after),
     }
 
 
-def own_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:
-    """What the checkpoint gives to each choice of a teacher's question, where its view says so."""
+def choice_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:
+    """The probability that the checkpoint gives to each choice of a teacher's question, where the view has one."""
     if not question.link or not question.choices:
         return {}
     state = grading.state_of(explore, question.link, opening)
@@ -107,12 +111,12 @@ def own_shares(explore: Explore, question: Question, opening: State) -> dict[str
     for text in question.choices[:-1]:
         try:
             shares.append(float(facts["p"](text)))
-        except ExplorerError:  # it has several pieces: there is no share to show
+        except ExplorerError:  # the choice has several pieces, so it has no single probability
             return {}
     return {"shares": [*shares, max(0.0, 1 - sum(shares))]} if question.choices[-1] == OTHER else {}
 
 
-def suggested(explore: Explore, link: str, opening: State) -> dict[str, Any]:
+def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, Any]:
     """A question about the view *link* that does not give its answer away, for the teacher to change."""
     state = grading.state_of(explore, link, opening)
     prompt, choices = VIEWS[state.view].question, []
