@@ -17,13 +17,23 @@ import bertexplorer as bx
 from bertexplorer.analysis import NAMES
 from bertexplorer.analysis.facts import Facts, fact_methods
 from bertexplorer.cli import main as run
-from bertexplorer.describe import described, document, example, signature
+from bertexplorer.describe import document, example, explain, signature
 from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
 from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
 
-PUBLIC = ("load", "Bert", "Result", "compare", "Comparison", "from_transformers", "train", "pretrain", "TrainingRun")
+PUBLIC: tuple[str, ...] = (
+    "load",
+    "Bert",
+    "Result",
+    "compare",
+    "Comparison",
+    "from_transformers",
+    "train",
+    "pretrain",
+    "TrainingRun",
+)
 PUBLIC += ("checkpoints", "lesson", "Lesson", "serve")
 COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain", "lesson")
 
@@ -86,7 +96,7 @@ def views() -> str:
 def section(view: View) -> list[str]:
     """One view: its question, its picture, what it computes, how not to misread it, its options, its call."""
     about = re.sub(r"\*(\w+)\*", r"`\1`", prose(document(view.name)))
-    rows = [f"| `{s.name}` | {cell(described(s))} | `{s.default!r}` |" for s in option_specs(view.analysis.Options)]
+    rows = [f"| `{s.name}` | {cell(explain(s))} | `{s.default!r}` |" for s in option_specs(view.analysis.Options)]
     table = ["| option | | default |", "|---|---|---|", *rows, ""] if rows else []
     return [
         f"### {view.title}",
