@@ -21,7 +21,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.batch_sampler import shuffled_batches, step_schedule
+from bertexplorer.training.finetuning.batch_sampler import shuffled_batches
 from bertexplorer.training.finetuning.run import Run
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale
 from bertexplorer.training.loop import Budget, State, train
@@ -61,12 +61,11 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         if tuning.method == "frozen":
             items = frozen_vectors(learner, items, folder / "vectors")
         before = time.perf_counter() - began
-        lengths = [len(item.ids) for item in items]
-        steps, drawn = step_schedule(lengths, BATCH, 1, 0, as_they_come if same else shuffled_batches)
         run.learning = learning_schedule(tuning, config)
         optimiser = adamw(learner.modules, run.learning, rate_scale(tuning, config))
         workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
-        batches = run.batches(learner, items, drawn)
+        batches = run.batches(learner, items, as_they_come if same else shuffled_batches)
+        steps = run.steps
         went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
         next(went)  # the first step finds its memory
         began = time.perf_counter()
