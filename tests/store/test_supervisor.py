@@ -84,18 +84,10 @@ def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
 def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
     supervisor = make()
     made = [accept(supervisor, name, pause=0.05) for name in "abc"]
-    seen: set[tuple[str, ...]] = set()
-
-    def over() -> bool:
-        found = tuple(now(supervisor, run).state for run in made)
-        seen.add(found)
-        return found == ("finished",) * 3
-
-    until(over)
-    assert all(sum(state in runs.ACTIVE_STATES for state in found) <= 1 for found in seen)
+    until(lambda: [now(supervisor, run).state for run in made] == ["finished"] * 3)
     ends = [runs.history(run.folder)[-1]["time"] for run in made]
     begins = [runs.history(run.folder)[0]["time"] for run in made]
-    assert all(0 < begin - end < 5 for end, begin in zip(ends, begins[1:], strict=False))
+    assert all(end < begin < end + 10 for end, begin in zip(ends, begins[1:], strict=False)), (begins, ends)
 
 
 def test_two_slots_train_two(make: Make) -> None:
