@@ -5,6 +5,7 @@ import http.client
 import io
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -80,9 +81,10 @@ def test_no_file_and_no_address_is_read(running: Any, path: str) -> None:
 ROUTES = (
     *("/login", "/login/huggingface", "/logout", "/token", "/user", "/login_check", "/app_id", "/dev/reload"),
     *("/gradio_api/token", "/gradio_api/user", "/gradio_api/app_id", "/gradio_api/startup-events", "/pwa_icon"),
-    *("/gradio_api/mcp/sse", "/gradio_api/mcp/", "/mcp", "/gradio_api/deep_link", "/monitoring/x", "/docs", "/redoc"),
+    *("/gradio_api/mcp/sse", "/gradio_api/mcp/", "/gradio_api/deep_link", "/monitoring/x", "/docs", "/redoc"),
     *("/gradio_api/run/answer", "/gradio_api/api/answer", "/gradio_api/call/answer", "/gradio_api/call/v2/answer"),
     *("/gradio_api/process_recording", "/gradio_api/vibe-edit", "/gradio_api/profiling/traces", "/gradio_api/runs"),
+    *(() if find_spec("mcp") else ("/mcp",)),  # with the extra, it is a route of ours
     *("/gradio_api/stream/s/1/2/playlist.m3u8", "/gradio_api/run-history/connect", "/gradio_api/queue/status"),
 )
 
