@@ -10,6 +10,7 @@ import pytest
 from bertexplorer.api.documents import STATIC
 from bertexplorer.api.models import example
 from bertexplorer.options import option_specs
+from bertexplorer.server.request_filter import route_of
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
@@ -38,6 +39,18 @@ def test_every_analysis_stands_there_with_its_bounds(view: str, document: dict) 
         assert (field.get("minimum"), field.get("maximum")) == (option.low, option.high)
         assert tuple(field.get("enum", ())) == setting.choices
         assert field.get("description", "") == option.info
+
+
+def test_every_route_for_files_is_one_to_the_layers_too(document: dict) -> None:
+    """Other routes have the limit of a text, and their body must be JSON."""
+    routes = {
+        path: operations["post"]["requestBody"]["content"]
+        for path, operations in document["paths"].items()
+        if "requestBody" in operations.get("post", {})
+    }
+    for path, content in routes.items():
+        name = route_of(re.sub(r"{\w+}", "x", path))[0]
+        assert (name == "upload") is ("multipart/form-data" in content), path
 
 
 @pytest.mark.parametrize("view", VIEWS)

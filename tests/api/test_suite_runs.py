@@ -1,6 +1,7 @@
 """Suites as runs over HTTP: queued, owned, and their cases once they are there."""
 
 import json
+import pickle
 from collections.abc import Iterator
 
 import httpx
@@ -44,6 +45,26 @@ def test_the_built_in_one_has_all_its_rows(served: Served, browser: httpx.Client
     run = browser.post("/suites", json={"suite": "agreement"}).json()
     held = (served.service.jobs.folder / run["id"] / "data" / "rows.jsonl").read_text("utf-8").splitlines()
     assert run["name"].startswith("Suite, agreement") and len(held) == 130
+
+
+PICKLED = pickle.dumps({"sing": [("the cat sleeps", "the cat sleep")] * 3})
+MANY = "".join(f"The {n} old cats sleep here.,The {n} old cats sleeps here.\n" for n in range(25_000))
+UPLOADS = {  # file name -> (content, words of the notice)
+    "accents.csv": ("\ufeffgood,bad\nThe cafés are full.,The cafés is full.\n".encode(), "1 row"),
+    "escapes.jsonl": (b'{"good": "The caf\\u00e9s are full.", "bad": "The caf\\u00e9s is full."}\n', "1 row"),
+    "syneval.pickle": (PICKLED, "3 rows"),
+    "large.csv": (f"good,bad\n{MANY}".encode(), "25,000 rows"),
+    "wide.csv": (f"{ROWS}{'a ' * 5_000_000},short\n".encode(), "line 12 a cell of more than 131,072 characters"),
+}
+
+
+@pytest.mark.parametrize("name", UPLOADS)
+def test_a_file_of_any_encoding_and_size_is_stored(browser: httpx.Client, name: str) -> None:
+    """A route that takes files must not be read as JSON, nor have the limit of a text."""
+    content, notice = UPLOADS[name]
+    answer = browser.post("/rows", files={"file": (name, content)})
+    assert answer.status_code == 200, answer.text
+    assert notice in answer.json()["notice"]
 
 
 @pytest.mark.parametrize(
