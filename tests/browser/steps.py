@@ -59,10 +59,10 @@ def wait_until(page: Page, expression: str, seconds: float = 60) -> None:
         page.wait_for_timeout(50)
 
 
-def wait_until_quiet(page: Page, seconds: float = 60) -> None:
-    """No request under way for half a second. Playwright's "networkidle" waits for frames too that are gone."""
+def wait_until_quiet(page: Page, quiet_s: float = 0.5, seconds: float = 60) -> None:
+    """No request under way for *quiet_s*. Playwright's "networkidle" waits for frames too that are gone."""
     begun = quiet = time.monotonic()
-    while time.monotonic() - quiet < 0.5:
+    while time.monotonic() - quiet < quiet_s:
         page.wait_for_timeout(50)
         if UNDER_WAY[page]:
             quiet = time.monotonic()
@@ -70,6 +70,7 @@ def wait_until_quiet(page: Page, seconds: float = 60) -> None:
 
 
 def wait_until_idle(page: Page) -> None:
-    """Nothing is being answered any more, so that the page can be left without cutting a request off."""
+    """Nothing is being answered any more, so that the page can be left without cutting a request off. Explore is busy
+    from the first key on; the parts of a figure are requested once its answer is there."""
     expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
-    wait_until_quiet(page)
+    wait_until_quiet(page, 0.1)

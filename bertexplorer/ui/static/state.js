@@ -52,6 +52,7 @@ export class State {
     const rest = this.#lastRequest + TYPING_MS - Date.now();
     if (!soon || rest <= 0) return this.ask();
     this.#timer ??= setTimeout(() => this.ask(), rest);
+    this.show({ busy: true });
     return undefined;
   }
 
