@@ -132,9 +132,9 @@ NEW = {
 def test_tags_spans_and_scores_are_traced(
     task: str, values: dict[str, object], tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
-    draw, quick = np.random.default_rng(0), {"epochs": 3, "batch": 8, "rate": 3e-3, "max_tokens": 24}
+    draw, quick = np.random.default_rng(0), {"epochs": 2, "batch": 4, "rate": 3e-3, "max_tokens": 24}
     made = spec.make_spec(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
-    train, dev = ([Row(line, cells(task, draw)) for line in range(2, 2 + count)] for count in (24, 12))
+    train, dev = ([Row(line, cells(task, draw)) for line in range(2, 2 + count)] for count in (12, 6))
     spec.write_run_folder(tmp_path / "run", made, train, dev)
     assert list(finetune(tmp_path / "run"))[-1]["event"] == "finished"
     run = TrainingRun(tmp_path / "run")
@@ -147,7 +147,7 @@ def test_tags_spans_and_scores_are_traced(
     }[task]()
     wanted = by_hand(run, answered)
     scores = np.array([row.score for row in found.rows])
-    assert len(scores) == len(wanted) == 24
+    assert len(scores) == len(wanted) == 12
     np.testing.assert_allclose(
         scores, [wanted[row.line] for row in found.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
     )
