@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 from bertexplorer.errors import ExplorerError
 
 T = TypeVar("T")
+SPECS: dict[type, tuple["OptionSpec", ...]] = {}  # of each Options dataclass, as reading annotations takes long
 YES_NO = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
@@ -56,8 +57,10 @@ class OptionSpec:
         return f"{noun} from {low:g} to {high:g}" if low is not None and high is not None else noun
 
 
-def option_specs(options: type) -> list[OptionSpec]:
+def option_specs(options: type) -> tuple[OptionSpec, ...]:
     """The settings of an Options dataclass, whose fields are Annotated[int, float, bool, str or Literal, Option]."""
+    if options in SPECS:
+        return SPECS[options]
     hints = get_type_hints(options, include_extras=True)
     specs = []
     for field in dataclasses.fields(options):
@@ -66,7 +69,8 @@ def option_specs(options: type) -> list[OptionSpec]:
         kind, option = get_args(hints[field.name])[:2]
         choices = tuple(get_args(kind)) if get_origin(kind) is Literal else ()
         specs.append(OptionSpec(field.name, str if choices else kind, field.default, option, choices))
-    return specs
+    SPECS[options] = tuple(specs)
+    return SPECS[options]
 
 
 def build(options: type[T], values: dict[str, Any]) -> T:

@@ -191,7 +191,7 @@ def parse_spans(fields: dict[str, Any], name: str) -> tuple[Span, ...]:
 
 def state_json(state: State) -> dict[str, Any]:
     """A state as JSON."""
-    return {**asdict(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
+    return {**vars(state), "hidden": write_spans(state.hidden), "picked": write_spans(state.picked)}
 
 
 def view_reply(explore: Explore, state: State, notice: str) -> Reply:

@@ -13,7 +13,7 @@ class LRUCache:
     """Key -> value, the least recently used dropped beyond *limit* bytes. Safe to call from many threads."""
 
     def __init__(self, limit: int = LIMIT_MB * 1_000_000) -> None:
-        self.limit = limit
+        self.limit, self.num_bytes = limit, 0
         self.entries: OrderedDict[Hashable, tuple[Future[Any], int]] = OrderedDict()
         self.lock = threading.Lock()
 
@@ -37,10 +37,11 @@ class LRUCache:
             raise
         entry[0].set_result(value)
         with self.lock:
-            if key in self.entries:
+            if self.entries.get(key) is entry:
                 self.entries[key] = (entry[0], size(value))
+                self.num_bytes += self.entries[key][1]
             while self.num_bytes > self.limit:
-                self.entries.popitem(last=False)
+                self.num_bytes -= self.entries.popitem(last=False)[1][1]
         return value
 
     def peek(self, key: Hashable) -> Any:
@@ -56,7 +57,4 @@ class LRUCache:
         """Forget everything."""
         with self.lock:
             self.entries.clear()
-
-    @property
-    def num_bytes(self) -> int:
-        return sum(size for _, size in self.entries.values())
+            self.num_bytes = 0

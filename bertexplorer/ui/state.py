@@ -10,6 +10,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Span, Text
 
 COMPARISONS = ("", "random weights", "another checkpoint", "another text", "its training")
+SURROGATE = re.compile("[\ud800-\udfff]")
 SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
 SPANS = re.compile(rf"({SPAN.pattern}(,{SPAN.pattern}){{0,599}})?")
 
@@ -41,7 +42,7 @@ class State:
 
 def scrub(text: str | None) -> str:
     """*text* with a replacement character for each lone surrogate, which UTF-8 cannot hold."""
-    return "".join("\ufffd" if "\ud800" <= c <= "\udfff" else c for c in text or "")
+    return SURROGATE.sub("\ufffd", text or "")
 
 
 def read_spans(written: str) -> tuple[Span, ...]:
