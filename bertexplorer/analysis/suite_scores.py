@@ -167,15 +167,17 @@ class Scorer:
     def labels(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
         """The label of a fine-tuned head."""
         reader = LabelReader(self.checkpoint)
-        pairs, unusable = read_usable(cases, lambda case: self.encode(*case.texts))
-        rows = dict(zip(pairs, reader.rows(list(pairs.values())), strict=True))
-        indices, unknown = read_usable(cases, lambda case: reader.index(case.answers[0], pairs[cases.index(case)]))
-        results: dict[int, Outcome | RowProblem] = {**unknown, **unusable}
-        for i, row in rows.items():
-            if i in indices:
-                rank = rank_of(row, indices[i])
-                answer = reader.name(int(row.argmax()))
-                results[i] = Outcome(cases[i], rank == 1, float(row[indices[i]]), answer, rank)
+
+        def read(case: Case) -> tuple[Encoding, int]:
+            encoding = self.encode(*case.texts)
+            return encoding, reader.index(case.answers[0], encoding)
+
+        golds, unusable = read_usable(cases, read)
+        rows = reader.rows([encoding for encoding, _ in golds.values()])
+        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        for (i, (_, gold)), row in zip(golds.items(), rows, strict=True):
+            rank, answer = rank_of(row, gold), reader.name(int(row.argmax()))
+            results[i] = Outcome(cases[i], rank == 1, float(row[gold]), answer, rank)
         return results
 
     def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
