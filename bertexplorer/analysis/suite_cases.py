@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +26,7 @@ CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id"
 EXPECTED = ("same", "higher", "lower")
 FOLLOWS = {"yes": "next", "true": "next", "1": "next", "next": "next", "is next": "next"}
 FOLLOWS |= {"no": "not next", "false": "not next", "0": "not next", "not next": "not next", "random": "not next"}
-SLOT = re.compile(r"\{([^{}]*\|[^{}]*)\}")
+SLOT = re.compile(r"\{([^{}|]*\|[^{}]*)\}")  # takes linear time in a text without a closing brace
 WINOBIAS = re.compile(r"\d+ (.*\[[^\[\]]+\].*\[(he|she|him|her|his)\].*)", re.IGNORECASE)
 SWAPPED = {"he": "she", "she": "he", "him": "her", "his": "her"}
 CLOSED = "about|after|and|as|at|because|before|but|by|for|from|if|in|into|of|on|or|so|that|the|to|was|when|while|with"
@@ -204,24 +205,30 @@ def template(cells: Cells) -> CaseParts:
     text, expected = first_cell(cells, "template"), first_cell(cells, "expect").lower()
     if expected not in EXPECTED:
         raise UnusableRow(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
+    require_few_fillings(text)
     filled = fillings(text)
     if len(filled) < 2:
         raise UnusableRow("has no slot with two words, such as {he|she}")
-    if len(filled) > MAX_FILLINGS:
-        raise UnusableRow(f"can be filled in {len(filled)} ways; the limit is {MAX_FILLINGS}")
     answer = cell_text(cells.get("answer"))
     if expected != "same" and not answer:
         raise UnusableRow(f"expects a {expected} probability, but names no answer")
     return tuple(filled), (answer,) if answer else (), expected
 
 
+def require_few_fillings(text: str) -> None:
+    """Raises UnusableRow if *text* can be filled in more than MAX_FILLINGS ways, before any of them is built."""
+    ways = 1
+    for slot in SLOT.finditer(text):
+        ways *= 1 + slot[1].count("|")
+        if ways > MAX_FILLINGS:
+            raise UnusableRow(f"can be filled in more than {MAX_FILLINGS} ways; use fewer slots or words")
+
+
 def fillings(text: str) -> list[str]:
-    """*text* with every choice of words for its slots, the first words first."""
-    slot = SLOT.search(text)
-    if slot is None:
-        return [text]
-    endings = fillings(text[slot.end() :])
-    return [text[: slot.start()] + word.strip() + end for word in slot[1].split("|") for end in endings]
+    """*text* with every choice of words for its slots, the first words first. Each text occurs once."""
+    parts = enumerate(SLOT.split(text))  # what is around the slots, and between that the words of each slot
+    choices = [[word.strip() for word in part.split("|")] if i % 2 else [part] for i, part in parts]
+    return list(dict.fromkeys(map("".join, product(*choices))))
 
 
 def label(cells: Cells) -> CaseParts:

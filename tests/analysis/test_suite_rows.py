@@ -1,5 +1,6 @@
 """Rows that are hard to score: each is counted and named by its line, and the others have their numbers."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import pytest
 
 from bertexplorer.analysis import suite
 from bertexplorer.analysis.suite import Options
+from bertexplorer.analysis.suite_cases import cases
 from bertexplorer.model.checkpoint import Checkpoint
 from tests.analysis.tuned import tuned
 
@@ -21,3 +23,16 @@ def test_a_labelled_row_that_cannot_be_encoded_is_named(tiny: Callable[[str], Pa
     label = checkpoint.labels[0]
     result = run(checkpoint, [{"text": text, "label": label}, {"text": "a film", "label": label}])
     assert [one.case.line for one in result.outcomes] == [3] and [one.line for one in result.unusable] == [2]
+
+
+LONG = ["{a|b}" * 26, "{a|b}" * 200_000, "{" + "a|" * 200_000, "{" * 1_000_000, "{" + "a|" * 200_000 + "}"]
+
+
+@pytest.mark.parametrize("template", LONG, ids=["26 slots", "200,000 slots", "no end", "braces", "one slot"])
+def test_a_template_with_too_many_fillings_is_named_at_once(template: str) -> None:
+    fine = {"template": "A {b|c|b} {d|e} [MASK].", "expect": "same"}
+    started = time.process_time()
+    _, (case,), (unusable,) = cases(list(enumerate([fine, {"template": template, "expect": "same"}], 2)))
+    assert time.process_time() - started < 2  # seconds
+    assert unusable.line == 3 and ("more than 16 ways" in unusable.what or "no slot" in unusable.what)
+    assert case.texts == ("A b d [MASK].", "A b e [MASK].", "A c d [MASK].", "A c e [MASK].")
