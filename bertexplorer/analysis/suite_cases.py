@@ -171,8 +171,10 @@ def pair(better: str, worse: str) -> Reader:
 def cloze(cells: Cells) -> CaseParts:
     """A text with one [MASK] and the accepted words, separated by |."""
     text = first_cell(cells, "text", "sentence", "masked_sentence")
-    accepted = tuple(dict.fromkeys(part.strip() for part in first_cell(cells, "answer", "answers").split("|")))
-    return (require_one_mask(text),), tuple(part for part in accepted if part), ""
+    words = [part.strip() for part in first_cell(cells, "answer", "answers").split("|")]
+    if not (accepted := tuple(dict.fromkeys(filter(None, words)))):
+        raise UnusableRow("has no answer")
+    return (require_one_mask(text),), accepted, ""
 
 
 def lama(cells: Cells) -> CaseParts:

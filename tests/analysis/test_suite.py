@@ -198,7 +198,7 @@ BAD = [
     ({"good": "The cat sat.", "bad": "x" * 30_000}, "30,000 characters"),
     ({"text": "No gap.", "answer": "x"}, "has no [MASK]; wanted one"),
     ({"text": "[MASK] and [MASK].", "answer": "x"}, "has 2 [MASK]s; wanted one"),
-    ({"text": "A [MASK].", "answer": " "}, "has no answer"),
+    ({"text": "A [MASK].", "answer": " | "}, "has no answer"),
     ({"template": "A {b|c} [MASK].", "expect": "more"}, "wanted same, higher, lower"),
     ({"template": "A {b|c} [MASK].", "expect": "lower"}, "names no answer"),
     ({"template": "A b [MASK].", "expect": "same"}, "no slot with two words"),
