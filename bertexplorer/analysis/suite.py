@@ -79,9 +79,8 @@ def run(
     for outcome in scorer.outcomes(sampled):
         (outcomes if isinstance(outcome, Outcome) else unusable).append(outcome)  # type: ignore[arg-type]
     name = "uploaded rows" if rows else options.suite
-    return summary(
-        name, kind, options.scoring, scorer.guess(sampled), outcomes, unusable, len(all_cases) - len(sampled)
-    )
+    chance = scorer.guess([outcome.case for outcome in outcomes])
+    return summary(name, kind, options.scoring, chance, outcomes, unusable, len(all_cases) - len(sampled))
 
 
 def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:

@@ -14,6 +14,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis.pseudo_likelihood import Hide, positions_to_hide
 from bertexplorer.analysis.suite_cases import MASK, Case, Kind, RowProblem, UnusableRow
+from bertexplorer.analysis.suite_passes import Spot, scored_positions, single_spots, token_log_probs
 from bertexplorer.analysis.suite_readers import LabelReader, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
 from bertexplorer.errors import ExplorerError
@@ -26,7 +27,6 @@ T = TypeVar("T")
 Row = Float[np.ndarray, " a"]  # log-probabilities of the answers, in nats
 Scoring = Literal["the whole sentence", "the differing piece"]
 CHUNK = 128  # cases whose passes share batches
-Spot = tuple[int, tuple[int, ...]]  # a position to score, and the positions that are hidden for it
 Plan = tuple[tuple[Encoding, list[Spot]], ...]  # each text of a pair, and what to score of it
 
 
@@ -88,7 +88,10 @@ class Scorer:
             return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.tokenizer.vocab_size
         if self.kind == "labels":
             return 1 / len(self.checkpoint.labels)
-        return None if self.kind == "invariance" else 0.5
+        if self.kind == "invariance":  # by chance, the first of n fillings is the lowest, or the highest, once in n
+            directed = all(case.expected != "same" for case in cases)
+            return sum(1 / len(case.texts) for case in cases) / max(1, len(cases)) if directed else None
+        return 0.5
 
     def encode(self, *texts: str) -> Encoding:
         """Raises UnusableRow for a text that the checkpoint cannot read as a whole."""
@@ -267,36 +270,3 @@ def read_usable(
 def rank_of(row: Row, index: int) -> int:
     """The rank of an answer; 1 is the most probable."""
     return 1 + int((row > row[index]).sum())
-
-
-def scored_positions(encoding: Encoding) -> list[int]:
-    """The positions that a pseudo-likelihood counts: all but special tokens and masks."""
-    return [i for i, special in enumerate(encoding.special) if not special and encoding.ids[i] != encoding.mask_id]
-
-
-def single_spots(positions: Sequence[int] | set[int]) -> list[Spot]:
-    """Spots that hide nothing but themselves."""
-    return [(i, (i,)) for i in sorted(positions)]
-
-
-def token_log_probs(checkpoint: Checkpoint, spots: Sequence[tuple[Encoding, Spot]]) -> Float[np.ndarray, " n"]:
-    """log p, in nats, of the token at each spot with the spot's positions hidden. A pass that several spots share, such
-    as that of the differing word of a minimal pair, runs once. Passes of equal length and mask position share
-    a batch, so that nothing is padded and the last layer computes that position only."""
-    passes: dict[tuple[int, int, tuple[int, ...]], Encoding] = {}
-    keys = []
-    for encoding, (position, hidden) in spots:
-        masked = encoding.with_ids(dict.fromkeys(hidden, encoding.mask_id))
-        keys.append((len(masked), position, masked.ids))
-        passes.setdefault(keys[-1], masked)
-    order = sorted(passes)
-    rows = engine.masked_log_probs(checkpoint, [passes[key] for key in order], positions=[[key[1]] for key in order])
-    spots_of_pass: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
-    for i, key in enumerate(keys):
-        spots_of_pass.setdefault(key, []).append(i)
-    log_probs = np.zeros(len(spots))
-    for key, row in zip(order, rows, strict=True):
-        for i in spots_of_pass[key]:
-            encoding, (position, _) = spots[i]
-            log_probs[i] = float(row[0, encoding.ids[position]])
-    return log_probs

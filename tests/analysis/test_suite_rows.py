@@ -2,13 +2,16 @@
 
 import time
 from collections.abc import Callable
+from itertools import permutations
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from bertexplorer.analysis import suite
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import cases
+from bertexplorer.figures import suite as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from tests.analysis.tuned import tuned
 
@@ -36,3 +39,23 @@ def test_a_template_with_too_many_fillings_is_named_at_once(template: str) -> No
     assert time.process_time() - started < 2  # seconds
     assert unusable.line == 3 and ("more than 16 ways" in unusable.what or "no slot" in unusable.what)
     assert case.texts == ("A b d [MASK].", "A b e [MASK].", "A c d [MASK].", "A c e [MASK].")
+
+
+def test_chance_for_a_template_is_that_of_a_random_order(mini: Checkpoint) -> None:
+    """Over all orders of n fillings, the first is the lowest in one of n."""
+    given = [
+        {"template": "The {nurse|king} said that [MASK] was late.", "answer": "he", "expect": "higher"},
+        {"template": "The {nurse|king|queen} said that [MASK] was late.", "answer": "he", "expect": "lower"},
+    ]
+    orders = [list(permutations(range(n))) for n in (2, 3)]
+    shares = [np.mean([all(other > first for other in others) for first, *others in some]) for some in orders]
+    assert run(mini, given).chance == pytest.approx(np.mean(shares))
+    assert run(mini, [*given, {"template": "A {b|c} [MASK].", "expect": "same"}]).chance is None
+    unusable = {"template": "A {b|c} [MASK] [MASK].", "answer": "he", "expect": "higher"}
+    assert run(mini, [given[1], unusable]).chance == pytest.approx(1 / 3)
+
+
+def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) -> None:
+    result = suite.run(mini, options=Options(suite="negation"))
+    assert result.chance == 0.5 and result.total.interval.low <= 0.5 <= result.total.interval.high
+    assert "; guessing gets 50 %, which the interval includes" in figure.say(result)
