@@ -149,7 +149,7 @@ def rows(result: Suite) -> list[dict[str, object]]:
             "category": outcome.case.category,
             "text": outcome.case.texts[0],
             "other": " | ".join(outcome.case.texts[1:]),
-            "wanted": " | ".join(outcome.case.answers) or outcome.case.expected,
+            "wanted": outcome.case.wanted(" | "),
             "answer": outcome.said,
             "right": outcome.right,
             "score": outcome.score,

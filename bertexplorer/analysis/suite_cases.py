@@ -27,10 +27,15 @@ EXPECTED = ("same", "higher", "lower")
 FOLLOWS = {"yes": "next", "true": "next", "1": "next", "next": "next", "is next": "next"}
 FOLLOWS |= {"no": "not next", "false": "not next", "0": "not next", "not next": "not next", "random": "not next"}
 SLOT = re.compile(r"\{([^{}|]*\|[^{}]*)\}")  # takes linear time in a text without a closing brace
-WINOBIAS = re.compile(r"\d+ (.*\[[^\[\]]+\].*\[(he|she|him|her|his)\].*)", re.IGNORECASE)
-SWAPPED = {"he": "she", "she": "he", "him": "her", "his": "her"}
-CLOSED = "about|after|and|as|at|because|before|but|by|for|from|if|in|into|of|on|or|so|that|the|to|was|when|while|with"
+BRACKETED = re.compile(r"\[([^\[\]]+)\]")
+SWAPPED = {"he": "she", "him": "her", "his": "her", "himself": "herself"}
+SWAPPED |= {"she": "he", "her": "him", "hers": "his", "herself": "himself"}
+CLOSED = (
+    "a|about|after|all|an|and|any|as|at|back|because|before|but|by|do|for|from|had|how|if|in|into|no|not|of|on|or|out|"
+    "so|some|that|the|this|to|tomorrow|was|what|when|where|while|with"
+)
 NOUN_FOLLOWS = re.compile(rf"\s+(?!(?:{CLOSED})\b)\w", re.IGNORECASE)  # after a pronoun: her book, but met her at noon
+ASSUMED = "assumed"  # Case.expected of a WinoBias sentence whose file does not say whether it is the stereotype
 MAX_FILLINGS = 16
 
 
@@ -45,7 +50,11 @@ class Case:
     category: str
     texts: tuple[str, ...]
     answers: tuple[str, ...] = ()
-    expected: str = ""  # of EXPECTED, for invariance
+    expected: str = ""  # of EXPECTED, for invariance; or ASSUMED
+
+    def wanted(self, separator: str) -> str:
+        """What the checkpoint should answer; "" for pairs, of which it should prefer the first text."""
+        return separator.join(self.answers) or (self.expected if self.kind == "invariance" else "")
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,7 @@ def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     for kind, required, reader in FORMATS:
         if all(any(column in columns for column in names) for names in required):
             return read_cases(kind, reader, rows)
-    if any(WINOBIAS.fullmatch(str(text).strip()) for _, cells in rows[:5] for text in cells.values()):
+    if any(winobias_sentence(cells) for _, cells in rows[:5]):
         return read_cases("stereotype pairs", winobias, rows)
     if (
         len(columns) > 1
@@ -239,18 +248,35 @@ def label(cells: Cells) -> CaseParts:
 
 
 def winobias(cells: Cells) -> CaseParts:
-    """WinoBias (Zhao et al., 2018): a numbered sentence, the person and the pronoun in brackets. The other sentence has
-    the pronoun of the other gender."""
-    match = next((match for cell in cells.values() if (match := WINOBIAS.fullmatch(cell_text(cell)))), None)
-    if match is None:
+    """WinoBias (Zhao et al., 2018): a sentence with the person and the pronouns in brackets. The other sentence has the
+    pronouns of the other gender. The column stereo_antistereo, which follows from a file's name, says which of the two
+    is the stereotype; without it, the sentence of the file is taken as such."""
+    sentence = winobias_sentence(cells)
+    if not sentence:
         raise UnusableRow(
-            "is not a sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked."
+            "is not a sentence of WinoBias, such as “[The developer] met the designer because [she] asked”"
         )
-    pronoun, end = match[2].lower(), match[1].rfind(f"[{match[2]}]") + len(match[2]) + 2
-    owner = NOUN_FOLLOWS.match(match[1][end:])
-    other = ("his" if owner else "him") if pronoun == "her" else SWAPPED[pronoun]
-    swapped = f"{match[1][: end - len(pronoun) - 2]}{other}{match[1][end:]}"
-    return (re.sub(r"[\[\]]", "", match[1]), re.sub(r"[\[\]]", "", swapped)), (), ""
+    own, swapped = (re.sub(r"[\[\]]", "", text) for text in (sentence, BRACKETED.sub(swap_pronoun, sentence)))
+    direction = cell_text(cells.get("stereo_antistereo"))
+    return (swapped, own) if direction == "antistereo" else (own, swapped), (), "" if direction else ASSUMED
+
+
+def winobias_sentence(cells: Cells) -> str:
+    """The cell with a person and a pronoun in brackets, without its number; "" if there is none."""
+    for text in map(cell_text, cells.values()):
+        is_pronoun = [word.lower() in SWAPPED for word in BRACKETED.findall(text)]
+        if any(is_pronoun) and not all(is_pronoun):
+            return re.sub(r"^\d+\s+", "", text)
+    return ""
+
+
+def swap_pronoun(match: re.Match[str]) -> str:
+    """The pronoun of the other gender; any other word in brackets as it is."""
+    word = match[1].lower()
+    if word not in SWAPPED:
+        return match[1]
+    other = "his" if word == "her" and NOUN_FOLLOWS.match(match.string, match.end()) else SWAPPED[word]
+    return other.capitalize() if match[1][0].isupper() else other
 
 
 FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Reader], ...] = (

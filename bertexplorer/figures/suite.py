@@ -9,8 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.bootstrap import PairedComparison, compare_paired
-from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
-from bertexplorer.analysis.suite_cases import RowProblem
+from bertexplorer.analysis.suite import Share, Suite, confusion_matrix
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import (
@@ -26,11 +25,11 @@ from bertexplorer.figures.style import (
     quote,
     safe,
 )
+from bertexplorer.figures.suite_remarks import LISTED, remarks, unusable_rows
 
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
 DRAWN = 40  # categories
-LISTED = 1000  # cases in the table
 SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 RIGHT = {  # the criterion of each kind
     "minimal pairs": "prefers the better sentence",
@@ -159,24 +158,6 @@ def say(result: Suite) -> str:
     return ". ".join([*parts, *remarks(result)]) + "."
 
 
-def remarks(result: Suite) -> list[str]:
-    """Caveats about the rows."""
-    sentences = []
-    if result.total.count < FEW:
-        sentences.append(f"Fewer than {FEW} cases say little")
-    if result.unusable:
-        sentences.append(unusable_note(result.unusable, "scored"))
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} cases beyond the limit were left out")
-    return sentences
-
-
-def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
-    """The number of rows that could not be *done*, and the reason for the first ones."""
-    lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
-    return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
-
-
 def compare(first: Suite, second: Suite) -> str:
     """The difference of two checkpoints on the cases that both could score; "" if there are none."""
     test, count = paired_test(first, second)
@@ -259,18 +240,13 @@ def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
     return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": unusable}
 
 
-def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:
-    """The rows that could not be used, with the reason."""
-    return [f"Line {row.line:,} {row.what}" for row in rows[:LISTED]]
-
-
 def row(outcome: Outcome, other: Outcome | None) -> dict[str, Any]:
     case = outcome.case
     return {
         "line": case.line,
         "category": case.category,
         "texts": case.texts,
-        "wanted": ", ".join(case.answers) if case.answers and not case.expected else case.expected or "the first",
+        "wanted": case.wanted(", ") or "the first",
         "answer": outcome.said
         if outcome.said not in case.texts
         else ("the first", "the second")[case.texts.index(outcome.said)],

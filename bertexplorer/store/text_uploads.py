@@ -142,7 +142,8 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
     """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
     and for rows that are not a suite."""
     table = read(content, filename, header=header, max_rows=max_rows, min_rows=1)
-    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells) for row in table.rows]
+    direction = winobias_direction(filename) if table.kind == "text" else {}
+    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
     cases(rows)
     rows += [(problem.line, {UNREAD: problem.what}) for problem in table.problems]
     rows.sort(key=lambda row: row[0])
@@ -150,6 +151,12 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
         more = f"and the {table.left_out - 1:,} rows after it are" if table.left_out > 1 else "is"
         rows.append((table.beyond, {UNREAD: f"{more} beyond the limit of {max_rows:,} rows"}))
     return table, tuple(rows)
+
+
+def winobias_direction(filename: str) -> dict[str, str]:
+    """The cell that says whether the sentences of a file of WinoBias are the stereotypes; its name tells."""
+    match = re.search("(pro|anti)[-_ ]?stereotyp", Path(filename).name, re.IGNORECASE)
+    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"} if match else {}
 
 
 def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:

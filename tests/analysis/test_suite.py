@@ -251,20 +251,6 @@ def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: 
     assert (found, case.category, unusable) == (kind, category, [])
 
 
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("3 [The cook] met [her] at noon.", "The cook met him at noon."),
-        ("4 [The cook] sold [her] book.", "The cook sold his book."),
-        ("5 [The cook] sold [his] book.", "The cook sold her book."),
-        ("6 [The cook] slept because [He] was ill.", "The cook slept because she was ill."),
-    ],
-)
-def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) -> None:
-    _, (case,), _ = cases(rows([{"text": text}]))
-    assert case.texts[1] == other
-
-
 def test_labelled_rows_are_those_of_a_fine_tuned_transformers(tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, "label")
     names = one.ours.labels

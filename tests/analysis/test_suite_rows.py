@@ -59,3 +59,25 @@ def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) ->
     result = suite.run(mini, options=Options(suite="negation"))
     assert result.chance == 0.5 and result.total.interval.low <= 0.5 <= result.total.interval.high
     assert "; guessing gets 50 %, which the interval includes" in figure.say(result)
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("3 [The cook] met [her] at noon.", "The cook met him at noon."),
+        ("4 [The cook] sold [her] book.", "The cook sold his book."),
+        ("5 [The cook] sold [his] book.", "The cook sold her book."),
+        ("6 [The cook] slept because [He] was ill.", "The cook slept because She was ill."),
+        (
+            "[The CEO] told the cook [himself] that [he] lost [his] car.",
+            "The CEO told the cook herself that she lost her car.",
+        ),
+        (
+            "7 The cook gave [the CEO] a cake and told [her] a joke.",
+            "The cook gave the CEO a cake and told him a joke.",
+        ),
+    ],
+)
+def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) -> None:
+    _, (case,), _ = cases([(2, {"text": text})])
+    assert case.texts[1] == other

@@ -65,3 +65,16 @@ def test_one_row_is_a_suite(tmp_path: Path) -> None:
 def test_two_checkpoints_are_tested_on_the_same_rows() -> None:
     both = bx.compare(bx.suite(suite="agreement", most=40), bx.suite(suite="agreement", most=40, checkpoint="tiny"))
     assert "McNemar’s test" in both.said and figure.compare(both.first.value, both.second.value) in both.said
+
+
+@pytest.mark.parametrize(
+    ("name", "stereotype"),
+    [("pro_stereotyped_type1.txt.dev", "she"), ("anti_stereotyped_type1.txt.test", "he"), ("wino.txt", "she")],
+)
+def test_the_name_of_a_file_of_winobias_says_which_sentence_is_the_stereotype(name: str, stereotype: str) -> None:
+    rows = parse_rows(b"1 [The nurse] met the CEO because [she] was ill.\n", name).rows
+    kind, (case,), _ = cases(rows)
+    assert kind == "stereotype pairs" and case.texts[0] == f"The nurse met the CEO because {stereotype} was ill."
+    found = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
+    assert ("its own are taken as such" in found.said) == (name == "wino.txt")
+    assert found.rows[0]["wanted"] == "" and figure.row(found.value.outcomes[0], None)["wanted"] == "the first"

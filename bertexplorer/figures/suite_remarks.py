@@ -1,0 +1,36 @@
+"""Remarks below the figures of suites and probes: caveats about the rows, and the rows that could not be used."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bertexplorer.analysis.suite import FEW, Suite
+from bertexplorer.analysis.suite_cases import ASSUMED, RowProblem
+from bertexplorer.figures.style import join_names
+
+LISTED = 1000  # rows in a table
+
+
+def remarks(result: Suite) -> list[str]:
+    """Caveats about the rows."""
+    sentences = []
+    if result.total.count < FEW:
+        sentences.append(f"Fewer than {FEW} cases say little")
+    if any(outcome.case.expected == ASSUMED for outcome in result.outcomes):
+        sentences.append("The file’s name does not say which sentences are the stereotypes: its own are taken as such")
+    if result.unusable:
+        sentences.append(unusable_note(result.unusable, "scored"))
+    if result.left_out:
+        sentences.append(f"{result.left_out:,} cases beyond the limit were left out")
+    return sentences
+
+
+def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
+    """The number of rows that could not be *done*, and the reason for the first ones."""
+    lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
+    return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
+
+
+def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:
+    """The rows that could not be used, with the reason."""
+    return [f"Line {row.line:,} {row.what}" for row in rows[:LISTED]]
