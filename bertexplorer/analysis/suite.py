@@ -137,7 +137,7 @@ def share(name: str, outcomes: Sequence[Outcome]) -> Share:
     overall = Share(name, len(outcomes), float(right.mean()), interval(right), baseline)
     if outcomes[0].case.kind != "cloze":
         return overall
-    ranks = np.array([outcome.rank or (1 if outcome.right else np.inf) for outcome in outcomes])
+    ranks = np.array([1 if outcome.right else outcome.rank or np.inf for outcome in outcomes])
     return replace(overall, top5=float((ranks <= 5).mean()), mrr=float((1 / ranks).mean()))
 
 

@@ -40,8 +40,9 @@ class Outcome:
     right: bool
     score: float
     said: str  # the checkpoint's own answer
-    rank: int | None = None  # of the best accepted answer, 1 is the most probable; None where words are not ranked
+    rank: int | None = None  # of the best answer of one piece, 1 is the most probable; None where there is none
     baseline: float | None = None  # 1 if word frequency alone is right, 0 if not, 0.5 if it has to guess
+    unscored: int = 0  # accepted words of a cloze that the checkpoint cannot score
 
 
 class Scorer:
@@ -150,22 +151,35 @@ class Scorer:
         return {**unusable, **unscored, **outcomes}
 
     def score_cloze(self, case: Case, encoding: Encoding, row: Row) -> Outcome:
-        """The best accepted word. One of several pieces is scored jointly, from left to right, and is right if each
-        piece in turn is the most probable; it has no rank, as words of several pieces are not among the answers."""
-        word_scores: list[tuple[bool, float, int | None]] = []
-        position, size = encoding.masked[0], self.tokenizer.vocab_size
+        """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
+        score none."""
+        scored: list[tuple[bool, float, int | None]] = []
+        problems: list[UnusableRow | ExplorerError] = []
         for word in case.answers:
-            ids = piece_ids(self.checkpoint, encoding, position, word)
-            if len(ids) > MAX_PIECES:
-                raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
-            joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
-            steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
-            ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
-            score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
-            word_scores.append((max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None))
-        right, score, rank = max(word_scores, key=lambda word_score: word_score[:2])
+            try:
+                scored.append(self.score_word(encoding, row, word))
+            except (UnusableRow, ExplorerError) as error:
+                problems.append(error)
+        if not scored:
+            raise problems[0]
+        rights, scores, ranks = zip(*scored, strict=True)
+        rank = min((rank for rank in ranks if rank), default=None)
         frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
-        return Outcome(case, right, score, self.mask.name(int(row.argmax())), rank, frequent)
+        answer = self.mask.name(int(row.argmax()))
+        return Outcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
+
+    def score_word(self, encoding: Encoding, row: Row, word: str) -> tuple[bool, float, int | None]:
+        """(right, log p in nats, rank) of a word. One of several pieces is scored jointly, from left to right, and is
+        right if each piece in turn is the most probable; it has no rank, as it is not among the answers of one mask."""
+        position, size = encoding.masked[0], self.tokenizer.vocab_size
+        ids = piece_ids(self.checkpoint, encoding, position, word)
+        if len(ids) > MAX_PIECES:
+            raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
+        joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
+        steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
+        ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
+        score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
+        return max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None
 
     def labels(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
         """The label of a fine-tuned head."""

@@ -18,6 +18,9 @@ def remarks(result: Suite) -> list[str]:
         sentences.append(f"Fewer than {FEW} cases say little")
     if any(outcome.case.expected == ASSUMED for outcome in result.outcomes):
         sentences.append("The file’s name does not say which sentences are the stereotypes: its own are taken as such")
+    if unscored := sum(outcome.unscored for outcome in result.outcomes):
+        words, rows = ("word", "its row") if unscored == 1 else ("words", "their rows")
+        sentences.append(f"{unscored:,} accepted {words} cannot be scored, so the others of {rows} count")
     if result.unusable:
         sentences.append(unusable_note(result.unusable, "scored"))
     if result.left_out:

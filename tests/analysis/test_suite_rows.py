@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis import suite
-from bertexplorer.analysis.suite import Options
-from bertexplorer.analysis.suite_cases import cases
+from bertexplorer.analysis.suite import Options, share
+from bertexplorer.analysis.suite_cases import Case, cases
+from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import suite as figure
 from bertexplorer.model.checkpoint import Checkpoint
+from tests.analysis.conftest import Reference
 from tests.analysis.tuned import tuned
 
 
@@ -81,3 +83,36 @@ def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) ->
 def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) -> None:
     _, (case,), _ = cases([(2, {"text": text})])
     assert case.texts[1] == other
+
+
+def test_an_accepted_word_that_cannot_be_scored_leaves_the_others(mini: Checkpoint) -> None:
+    text = "Paris is a large [MASK]."
+    result = run(mini, [{"text": text, "answer": answer} for answer in ("☃|city", "city", "☃|☂")])
+    both, alone = result.outcomes
+    assert (both.rank, both.score, both.right, both.unscored) == (alone.rank, alone.score, alone.right, 1)
+    assert [one.line for one in result.unusable] == [4]
+    assert "1 accepted word cannot be scored, so the others of its row count" in figure.say(result)
+
+
+def test_a_word_of_several_pieces_does_not_hide_the_rank_of_a_word_of_one(
+    mini: Checkpoint, reference: Reference
+) -> None:
+    text = "He lived in San [MASK]."
+    one, several, both = run(
+        mini, [{"text": text, "answer": w} for w in ("colour", "kindnesses", "colour|kindnesses")]
+    ).outcomes
+    assert several.rank is None and several.score > one.score and both.score == several.score
+    ids = reference.ids(text)
+    row = reference.log_probs(ids)[ids.index(reference.mask)]
+    rank = 1 + int((row > row[reference.tokenizer.convert_tokens_to_ids("colour")]).sum())
+    assert both.rank == one.rank == rank
+    assert run(mini, [{"text": text, "answer": "colour|kindnesses"}]).total.mrr == pytest.approx(1 / rank)
+
+
+def test_a_right_row_has_rank_1_in_the_mean() -> None:
+    case = Case("cloze", 2, "", ("A [MASK].",), ("x",))
+    outcomes = [
+        Outcome(case, right, 0.0, "x", rank) for right, rank in ((True, 9), (False, 4), (False, None), (True, None))
+    ]
+    found = share("all", outcomes)
+    assert (found.right, found.top5) == (0.5, 0.75) and found.mrr == pytest.approx((1 + 1 / 4 + 0 + 1) / 4)
