@@ -9,7 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.bootstrap import PairedComparison, compare_paired
-from bertexplorer.analysis.suite import Share, Suite, confusion_matrix
+from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import (
@@ -119,6 +119,7 @@ def baseline(result: Suite) -> str:
 def hover(result: Suite, share: Share) -> str:
     low, high = (format_share(end) for end in share.interval)
     lines = [f"{format_share(share.right)} of {share.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
+    lines += [f"fewer than {FEW}: a rough share"] * (share.count < FEW)
     if share.top5 is not None and share.mrr is not None:
         lines += [f"among the first five: {format_share(share.top5)}", f"mean reciprocal rank: {share.mrr:.2f}"]
     if share.baseline is not None:

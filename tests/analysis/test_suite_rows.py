@@ -116,3 +116,29 @@ def test_a_right_row_has_rank_1_in_the_mean() -> None:
     ]
     found = share("all", outcomes)
     assert (found.right, found.top5) == (0.5, 0.75) and found.mrr == pytest.approx((1 + 1 / 4 + 0 + 1) / 4)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"a": 40, "b": 29}, "“b” has fewer than 30 cases, so its share is rough."),
+        ({"a": 40, "b": 29, "c": 1}, "“b” and “c” have fewer than 30 cases, so their shares are rough."),
+        (dict.fromkeys("abcd", 20), "All 4 categories have fewer than 30 cases, so their shares are rough."),
+        (
+            dict.fromkeys("abcd", 20) | {"e": 30},
+            "4 of the 5 categories have fewer than 30 cases, so their shares are rough.",
+        ),
+        ({"a": 30, "b": 30}, ""),
+        ({"a": 9, "b": 9}, "Fewer than 30 cases say little."),
+    ],
+)
+def test_a_category_of_few_cases_is_marked(counts: dict[str, int], said: str) -> None:
+    names = [name for name, count in counts.items() for _ in range(count)]
+    outcomes = [
+        Outcome(Case("next sentence", i, name, ("a", "b"), ("next",)), i % 2 > 0, 0.0, "next")
+        for i, name in enumerate(names)
+    ]
+    result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
+    assert figure.say(result).endswith(said) and (said != "") == ("fewer than" in figure.say(result).lower())
+    marked = [share.name for share in result.shares if "fewer than 30: a rough share" in figure.hover(result, share)]
+    assert marked == [name for name, count in counts.items() if count < 30]
