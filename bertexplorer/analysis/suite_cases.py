@@ -24,6 +24,7 @@ Reader = Callable[[Cells], CaseParts]
 MASK = "[MASK]"
 CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
 EXPECTED = ("same", "higher", "lower")
+DIRECTIONS = {"higher": "more likely", "lower": "less likely"}
 FOLLOWS = {"yes": "next", "true": "next", "1": "next", "next": "next", "is next": "next"}
 FOLLOWS |= {"no": "not next", "false": "not next", "0": "not next", "not next": "not next", "random": "not next"}
 SLOT = re.compile(r"\{([^{}|]*\|[^{}]*)\}")  # takes linear time in a text without a closing brace
@@ -54,7 +55,10 @@ class Case:
 
     def wanted(self, separator: str) -> str:
         """What the checkpoint should answer; "" for pairs, of which it should prefer the first text."""
-        return separator.join(self.answers) or (self.expected if self.kind == "invariance" else "")
+        answers = separator.join(self.answers)
+        if self.kind != "invariance":
+            return answers
+        return f"{DIRECTIONS[self.expected]}: {answers}" if self.expected in DIRECTIONS else self.expected
 
 
 @dataclass(frozen=True)

@@ -142,3 +142,11 @@ def test_a_category_of_few_cases_is_marked(counts: dict[str, int], said: str) ->
     assert figure.say(result).endswith(said) and (said != "") == ("fewer than" in figure.say(result).lower())
     marked = [share.name for share in result.shares if "fewer than 30: a rough share" in figure.hover(result, share)]
     assert marked == [name for name, count in counts.items() if count < 30]
+
+
+def test_the_direction_is_wanted_with_its_word(mini: Checkpoint) -> None:
+    words = {"higher": "more likely: bird", "lower": "less likely: bird", "same": "same"}
+    given = [{"template": "A robin {is|is not} a [MASK].", "answer": "bird", "expect": expect} for expect in words]
+    result = run(mini, given)
+    assert [row["wanted"] for row in suite.rows(result)] == list(words.values())
+    assert [figure.row(outcome, None)["wanted"] for outcome in result.outcomes] == list(words.values())
