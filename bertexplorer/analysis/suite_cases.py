@@ -114,9 +114,10 @@ def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
         and all(map(is_similar_pair, rows[:5]))
     ):
         return read_cases("minimal pairs", pair("good", "bad"), [(line, name_columns(cells)) for line, cells in rows])
-    given_columns = ", ".join(sorted(columns))[:200]
+    names = ", ".join(sorted(columns))[:200]
+    given = f"The columns {names} are not those of" if len(columns) > 1 else f"The column {names} alone does not make"
     raise ExplorerError(
-        f"The columns {given_columns} are not those of a suite. Wanted: good and bad; stereotype and other; text and "
+        f"{given} a suite. Wanted: good and bad; stereotype and other; text and "
         "answer; first, second and next; template and expect; or text and label."
     )
 

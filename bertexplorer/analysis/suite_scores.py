@@ -17,7 +17,7 @@ from bertexplorer.analysis.suite_cases import MASK, Case, Kind, RowProblem, Unus
 from bertexplorer.analysis.suite_passes import Spot, scored_positions, single_spots, token_log_probs
 from bertexplorer.analysis.suite_readers import LabelReader, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Text
 
 if TYPE_CHECKING:
@@ -207,7 +207,9 @@ class Scorer:
             try:
                 reader: Reader = self.mask if masked else LabelReader(self.checkpoint)
             except ExplorerError as error:
-                results |= {case: RowProblem(case.line, f"cannot be answered: {error}") for case in same_kind}
+                results |= {
+                    case: RowProblem(case.line, f"cannot be answered: {first_clause(error)}") for case in same_kind
+                }
                 continue
             answers, unusable = self.read(reader, same_kind, lambda case: case.texts)
             scored, unscored = read_usable(same_kind, partial(self.score_invariance, reader, answers), only=answers)
@@ -276,8 +278,10 @@ def read_usable(
             continue
         try:
             results[i] = read(case)
-        except (UnusableRow, ExplorerError) as error:
+        except UnusableRow as error:
             unusable[i] = RowProblem(case.line, str(error))
+        except ExplorerError as error:
+            unusable[i] = RowProblem(case.line, f"cannot be read: {first_clause(error)}")
     return results, unusable
 
 

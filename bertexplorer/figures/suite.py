@@ -150,7 +150,7 @@ def say(result: Suite) -> str:
     if len({share.right for share in result.shares}) > 1:
         ends = sorted(result.shares, key=lambda share: share.right)
         weak, strong = (f"{quote(clip(share.name, 40))} ({format_share(share.right)})" for share in (ends[0], ends[-1]))
-        parts.append(f"The lowest share has {weak}, the highest {strong}")
+        parts.append(f"{weak} has the lowest share, {strong} the highest")
     labels, counts = confusion_matrix(result)
     if labels and result.total.right < 1:
         parts.append(confusion.mistake(labels, counts))
@@ -227,7 +227,7 @@ def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str
         for name, result in zip(names, results, strict=True)
         if (test := paired_test(results[own], result)[0]) and test.p < 0.05
     ]
-    ends = f"The lowest share has {low}, the highest {high}. " if max(shares) > min(shares) else ""
+    ends = f"{low} has the lowest share, {high} the highest. " if max(shares) > min(shares) else ""
     sure = f"{join_names(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
     return f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05), {sure} from {names[own]}."
 

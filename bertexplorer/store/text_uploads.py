@@ -25,6 +25,7 @@ from bertexplorer.training.data.rows import Table
 MAX_LINES = 10_000
 MAX_ROWS = 100_000
 MAX_UPLOADS = 32  # of one owner; beyond this the oldest are deleted
+SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # in order of preference
 LABEL_NAMES = ("label", "class", "category", "topic")
@@ -141,10 +142,18 @@ class RowUploads(Uploads[Rows]):
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
     """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
     and for rows that are not a suite."""
-    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1)
+    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
     direction = winobias_direction(filename) if table.kind == "text" else {}
     rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
-    cases(rows)
+    try:
+        cases(rows)
+    except ExplorerError as error:
+        if table.kind != "text":
+            raise
+        raise ExplorerError(
+            f"{display_name(filename)} has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON file whose "
+            "columns are those of a suite, such as good and bad."
+        ) from error
     rows += [(problem.line, {UNREAD: problem.what}) for problem in table.problems]
     rows.sort(key=lambda row: row[0])
     if table.left_out:

@@ -12,6 +12,7 @@ from bertexplorer.analysis import suite
 from bertexplorer.analysis.suite import Options, share
 from bertexplorer.analysis.suite_cases import Case, cases
 from bertexplorer.analysis.suite_scores import Outcome
+from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import suite as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from tests.analysis.conftest import Reference
@@ -150,3 +151,21 @@ def test_the_direction_is_wanted_with_its_word(mini: Checkpoint) -> None:
     result = run(mini, given)
     assert [row["wanted"] for row in suite.rows(result)] == list(words.values())
     assert [figure.row(outcome, None)["wanted"] for outcome in result.outcomes] == list(words.values())
+
+
+def test_the_reason_of_a_row_is_a_clause(mini: Checkpoint) -> None:
+    given = [{"good": "The cat sat.", "bad": "x" * 30_000}, {"good": "The cat sat.", "bad": "The cat sit."}]
+    why = "line 2 cannot be read: the text has 30,000 characters; the limit is 20,000"
+    assert f"1 row could not be scored: {why}." in figure.say(run(mini, given))
+    with pytest.raises(ExplorerError, match=f"^None of the rows can be scored: {why}\\.$"):
+        run(mini, given[:1])
+
+
+def test_the_lowest_and_the_highest_share_are_named() -> None:
+    outcomes = [
+        Outcome(Case("next sentence", i, "ab"[i > 0], ("a", "b"), ("next",)), i > 0, 0.0, "next") for i in range(9)
+    ]
+    result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
+    assert "“a” (0 %) has the lowest share, “b” (100 %) the highest." in figure.say(result)
+    both = [result, suite.summary("y", "next sentence", "the whole sentence", 0.5, outcomes[:1], [])]
+    assert "two (0 %) has the lowest share, one (89 %) the highest." in figure.say_several(["one", "two"], both, 0)

@@ -62,6 +62,30 @@ def test_one_row_is_a_suite(tmp_path: Path) -> None:
         parse_rows(b"good,bad\n", "pairs.csv")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("empty.csv", b"", r"empty\.csv is empty\. The smallest usable file .*: good,bad⏎"),
+        ("head.csv", b"good,bad\n", "The smallest usable file .*: good,bad⏎"),
+        (
+            "x.exe",
+            b"just words\nand more",
+            "x.exe has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON",
+        ),
+        ("one.csv", b"name\nAda\n", "The column name alone does not make a suite. Wanted: good and bad;"),
+    ],
+)
+def test_a_file_that_is_no_suite_is_told_what_a_suite_is(name: str, content: bytes, why: str) -> None:
+    with pytest.raises(ExplorerError, match=why):
+        parse_rows(content, name)
+
+
+def test_one_row_is_spoken_of_as_one() -> None:
+    assert parse_rows(b"good,bad\nA a.,A b.\n", "one.csv").summary.startswith("1 row from one.csv")
+    with pytest.raises(ExplorerError, match="^1 row can be used; wanted 20"):
+        bx.probe(rows=[{"text": "A cat.", "label": "x"}], checkpoint="mini")
+
+
 def test_two_checkpoints_are_tested_on_the_same_rows() -> None:
     both = bx.compare(bx.suite(suite="agreement", most=40), bx.suite(suite="agreement", most=40, checkpoint="tiny"))
     assert "McNemar’s test" in both.said and figure.compare(both.first.value, both.second.value) in both.said
