@@ -139,7 +139,7 @@ def say(result: Suite) -> str:
         parts[0] += "; without a preference it would be 50 %"
     elif result.chance and result.chance > 0.01:
         parts[0] += f"; guessing gets {format_share(result.chance)}"
-    if result.chance is not None and total.interval.low <= result.chance <= total.interval.high:
+    if result.chance and result.chance > 0.01 and total.interval.low <= result.chance <= total.interval.high:
         parts[0] += ", which the interval includes"
     if total.baseline is not None:
         parts[0] += f"; {baseline(result)} gets {format_share(total.baseline)}"

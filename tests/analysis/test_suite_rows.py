@@ -62,6 +62,9 @@ def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) ->
     result = suite.run(mini, options=Options(suite="negation"))
     assert result.chance == 0.5 and result.total.interval.low <= 0.5 <= result.total.interval.high
     assert "; guessing gets 50 %, which the interval includes" in figure.say(result)
+    gaps = run(mini, [{"text": "A large [MASK].", "answer": "zürich"}])
+    assert gaps.total.interval.low == 0 and "guessing" not in figure.say(gaps)
+    assert "which the interval includes" not in figure.say(gaps)  # its chance is too small to be named
 
 
 @pytest.mark.parametrize(
