@@ -13,7 +13,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.pseudo_likelihood import Hide, positions_to_hide
-from bertexplorer.analysis.suite_cases import MASK, Case, Kind, RowProblem, UnusableRow
+from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableRow
 from bertexplorer.analysis.suite_passes import Spot, scored_positions, single_spots, token_log_probs
 from bertexplorer.analysis.suite_readers import LabelReader, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
@@ -236,6 +236,8 @@ class Scorer:
 
         def encode(case: Case) -> list[Encoding]:
             encodings = [self.encode(text) for text in texts(case)]
+            if case.expected in DIRECTIONS and len({encoding.ids for encoding in encodings}) < len(encodings):
+                raise UnusableRow("has two fillings that are the same tokens to this checkpoint")
             for encoding in encodings:
                 reader.check(encoding)
             return encodings

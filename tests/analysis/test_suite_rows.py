@@ -58,6 +58,15 @@ def test_chance_for_a_template_is_that_of_a_random_order(mini: Checkpoint) -> No
     assert run(mini, [given[1], unusable]).chance == pytest.approx(1 / 3)
 
 
+def test_fillings_of_the_same_tokens_cannot_move(mini: Checkpoint) -> None:
+    given = [
+        {"template": "{Anna|anna} had a [MASK].", "answer": "son", "expect": expect} for expect in ("same", "lower")
+    ]
+    result = run(mini, given)
+    assert [outcome.right for outcome in result.outcomes] == [True]
+    assert [(one.line, "the same tokens" in one.what) for one in result.unusable] == [(3, True)]
+
+
 def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) -> None:
     result = suite.run(mini, options=Options(suite="negation"))
     assert result.chance == 0.5 and result.total.interval.low <= 0.5 <= result.total.interval.high
