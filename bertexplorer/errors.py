@@ -1,6 +1,7 @@
 """The error for people: what was given, what was wanted, what to do."""
 
 import logging
+import re
 import secrets
 from importlib.util import find_spec
 
@@ -37,6 +38,17 @@ class ExplorerError(ValueError):
     def __init__(self, text: str = "", *, missing: str = "") -> None:
         super().__init__(text)
         self.missing = missing
+
+
+def first_clause(error: Exception) -> str:
+    """What the first sentence of *error* says, as a part of another sentence: without its full stop and its capital.
+
+    Example:
+        >>> first_clause(ExplorerError("The text has 9 characters; the limit is 8. Shorten it."))
+        'the text has 9 characters; the limit is 8'
+    """
+    sentence = re.split(r"\.(?: (?=[A-Z])|$)", str(error), maxsplit=1)[0]
+    return sentence[0].lower() + sentence[1:] if re.match("(A|The|This) ", sentence) else sentence
 
 
 def unforeseen(log: logging.Logger, what: str, **more: str) -> str:

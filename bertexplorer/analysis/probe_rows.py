@@ -21,7 +21,7 @@ from bertexplorer.analysis.suite_cases import (
 )
 from bertexplorer.analysis.vectors import piece_positions
 from bertexplorer.analysis.word_occurrences import is_uncased, word_pattern
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.settings import ASSETS
 
@@ -131,7 +131,7 @@ def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tup
     try:
         encoding = tokenizer.encode(Text(text))
     except ExplorerError as error:
-        raise UnusableRow(f"cannot be read: {error}") from error
+        raise UnusableRow(f"cannot be read: {first_clause(error)}") from error
     if encoding.left_out:
         size = len(encoding) + encoding.left_out
         raise UnusableRow(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
@@ -172,7 +172,8 @@ def check_trainable(examples: Sequence[Example], unusable: Sequence[RowProblem])
     """Raises ExplorerError if a probe cannot be trained and tested on *examples*."""
     if len(examples) < FEWEST:
         why = f" Line {unusable[0].line} {unusable[0].what}." if unusable else ""
-        raise ExplorerError(f"{len(examples)} rows can be used; wanted {FEWEST} at least.{why} Give more rows.")
+        usable = f"{len(examples)} row{'s' * (len(examples) != 1)}"
+        raise ExplorerError(f"{usable} can be used; wanted {FEWEST} at least.{why} Give more rows.")
     counts = Counter(example.label for example in examples)
     if len(counts) == 1:
         raise ExplorerError(f"All rows have the label {examples[0].label!r:.40}. Give rows of two labels at least.")

@@ -79,9 +79,8 @@ def run(
     for outcome in scorer.outcomes(sampled):
         (outcomes if isinstance(outcome, Outcome) else unusable).append(outcome)  # type: ignore[arg-type]
     name = "uploaded rows" if rows else options.suite
-    return summary(
-        name, kind, options.scoring, scorer.guess(sampled), outcomes, unusable, len(all_cases) - len(sampled)
-    )
+    chance = scorer.guess([outcome.case for outcome in outcomes])
+    return summary(name, kind, options.scoring, chance, outcomes, unusable, len(all_cases) - len(sampled))
 
 
 def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]:
@@ -138,7 +137,7 @@ def share(name: str, outcomes: Sequence[Outcome]) -> Share:
     overall = Share(name, len(outcomes), float(right.mean()), interval(right), baseline)
     if outcomes[0].case.kind != "cloze":
         return overall
-    ranks = np.array([outcome.rank or (1 if outcome.right else np.inf) for outcome in outcomes])
+    ranks = np.array([1 if outcome.right else outcome.rank or np.inf for outcome in outcomes])
     return replace(overall, top5=float((ranks <= 5).mean()), mrr=float((1 / ranks).mean()))
 
 
@@ -150,7 +149,7 @@ def rows(result: Suite) -> list[dict[str, object]]:
             "category": outcome.case.category,
             "text": outcome.case.texts[0],
             "other": " | ".join(outcome.case.texts[1:]),
-            "wanted": " | ".join(outcome.case.answers) or outcome.case.expected,
+            "wanted": outcome.case.wanted(" | "),
             "answer": outcome.said,
             "right": outcome.right,
             "score": outcome.score,

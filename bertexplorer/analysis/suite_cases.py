@@ -6,6 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,13 +24,19 @@ Reader = Callable[[Cells], CaseParts]
 MASK = "[MASK]"
 CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
 EXPECTED = ("same", "higher", "lower")
+DIRECTIONS = {"higher": "more likely", "lower": "less likely"}
 FOLLOWS = {"yes": "next", "true": "next", "1": "next", "next": "next", "is next": "next"}
 FOLLOWS |= {"no": "not next", "false": "not next", "0": "not next", "not next": "not next", "random": "not next"}
-SLOT = re.compile(r"\{([^{}]*\|[^{}]*)\}")
-WINOBIAS = re.compile(r"\d+ (.*\[[^\[\]]+\].*\[(he|she|him|her|his)\].*)", re.IGNORECASE)
-SWAPPED = {"he": "she", "she": "he", "him": "her", "his": "her"}
-CLOSED = "about|after|and|as|at|because|before|but|by|for|from|if|in|into|of|on|or|so|that|the|to|was|when|while|with"
+SLOT = re.compile(r"\{([^{}|]*\|[^{}]*)\}")  # takes linear time in a text without a closing brace
+BRACKETED = re.compile(r"\[([^\[\]]+)\]")
+SWAPPED = {"he": "she", "him": "her", "his": "her", "himself": "herself"}
+SWAPPED |= {"she": "he", "her": "him", "hers": "his", "herself": "himself"}
+CLOSED = (
+    "a|about|after|all|an|and|any|as|at|back|because|before|but|by|do|for|from|had|how|if|in|into|no|not|of|on|or|out|"
+    "so|some|that|the|this|to|tomorrow|was|what|when|where|while|with"
+)
 NOUN_FOLLOWS = re.compile(rf"\s+(?!(?:{CLOSED})\b)\w", re.IGNORECASE)  # after a pronoun: her book, but met her at noon
+ASSUMED = "assumed"  # Case.expected of a WinoBias sentence whose file does not say whether it is the stereotype
 MAX_FILLINGS = 16
 
 
@@ -44,7 +51,14 @@ class Case:
     category: str
     texts: tuple[str, ...]
     answers: tuple[str, ...] = ()
-    expected: str = ""  # of EXPECTED, for invariance
+    expected: str = ""  # of EXPECTED, for invariance; or ASSUMED
+
+    def wanted(self, separator: str) -> str:
+        """What the checkpoint should answer; "" for pairs, of which it should prefer the first text."""
+        answers = separator.join(self.answers)
+        if self.kind != "invariance":
+            return answers
+        return f"{DIRECTIONS[self.expected]}: {answers}" if self.expected in DIRECTIONS else self.expected
 
 
 @dataclass(frozen=True)
@@ -92,7 +106,7 @@ def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     for kind, required, reader in FORMATS:
         if all(any(column in columns for column in names) for names in required):
             return read_cases(kind, reader, rows)
-    if any(WINOBIAS.fullmatch(str(text).strip()) for _, cells in rows[:5] for text in cells.values()):
+    if any(winobias_sentence(cells) for _, cells in rows[:5]):
         return read_cases("stereotype pairs", winobias, rows)
     if (
         len(columns) > 1
@@ -100,9 +114,10 @@ def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
         and all(map(is_similar_pair, rows[:5]))
     ):
         return read_cases("minimal pairs", pair("good", "bad"), [(line, name_columns(cells)) for line, cells in rows])
-    given_columns = ", ".join(sorted(columns))[:200]
+    names = ", ".join(sorted(columns))[:200]
+    given = f"The columns {names} are not those of" if len(columns) > 1 else f"The column {names} alone does not make"
     raise ExplorerError(
-        f"The columns {given_columns} are not those of a suite. Wanted: good and bad; stereotype and other; text and "
+        f"{given} a suite. Wanted: good and bad; stereotype and other; text and "
         "answer; first, second and next; template and expect; or text and label."
     )
 
@@ -170,8 +185,10 @@ def pair(better: str, worse: str) -> Reader:
 def cloze(cells: Cells) -> CaseParts:
     """A text with one [MASK] and the accepted words, separated by |."""
     text = first_cell(cells, "text", "sentence", "masked_sentence")
-    accepted = tuple(dict.fromkeys(part.strip() for part in first_cell(cells, "answer", "answers").split("|")))
-    return (require_one_mask(text),), tuple(part for part in accepted if part), ""
+    words = [part.strip() for part in first_cell(cells, "answer", "answers").split("|")]
+    if not (accepted := tuple(dict.fromkeys(filter(None, words)))):
+        raise UnusableRow("has no answer")
+    return (require_one_mask(text),), accepted, ""
 
 
 def lama(cells: Cells) -> CaseParts:
@@ -204,24 +221,30 @@ def template(cells: Cells) -> CaseParts:
     text, expected = first_cell(cells, "template"), first_cell(cells, "expect").lower()
     if expected not in EXPECTED:
         raise UnusableRow(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
+    require_few_fillings(text)
     filled = fillings(text)
     if len(filled) < 2:
         raise UnusableRow("has no slot with two words, such as {he|she}")
-    if len(filled) > MAX_FILLINGS:
-        raise UnusableRow(f"can be filled in {len(filled)} ways; the limit is {MAX_FILLINGS}")
     answer = cell_text(cells.get("answer"))
     if expected != "same" and not answer:
         raise UnusableRow(f"expects a {expected} probability, but names no answer")
     return tuple(filled), (answer,) if answer else (), expected
 
 
+def require_few_fillings(text: str) -> None:
+    """Raises UnusableRow if *text* can be filled in more than MAX_FILLINGS ways, before any of them is built."""
+    ways = 1
+    for slot in SLOT.finditer(text):
+        ways *= 1 + slot[1].count("|")
+        if ways > MAX_FILLINGS:
+            raise UnusableRow(f"can be filled in more than {MAX_FILLINGS} ways; use fewer slots or words")
+
+
 def fillings(text: str) -> list[str]:
-    """*text* with every choice of words for its slots, the first words first."""
-    slot = SLOT.search(text)
-    if slot is None:
-        return [text]
-    endings = fillings(text[slot.end() :])
-    return [text[: slot.start()] + word.strip() + end for word in slot[1].split("|") for end in endings]
+    """*text* with every choice of words for its slots, the first words first. Each text occurs once."""
+    parts = enumerate(SLOT.split(text))  # what is around the slots, and between that the words of each slot
+    choices = [[word.strip() for word in part.split("|")] if i % 2 else [part] for i, part in parts]
+    return list(dict.fromkeys(map("".join, product(*choices))))
 
 
 def label(cells: Cells) -> CaseParts:
@@ -230,18 +253,35 @@ def label(cells: Cells) -> CaseParts:
 
 
 def winobias(cells: Cells) -> CaseParts:
-    """WinoBias (Zhao et al., 2018): a numbered sentence, the person and the pronoun in brackets. The other sentence has
-    the pronoun of the other gender."""
-    match = next((match for cell in cells.values() if (match := WINOBIAS.fullmatch(cell_text(cell)))), None)
-    if match is None:
+    """WinoBias (Zhao et al., 2018): a sentence with the person and the pronouns in brackets. The other sentence has the
+    pronouns of the other gender. The column stereo_antistereo, which follows from a file's name, says which of the two
+    is the stereotype; without it, the sentence of the file is taken as such."""
+    sentence = winobias_sentence(cells)
+    if not sentence:
         raise UnusableRow(
-            "is not a sentence of WinoBias, such as: 1 [The developer] met the designer because [she] asked."
+            "is not a sentence of WinoBias, such as “[The developer] met the designer because [she] asked”"
         )
-    pronoun, end = match[2].lower(), match[1].rfind(f"[{match[2]}]") + len(match[2]) + 2
-    owner = NOUN_FOLLOWS.match(match[1][end:])
-    other = ("his" if owner else "him") if pronoun == "her" else SWAPPED[pronoun]
-    swapped = f"{match[1][: end - len(pronoun) - 2]}{other}{match[1][end:]}"
-    return (re.sub(r"[\[\]]", "", match[1]), re.sub(r"[\[\]]", "", swapped)), (), ""
+    own, swapped = (re.sub(r"[\[\]]", "", text) for text in (sentence, BRACKETED.sub(swap_pronoun, sentence)))
+    direction = cell_text(cells.get("stereo_antistereo"))
+    return (swapped, own) if direction == "antistereo" else (own, swapped), (), "" if direction else ASSUMED
+
+
+def winobias_sentence(cells: Cells) -> str:
+    """The cell with a person and a pronoun in brackets, without its number; "" if there is none."""
+    for text in map(cell_text, cells.values()):
+        is_pronoun = [word.lower() in SWAPPED for word in BRACKETED.findall(text)]
+        if any(is_pronoun) and not all(is_pronoun):
+            return re.sub(r"^\d+\s+", "", text)
+    return ""
+
+
+def swap_pronoun(match: re.Match[str]) -> str:
+    """The pronoun of the other gender; any other word in brackets as it is."""
+    word = match[1].lower()
+    if word not in SWAPPED:
+        return match[1]
+    other = "his" if word == "her" and NOUN_FOLLOWS.match(match.string, match.end()) else SWAPPED[word]
+    return other.capitalize() if match[1][0].isupper() else other
 
 
 FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Reader], ...] = (

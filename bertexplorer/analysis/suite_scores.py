@@ -13,10 +13,11 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis.pseudo_likelihood import Hide, positions_to_hide
-from bertexplorer.analysis.suite_cases import MASK, Case, Kind, RowProblem, UnusableRow
+from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableRow
+from bertexplorer.analysis.suite_passes import Spot, scored_positions, single_spots, token_log_probs
 from bertexplorer.analysis.suite_readers import LabelReader, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Text
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ T = TypeVar("T")
 Row = Float[np.ndarray, " a"]  # log-probabilities of the answers, in nats
 Scoring = Literal["the whole sentence", "the differing piece"]
 CHUNK = 128  # cases whose passes share batches
-Spot = tuple[int, tuple[int, ...]]  # a position to score, and the positions that are hidden for it
 Plan = tuple[tuple[Encoding, list[Spot]], ...]  # each text of a pair, and what to score of it
 
 
@@ -40,8 +40,9 @@ class Outcome:
     right: bool
     score: float
     said: str  # the checkpoint's own answer
-    rank: int | None = None  # of the best accepted answer, 1 is the most probable; None where words are not ranked
+    rank: int | None = None  # of the best answer of one piece, 1 is the most probable; None where there is none
     baseline: float | None = None  # 1 if word frequency alone is right, 0 if not, 0.5 if it has to guess
+    unscored: int = 0  # accepted words of a cloze that the checkpoint cannot score
 
 
 class Scorer:
@@ -88,7 +89,10 @@ class Scorer:
             return sum(len(case.answers) for case in cases) / max(1, len(cases)) / self.tokenizer.vocab_size
         if self.kind == "labels":
             return 1 / len(self.checkpoint.labels)
-        return None if self.kind == "invariance" else 0.5
+        if self.kind == "invariance":  # by chance, the first of n fillings is the lowest, or the highest, once in n
+            directed = all(case.expected != "same" for case in cases)
+            return sum(1 / len(case.texts) for case in cases) / max(1, len(cases)) if directed else None
+        return 0.5
 
     def encode(self, *texts: str) -> Encoding:
         """Raises UnusableRow for a text that the checkpoint cannot read as a whole."""
@@ -147,35 +151,50 @@ class Scorer:
         return {**unusable, **unscored, **outcomes}
 
     def score_cloze(self, case: Case, encoding: Encoding, row: Row) -> Outcome:
-        """The best accepted word. One of several pieces is scored jointly, from left to right, and is right if each
-        piece in turn is the most probable; it has no rank, as words of several pieces are not among the answers."""
-        word_scores: list[tuple[bool, float, int | None]] = []
-        position, size = encoding.masked[0], self.tokenizer.vocab_size
+        """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
+        score none."""
+        scored: list[tuple[bool, float, int | None]] = []
+        problems: list[UnusableRow | ExplorerError] = []
         for word in case.answers:
-            ids = piece_ids(self.checkpoint, encoding, position, word)
-            if len(ids) > MAX_PIECES:
-                raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
-            joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
-            steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
-            ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
-            score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
-            word_scores.append((max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None))
-        right, score, rank = max(word_scores, key=lambda word_score: word_score[:2])
+            try:
+                scored.append(self.score_word(encoding, row, word))
+            except (UnusableRow, ExplorerError) as error:
+                problems.append(error)
+        if not scored:
+            raise problems[0]
+        rights, scores, ranks = zip(*scored, strict=True)
+        rank = min((rank for rank in ranks if rank), default=None)
         frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
-        return Outcome(case, right, score, self.mask.name(int(row.argmax())), rank, frequent)
+        answer = self.mask.name(int(row.argmax()))
+        return Outcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
+
+    def score_word(self, encoding: Encoding, row: Row, word: str) -> tuple[bool, float, int | None]:
+        """(right, log p in nats, rank) of a word. One of several pieces is scored jointly, from left to right, and is
+        right if each piece in turn is the most probable; it has no rank, as it is not among the answers of one mask."""
+        position, size = encoding.masked[0], self.tokenizer.vocab_size
+        ids = piece_ids(self.checkpoint, encoding, position, word)
+        if len(ids) > MAX_PIECES:
+            raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
+        joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
+        steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
+        ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
+        score = sum(float(step[token]) for step, token in zip(steps, ids, strict=True))
+        return max(ranks) == 1, score, ranks[0] if len(ids) == 1 else None
 
     def labels(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
         """The label of a fine-tuned head."""
         reader = LabelReader(self.checkpoint)
-        pairs, unusable = read_usable(cases, lambda case: self.encode(*case.texts))
-        rows = dict(zip(pairs, reader.rows(list(pairs.values())), strict=True))
-        indices, unknown = read_usable(cases, lambda case: reader.index(case.answers[0], pairs[cases.index(case)]))
-        results: dict[int, Outcome | RowProblem] = {**unknown, **unusable}
-        for i, row in rows.items():
-            if i in indices:
-                rank = rank_of(row, indices[i])
-                answer = reader.name(int(row.argmax()))
-                results[i] = Outcome(cases[i], rank == 1, float(row[indices[i]]), answer, rank)
+
+        def read(case: Case) -> tuple[Encoding, int]:
+            encoding = self.encode(*case.texts)
+            return encoding, reader.index(case.answers[0], encoding)
+
+        golds, unusable = read_usable(cases, read)
+        rows = reader.rows([encoding for encoding, _ in golds.values()])
+        results: dict[int, Outcome | RowProblem] = dict(unusable)
+        for (i, (_, gold)), row in zip(golds.items(), rows, strict=True):
+            rank, answer = rank_of(row, gold), reader.name(int(row.argmax()))
+            results[i] = Outcome(cases[i], rank == 1, float(row[gold]), answer, rank)
         return results
 
     def invariance(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
@@ -188,7 +207,9 @@ class Scorer:
             try:
                 reader: Reader = self.mask if masked else LabelReader(self.checkpoint)
             except ExplorerError as error:
-                results |= {case: RowProblem(case.line, f"cannot be answered: {error}") for case in same_kind}
+                results |= {
+                    case: RowProblem(case.line, f"cannot be answered: {first_clause(error)}") for case in same_kind
+                }
                 continue
             answers, unusable = self.read(reader, same_kind, lambda case: case.texts)
             scored, unscored = read_usable(same_kind, partial(self.score_invariance, reader, answers), only=answers)
@@ -215,6 +236,8 @@ class Scorer:
 
         def encode(case: Case) -> list[Encoding]:
             encodings = [self.encode(text) for text in texts(case)]
+            if case.expected in DIRECTIONS and len({encoding.ids for encoding in encodings}) < len(encodings):
+                raise UnusableRow("has two fillings that are the same tokens to this checkpoint")
             for encoding in encodings:
                 reader.check(encoding)
             return encodings
@@ -257,44 +280,13 @@ def read_usable(
             continue
         try:
             results[i] = read(case)
-        except (UnusableRow, ExplorerError) as error:
+        except UnusableRow as error:
             unusable[i] = RowProblem(case.line, str(error))
+        except ExplorerError as error:
+            unusable[i] = RowProblem(case.line, f"cannot be read: {first_clause(error)}")
     return results, unusable
 
 
 def rank_of(row: Row, index: int) -> int:
     """The rank of an answer; 1 is the most probable."""
     return 1 + int((row > row[index]).sum())
-
-
-def scored_positions(encoding: Encoding) -> list[int]:
-    """The positions that a pseudo-likelihood counts: all but special tokens and masks."""
-    return [i for i, special in enumerate(encoding.special) if not special and encoding.ids[i] != encoding.mask_id]
-
-
-def single_spots(positions: Sequence[int] | set[int]) -> list[Spot]:
-    """Spots that hide nothing but themselves."""
-    return [(i, (i,)) for i in sorted(positions)]
-
-
-def token_log_probs(checkpoint: Checkpoint, spots: Sequence[tuple[Encoding, Spot]]) -> Float[np.ndarray, " n"]:
-    """log p, in nats, of the token at each spot with the spot's positions hidden. A pass that several spots share, such
-    as that of the differing word of a minimal pair, runs once. Passes of equal length and mask position share
-    a batch, so that nothing is padded and the last layer computes that position only."""
-    passes: dict[tuple[int, int, tuple[int, ...]], Encoding] = {}
-    keys = []
-    for encoding, (position, hidden) in spots:
-        masked = encoding.with_ids(dict.fromkeys(hidden, encoding.mask_id))
-        keys.append((len(masked), position, masked.ids))
-        passes.setdefault(keys[-1], masked)
-    order = sorted(passes)
-    rows = engine.masked_log_probs(checkpoint, [passes[key] for key in order], positions=[[key[1]] for key in order])
-    spots_of_pass: dict[tuple[int, int, tuple[int, ...]], list[int]] = {}
-    for i, key in enumerate(keys):
-        spots_of_pass.setdefault(key, []).append(i)
-    log_probs = np.zeros(len(spots))
-    for key, row in zip(order, rows, strict=True):
-        for i in spots_of_pass[key]:
-            encoding, (position, _) = spots[i]
-            log_probs[i] = float(row[0, encoding.ids[position]])
-    return log_probs

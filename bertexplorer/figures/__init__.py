@@ -38,6 +38,7 @@ confusion.py          a cell for each correct and predicted label
 layers.py             a row for each layer, and the rank of words through them
 answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category, and the table of cases
+suite_remarks.py      caveats about the rows of a suite or a probe, and the rows that could not be used
 probe.py              accuracy layer by layer, the control task, and the table of held-out rows
 counterfactuals.py    each edit with its words marked, and the answers' probabilities before and after
 notebook.py           a figure in a notebook, with the sentence above it

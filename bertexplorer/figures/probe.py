@@ -13,7 +13,7 @@ from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, join_names, percent, quote
-from bertexplorer.figures.suite import unusable_note, unusable_rows
+from bertexplorer.figures.suite_remarks import unusable_note, unusable_rows
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
 PLOT = 0.66  # share of the width for the lines; their names are to the right

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.bootstrap import PairedComparison, compare_paired
 from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
-from bertexplorer.analysis.suite_cases import RowProblem
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import (
@@ -26,11 +25,11 @@ from bertexplorer.figures.style import (
     quote,
     safe,
 )
+from bertexplorer.figures.suite_remarks import LISTED, remarks, unusable_rows
 
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
 DRAWN = 40  # categories
-LISTED = 1000  # cases in the table
 SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 RIGHT = {  # the criterion of each kind
     "minimal pairs": "prefers the better sentence",
@@ -120,6 +119,7 @@ def baseline(result: Suite) -> str:
 def hover(result: Suite, share: Share) -> str:
     low, high = (format_share(end) for end in share.interval)
     lines = [f"{format_share(share.right)} of {share.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
+    lines += [f"fewer than {FEW}: a rough share"] * (share.count < FEW)
     if share.top5 is not None and share.mrr is not None:
         lines += [f"among the first five: {format_share(share.top5)}", f"mean reciprocal rank: {share.mrr:.2f}"]
     if share.baseline is not None:
@@ -139,6 +139,8 @@ def say(result: Suite) -> str:
         parts[0] += "; without a preference it would be 50 %"
     elif result.chance and result.chance > 0.01:
         parts[0] += f"; guessing gets {format_share(result.chance)}"
+    if result.chance and result.chance > 0.01 and total.interval.low <= result.chance <= total.interval.high:
+        parts[0] += ", which the interval includes"
     if total.baseline is not None:
         parts[0] += f"; {baseline(result)} gets {format_share(total.baseline)}"
     if total.top5 is not None and total.mrr is not None:
@@ -148,31 +150,13 @@ def say(result: Suite) -> str:
     if len({share.right for share in result.shares}) > 1:
         ends = sorted(result.shares, key=lambda share: share.right)
         weak, strong = (f"{quote(clip(share.name, 40))} ({format_share(share.right)})" for share in (ends[0], ends[-1]))
-        parts.append(f"The lowest share has {weak}, the highest {strong}")
+        parts.append(f"{weak} has the lowest share, {strong} the highest")
     labels, counts = confusion_matrix(result)
     if labels and result.total.right < 1:
         parts.append(confusion.mistake(labels, counts))
     if len(labels) > MATRIX:
         parts.append(f"The {MATRIX} most frequent of {len(labels):,} labels are drawn")
     return ". ".join([*parts, *remarks(result)]) + "."
-
-
-def remarks(result: Suite) -> list[str]:
-    """Caveats about the rows."""
-    sentences = []
-    if result.total.count < FEW:
-        sentences.append(f"Fewer than {FEW} cases say little")
-    if result.unusable:
-        sentences.append(unusable_note(result.unusable, "scored"))
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} cases beyond the limit were left out")
-    return sentences
-
-
-def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
-    """The number of rows that could not be *done*, and the reason for the first ones."""
-    lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
-    return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
 
 
 def compare(first: Suite, second: Suite) -> str:
@@ -243,7 +227,7 @@ def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str
         for name, result in zip(names, results, strict=True)
         if (test := paired_test(results[own], result)[0]) and test.p < 0.05
     ]
-    ends = f"The lowest share has {low}, the highest {high}. " if max(shares) > min(shares) else ""
+    ends = f"{low} has the lowest share, {high} the highest. " if max(shares) > min(shares) else ""
     sure = f"{join_names(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
     return f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05), {sure} from {names[own]}."
 
@@ -257,18 +241,13 @@ def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
     return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": unusable}
 
 
-def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:
-    """The rows that could not be used, with the reason."""
-    return [f"Line {row.line:,} {row.what}" for row in rows[:LISTED]]
-
-
 def row(outcome: Outcome, other: Outcome | None) -> dict[str, Any]:
     case = outcome.case
     return {
         "line": case.line,
         "category": case.category,
         "texts": case.texts,
-        "wanted": ", ".join(case.answers) if case.answers and not case.expected else case.expected or "the first",
+        "wanted": case.wanted(", ") or "the first",
         "answer": outcome.said
         if outcome.said not in case.texts
         else ("the first", "the second")[case.texts.index(outcome.said)],

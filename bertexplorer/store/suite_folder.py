@@ -120,7 +120,7 @@ class SuiteFolder:
             for case, line in zip(self.cases, lines, strict=False):
                 outcome = from_json(case, json.loads(line))
                 (outcomes if isinstance(outcome, Outcome) else unusable).append(outcome)  # type: ignore[arg-type]
-        chance = self.scorer.guess(self.cases)
+        chance = self.scorer.guess([outcome.case for outcome in outcomes])
         left = len(self.cases) - len(outcomes) - (len(unusable) - len(self.unusable))
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
 

@@ -25,6 +25,7 @@ from bertexplorer.training.data.rows import Table
 MAX_LINES = 10_000
 MAX_ROWS = 100_000
 MAX_UPLOADS = 32  # of one owner; beyond this the oldest are deleted
+SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
 SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # in order of preference
 LABEL_NAMES = ("label", "class", "category", "topic")
@@ -141,15 +142,30 @@ class RowUploads(Uploads[Rows]):
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
     """A table, and its rows with their line numbers; unreadable rows are UNREAD. Raises ExplorerError as `read` does,
     and for rows that are not a suite."""
-    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1)
-    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells) for row in table.rows]
-    cases(rows)
+    table = read(content, filename, header=header, max_rows=max_rows, min_rows=1, example=SMALLEST_SUITE)
+    direction = winobias_direction(filename) if table.kind == "text" else {}
+    rows: list[tuple[int, dict[str, Any]]] = [(row.line, row.cells | direction) for row in table.rows]
+    try:
+        cases(rows)
+    except ExplorerError as error:
+        if table.kind != "text":
+            raise
+        raise ExplorerError(
+            f"{display_name(filename)} has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON file whose "
+            "columns are those of a suite, such as good and bad."
+        ) from error
     rows += [(problem.line, {UNREAD: problem.what}) for problem in table.problems]
     rows.sort(key=lambda row: row[0])
     if table.left_out:
         more = f"and the {table.left_out - 1:,} rows after it are" if table.left_out > 1 else "is"
         rows.append((table.beyond, {UNREAD: f"{more} beyond the limit of {max_rows:,} rows"}))
     return table, tuple(rows)
+
+
+def winobias_direction(filename: str) -> dict[str, str]:
+    """The cell that says whether the sentences of a file of WinoBias are the stereotypes; its name tells."""
+    match = re.search("(pro|anti)[-_ ]?stereotyp", Path(filename).name, re.IGNORECASE)
+    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"} if match else {}
 
 
 def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:

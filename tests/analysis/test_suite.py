@@ -198,12 +198,12 @@ BAD = [
     ({"good": "The cat sat.", "bad": "x" * 30_000}, "30,000 characters"),
     ({"text": "No gap.", "answer": "x"}, "has no [MASK]; wanted one"),
     ({"text": "[MASK] and [MASK].", "answer": "x"}, "has 2 [MASK]s; wanted one"),
-    ({"text": "A [MASK].", "answer": " "}, "has no answer"),
+    ({"text": "A [MASK].", "answer": " | "}, "has no answer"),
     ({"template": "A {b|c} [MASK].", "expect": "more"}, "wanted same, higher, lower"),
     ({"template": "A {b|c} [MASK].", "expect": "lower"}, "names no answer"),
     ({"template": "A b [MASK].", "expect": "same"}, "no slot with two words"),
     ({"template": "A {b|c}.", "expect": "same"}, "has no fine-tuned head"),
-    ({"template": "{a|b|c|d|e} {a|b|c|d|e} [MASK].", "expect": "same"}, "the limit is 16"),
+    ({"template": "{a|b|c|d|e} {a|b|c|d|e} [MASK].", "expect": "same"}, "more than 16 ways"),
     ({"first": "A.", "second": "B.", "next": "maybe"}, "wanted yes or no"),
 ]
 FINE = {
@@ -249,20 +249,6 @@ PUBLISHED = [  # as their files have them
 def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: str) -> None:
     found, (case,), unusable = cases(rows([cells]))
     assert (found, case.category, unusable) == (kind, category, [])
-
-
-@pytest.mark.parametrize(
-    ("text", "other"),
-    [
-        ("3 [The cook] met [her] at noon.", "The cook met him at noon."),
-        ("4 [The cook] sold [her] book.", "The cook sold his book."),
-        ("5 [The cook] sold [his] book.", "The cook sold her book."),
-        ("6 [The cook] slept because [He] was ill.", "The cook slept because she was ill."),
-    ],
-)
-def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) -> None:
-    _, (case,), _ = cases(rows([{"text": text}]))
-    assert case.texts[1] == other
 
 
 def test_labelled_rows_are_those_of_a_fine_tuned_transformers(tiny: Callable[[str], Path]) -> None:

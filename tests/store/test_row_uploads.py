@@ -62,6 +62,43 @@ def test_one_row_is_a_suite(tmp_path: Path) -> None:
         parse_rows(b"good,bad\n", "pairs.csv")
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "why"),
+    [
+        ("empty.csv", b"", r"empty\.csv is empty\. The smallest usable file .*: good,bad⏎"),
+        ("head.csv", b"good,bad\n", "The smallest usable file .*: good,bad⏎"),
+        (
+            "x.exe",
+            b"just words\nand more",
+            "x.exe has no columns, so it is not a suite. Give a CSV, TSV, JSONL or JSON",
+        ),
+        ("one.csv", b"name\nAda\n", "The column name alone does not make a suite. Wanted: good and bad;"),
+    ],
+)
+def test_a_file_that_is_no_suite_is_told_what_a_suite_is(name: str, content: bytes, why: str) -> None:
+    with pytest.raises(ExplorerError, match=why):
+        parse_rows(content, name)
+
+
+def test_one_row_is_spoken_of_as_one() -> None:
+    assert parse_rows(b"good,bad\nA a.,A b.\n", "one.csv").summary.startswith("1 row from one.csv")
+    with pytest.raises(ExplorerError, match="^1 row can be used; wanted 20"):
+        bx.probe(rows=[{"text": "A cat.", "label": "x"}], checkpoint="mini")
+
+
 def test_two_checkpoints_are_tested_on_the_same_rows() -> None:
     both = bx.compare(bx.suite(suite="agreement", most=40), bx.suite(suite="agreement", most=40, checkpoint="tiny"))
     assert "McNemar’s test" in both.said and figure.compare(both.first.value, both.second.value) in both.said
+
+
+@pytest.mark.parametrize(
+    ("name", "stereotype"),
+    [("pro_stereotyped_type1.txt.dev", "she"), ("anti_stereotyped_type1.txt.test", "he"), ("wino.txt", "she")],
+)
+def test_the_name_of_a_file_of_winobias_says_which_sentence_is_the_stereotype(name: str, stereotype: str) -> None:
+    rows = parse_rows(b"1 [The nurse] met the CEO because [she] was ill.\n", name).rows
+    kind, (case,), _ = cases(rows)
+    assert kind == "stereotype pairs" and case.texts[0] == f"The nurse met the CEO because {stereotype} was ill."
+    found = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
+    assert ("its own are taken as such" in found.said) == (name == "wino.txt")
+    assert found.rows[0]["wanted"] == "" and figure.row(found.value.outcomes[0], None)["wanted"] == "the first"

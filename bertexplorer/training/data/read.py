@@ -34,17 +34,20 @@ def read(
     header: bool | None = None,
     max_rows: int = MAX_ROWS,
     min_rows: int = FEWEST,
+    example: str = "",
 ) -> Table:
     """The rows of a file, recognised by name and content: CSV, TSV, JSONL, JSON (a list, or SQuAD), CoNLL, TREC's
     .label, or plain text with a paragraph per line. A *delimiter* makes it a CSV; *header* says whether a CSV has
-    column names, None detects it. Rows that cannot be used are problems with their line. At most *max_rows* rows are
-    read. Raises ExplorerError if nothing can be used: an empty file, only a header, fewer than *min_rows* rows, no
-    text, an archive, a web page, more than 25 MB, 2,000,000 lines or 50 columns."""
+    column names, None detects it; *example* is the smallest usable file, for messages. Rows that cannot be used are
+    problems with their line. At most *max_rows* rows are read. Raises ExplorerError if nothing can be used: an empty
+    file, only a header, fewer than *min_rows* rows, no text, an archive, a web page, more than 25 MB, 2,000,000 lines
+    or 50 columns."""
     name = display_name(filename)
     text, encoding = decode(content, name)
     kind = "csv" if delimiter else kind_of(text, Path(filename).suffix.lower())
+    example = example or SMALLEST[kind]
     if not text.strip():
-        raise ExplorerError(f"{name} is empty. {smallest_example(kind)}")
+        raise ExplorerError(f"{name} is empty. {smallest_example(example)}")
     if (lines := text.count("\n") + text.count("\r")) > MAX_LINES * (1 + ("\r\n" in text[:10_000])):
         raise ExplorerError(f"{name} has {lines:,} lines; the limit is {MAX_LINES:,}. Give part of it.")
     if kind == "csv":
@@ -58,7 +61,7 @@ def read(
         parsed = jsonl.lines(text, max_rows)
     else:
         parsed = parse_labelled(text) if kind == "label" else parse_paragraphs(text)
-    return build_table(parsed, name, kind, encoding, max_rows, min_rows)
+    return build_table(parsed, name, kind, encoding, max_rows, min_rows, example)
 
 
 def kind_of(text: str, suffix: str) -> str:
@@ -84,7 +87,9 @@ def is_single_object(text: str) -> bool:
     return not text[text.index(first_line) + len(first_line) :].strip() and isinstance(value, dict) and "data" in value
 
 
-def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, max_rows: int, min_rows: int) -> Table:
+def build_table(
+    parsed: ParsedFile, name: str, kind: str, encoding: str, max_rows: int, min_rows: int, example: str
+) -> Table:
     """A table of the entries within the limits."""
     rows: list[Row] = []
     problems: list[Problem] = []
@@ -106,10 +111,10 @@ def build_table(parsed: ParsedFile, name: str, kind: str, encoding: str, max_row
         usable = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
         header = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
         raise ExplorerError(
-            f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(kind)}"
+            f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(example)}"
         )
     count = len(rows) + len(problems)  # problems are counted elsewhere
-    summary = f"{count:,} rows from {name}: {encoding}, {parsed.how}"
+    summary = f"{count:,} row{'s' * (count != 1)} from {name}: {encoding}, {parsed.how}"
     if beyond is not None:
         unread = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
         summary += f"; {left_out:,} {unread} left out, beyond the limit of {max_rows:,}"
@@ -140,5 +145,5 @@ def parse_labelled(text: str) -> ParsedFile:
     return ParsedFile(entries, "a label and a text on each line", ("label", "fine", "text"))  # type: ignore[arg-type]
 
 
-def smallest_example(kind: str) -> str:
-    return f"The smallest usable file (⏎ ends a line): {SMALLEST[kind]}"
+def smallest_example(example: str) -> str:
+    return f"The smallest usable file (⏎ ends a line): {example}"

@@ -1,0 +1,183 @@
+"""Rows that are hard to score: each is counted and named by its line, and the others have their numbers."""
+
+import time
+from collections.abc import Callable
+from itertools import permutations
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis import suite
+from bertexplorer.analysis.suite import Options, share
+from bertexplorer.analysis.suite_cases import Case, cases
+from bertexplorer.analysis.suite_scores import Outcome
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import suite as figure
+from bertexplorer.model.checkpoint import Checkpoint
+from tests.analysis.conftest import Reference
+from tests.analysis.tuned import tuned
+
+
+def run(checkpoint: Checkpoint, given: list[dict], **options) -> suite.Suite:
+    return suite.run(checkpoint, options=Options(**options), rows=list(enumerate(given, 2)))
+
+
+@pytest.mark.parametrize("text", ["word " * 600, "x" * 30_000, "\x01\x02"], ids=["tokens", "characters", "controls"])
+def test_a_labelled_row_that_cannot_be_encoded_is_named(tiny: Callable[[str], Path], text: str) -> None:
+    checkpoint = tuned(tiny, "label").ours
+    label = checkpoint.labels[0]
+    result = run(checkpoint, [{"text": text, "label": label}, {"text": "a film", "label": label}])
+    assert [one.case.line for one in result.outcomes] == [3] and [one.line for one in result.unusable] == [2]
+
+
+LONG = ["{a|b}" * 26, "{a|b}" * 200_000, "{" + "a|" * 200_000, "{" * 1_000_000, "{" + "a|" * 200_000 + "}"]
+
+
+@pytest.mark.parametrize("template", LONG, ids=["26 slots", "200,000 slots", "no end", "braces", "one slot"])
+def test_a_template_with_too_many_fillings_is_named_at_once(template: str) -> None:
+    fine = {"template": "A {b|c|b} {d|e} [MASK].", "expect": "same"}
+    started = time.process_time()
+    _, (case,), (unusable,) = cases(list(enumerate([fine, {"template": template, "expect": "same"}], 2)))
+    assert time.process_time() - started < 2  # seconds
+    assert unusable.line == 3 and ("more than 16 ways" in unusable.what or "no slot" in unusable.what)
+    assert case.texts == ("A b d [MASK].", "A b e [MASK].", "A c d [MASK].", "A c e [MASK].")
+
+
+def test_chance_for_a_template_is_that_of_a_random_order(mini: Checkpoint) -> None:
+    """Over all orders of n fillings, the first is the lowest in one of n."""
+    given = [
+        {"template": "The {nurse|king} said that [MASK] was late.", "answer": "he", "expect": "higher"},
+        {"template": "The {nurse|king|queen} said that [MASK] was late.", "answer": "he", "expect": "lower"},
+    ]
+    orders = [list(permutations(range(n))) for n in (2, 3)]
+    shares = [np.mean([all(other > first for other in others) for first, *others in some]) for some in orders]
+    assert run(mini, given).chance == pytest.approx(np.mean(shares))
+    assert run(mini, [*given, {"template": "A {b|c} [MASK].", "expect": "same"}]).chance is None
+    unusable = {"template": "A {b|c} [MASK] [MASK].", "answer": "he", "expect": "higher"}
+    assert run(mini, [given[1], unusable]).chance == pytest.approx(1 / 3)
+
+
+def test_fillings_of_the_same_tokens_cannot_move(mini: Checkpoint) -> None:
+    given = [
+        {"template": "{Anna|anna} had a [MASK].", "answer": "son", "expect": expect} for expect in ("same", "lower")
+    ]
+    result = run(mini, given)
+    assert [outcome.right for outcome in result.outcomes] == [True]
+    assert [(one.line, "the same tokens" in one.what) for one in result.unusable] == [(3, True)]
+
+
+def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) -> None:
+    result = suite.run(mini, options=Options(suite="negation"))
+    assert result.chance == 0.5 and result.total.interval.low <= 0.5 <= result.total.interval.high
+    assert "; guessing gets 50 %, which the interval includes" in figure.say(result)
+    gaps = run(mini, [{"text": "A large [MASK].", "answer": "zürich"}])
+    assert gaps.total.interval.low == 0 and "guessing" not in figure.say(gaps)
+    assert "which the interval includes" not in figure.say(gaps)  # its chance is too small to be named
+
+
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("3 [The cook] met [her] at noon.", "The cook met him at noon."),
+        ("4 [The cook] sold [her] book.", "The cook sold his book."),
+        ("5 [The cook] sold [his] book.", "The cook sold her book."),
+        ("6 [The cook] slept because [He] was ill.", "The cook slept because She was ill."),
+        (
+            "[The CEO] told the cook [himself] that [he] lost [his] car.",
+            "The CEO told the cook herself that she lost her car.",
+        ),
+        (
+            "7 The cook gave [the CEO] a cake and told [her] a joke.",
+            "The cook gave the CEO a cake and told him a joke.",
+        ),
+    ],
+)
+def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) -> None:
+    _, (case,), _ = cases([(2, {"text": text})])
+    assert case.texts[1] == other
+
+
+def test_an_accepted_word_that_cannot_be_scored_leaves_the_others(mini: Checkpoint) -> None:
+    text = "Paris is a large [MASK]."
+    result = run(mini, [{"text": text, "answer": answer} for answer in ("☃|city", "city", "☃|☂")])
+    both, alone = result.outcomes
+    assert (both.rank, both.score, both.right, both.unscored) == (alone.rank, alone.score, alone.right, 1)
+    assert [one.line for one in result.unusable] == [4]
+    assert "1 accepted word cannot be scored, so the others of its row count" in figure.say(result)
+
+
+def test_a_word_of_several_pieces_does_not_hide_the_rank_of_a_word_of_one(
+    mini: Checkpoint, reference: Reference
+) -> None:
+    text = "He lived in San [MASK]."
+    one, several, both = run(
+        mini, [{"text": text, "answer": w} for w in ("colour", "kindnesses", "colour|kindnesses")]
+    ).outcomes
+    assert several.rank is None and several.score > one.score and both.score == several.score
+    ids = reference.ids(text)
+    row = reference.log_probs(ids)[ids.index(reference.mask)]
+    rank = 1 + int((row > row[reference.tokenizer.convert_tokens_to_ids("colour")]).sum())
+    assert both.rank == one.rank == rank
+    assert run(mini, [{"text": text, "answer": "colour|kindnesses"}]).total.mrr == pytest.approx(1 / rank)
+
+
+def test_a_right_row_has_rank_1_in_the_mean() -> None:
+    case = Case("cloze", 2, "", ("A [MASK].",), ("x",))
+    outcomes = [
+        Outcome(case, right, 0.0, "x", rank) for right, rank in ((True, 9), (False, 4), (False, None), (True, None))
+    ]
+    found = share("all", outcomes)
+    assert (found.right, found.top5) == (0.5, 0.75) and found.mrr == pytest.approx((1 + 1 / 4 + 0 + 1) / 4)
+
+
+@pytest.mark.parametrize(
+    ("counts", "said"),
+    [
+        ({"a": 40, "b": 29}, "“b” has fewer than 30 cases, so its share is rough."),
+        ({"a": 40, "b": 29, "c": 1}, "“b” and “c” have fewer than 30 cases, so their shares are rough."),
+        (dict.fromkeys("abcd", 20), "All 4 categories have fewer than 30 cases, so their shares are rough."),
+        (
+            dict.fromkeys("abcd", 20) | {"e": 30},
+            "4 of the 5 categories have fewer than 30 cases, so their shares are rough.",
+        ),
+        ({"a": 30, "b": 30}, ""),
+        ({"a": 9, "b": 9}, "Fewer than 30 cases say little."),
+    ],
+)
+def test_a_category_of_few_cases_is_marked(counts: dict[str, int], said: str) -> None:
+    names = [name for name, count in counts.items() for _ in range(count)]
+    outcomes = [
+        Outcome(Case("next sentence", i, name, ("a", "b"), ("next",)), i % 2 > 0, 0.0, "next")
+        for i, name in enumerate(names)
+    ]
+    result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
+    assert figure.say(result).endswith(said) and (said != "") == ("fewer than" in figure.say(result).lower())
+    marked = [share.name for share in result.shares if "fewer than 30: a rough share" in figure.hover(result, share)]
+    assert marked == [name for name, count in counts.items() if count < 30]
+
+
+def test_the_direction_is_wanted_with_its_word(mini: Checkpoint) -> None:
+    words = {"higher": "more likely: bird", "lower": "less likely: bird", "same": "same"}
+    given = [{"template": "A robin {is|is not} a [MASK].", "answer": "bird", "expect": expect} for expect in words]
+    result = run(mini, given)
+    assert [row["wanted"] for row in suite.rows(result)] == list(words.values())
+    assert [figure.row(outcome, None)["wanted"] for outcome in result.outcomes] == list(words.values())
+
+
+def test_the_reason_of_a_row_is_a_clause(mini: Checkpoint) -> None:
+    given = [{"good": "The cat sat.", "bad": "x" * 30_000}, {"good": "The cat sat.", "bad": "The cat sit."}]
+    why = "line 2 cannot be read: the text has 30,000 characters; the limit is 20,000"
+    assert f"1 row could not be scored: {why}." in figure.say(run(mini, given))
+    with pytest.raises(ExplorerError, match=f"^None of the rows can be scored: {why}\\.$"):
+        run(mini, given[:1])
+
+
+def test_the_lowest_and_the_highest_share_are_named() -> None:
+    outcomes = [
+        Outcome(Case("next sentence", i, "ab"[i > 0], ("a", "b"), ("next",)), i > 0, 0.0, "next") for i in range(9)
+    ]
+    result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
+    assert "“a” (0 %) has the lowest share, “b” (100 %) the highest." in figure.say(result)
+    both = [result, suite.summary("y", "next sentence", "the whole sentence", 0.5, outcomes[:1], [])]
+    assert "two (0 %) has the lowest share, one (89 %) the highest." in figure.say_several(["one", "two"], both, 0)
