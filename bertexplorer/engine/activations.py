@@ -15,7 +15,7 @@ from bertexplorer.engine.collate import TOKEN_BUDGET, collate
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Layer
 from bertexplorer.model.forward import Forward
-from bertexplorer.model.positions import Surroundings
+from bertexplorer.model.positions import Relations
 from bertexplorer.model.text import Encoding
 
 
@@ -108,7 +108,7 @@ def attentions(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h
 def head_outputs(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l h t k"]:
     """The output of each head before the output matrix mixes the heads. fp32 on the CPU."""
     inputs = attention_inputs(checkpoint, encoding)
-    return torch.stack([(weigh(layer, x, around) @ values(layer, x)).cpu() for layer, x, around in inputs])
+    return torch.stack([(weigh(layer, x, relations) @ values(layer, x)).cpu() for layer, x, relations in inputs])
 
 
 @torch.inference_mode()
@@ -116,13 +116,13 @@ def value_norms(checkpoint: Checkpoint, encoding: Encoding) -> Float[Tensor, "l 
     """‖α_ij f(x_j)‖ for every head, with f(x) = (x W_V + b_V) W_O (Kobayashi et al., 2020, "Attention is Not Only a
     Weight", eq. 3). This is how much token j gives to token i, not only how much i looks at it. fp32 on the CPU."""
     norms = []
-    for layer, x, around in attention_inputs(checkpoint, encoding):
+    for layer, x, relations in attention_inputs(checkpoint, encoding):
         mix = layer.attention.output.weight.to_dense().float()
         parts = mix.unflatten(1, (layer.attention.num_heads, -1)).permute(
             1, 2, 0
         )  # each head's share of W_O, h x k x d
         lengths = (values(layer, x) @ parts).norm(dim=-1)
-        norms.append((weigh(layer, x, around) * lengths[:, None, :]).cpu())
+        norms.append((weigh(layer, x, relations) * lengths[:, None, :]).cpu())
     return torch.stack(norms)
 
 
@@ -134,7 +134,7 @@ def queries_and_keys(
     are already applied, and some layers see a window only; in MPNet and DeBERTa distances add to the scores. fp32 on
     the CPU."""
     inputs = attention_inputs(checkpoint, encoding)
-    pairs = [layer.attention.queries_keys(x, around.angles) for layer, x, around in inputs]
+    pairs = [layer.attention.queries_keys(x, relations.angles) for layer, x, relations in inputs]
     queries, keys = (torch.cat(tensors).float().cpu() for tensors in zip(*pairs, strict=True))
     return queries, keys
 
@@ -147,7 +147,7 @@ class TokenScores:
     keys: Float[Tensor, "t k"]
     scale: float  # factor of the product of query and key
     distance: Float[Tensor, " t"] | None  # term added for the distance, in families with relative positions
-    seen: Bool[Tensor, " t"]  # True at the tokens that it may look at
+    visible: Bool[Tensor, " t"]  # True at the tokens that it may look at
     weights: Float[Tensor, " t"]  # the softmax of the scores over these
 
 
@@ -155,13 +155,13 @@ class TokenScores:
 def token_scores(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: int, position: int) -> TokenScores:
     """How the token at *position* scores the others; all three numbers are 0-based. Query and keys are those of
     `queries_and_keys`."""
-    module, x, around = next(islice(attention_inputs(checkpoint, encoding), layer, None))
+    module, x, relations = next(islice(attention_inputs(checkpoint, encoding), layer, None))
     attention = module.attention
-    queries, keys = attention.queries_keys(x, around.angles, torch.tensor([position], device=x.device))
-    queries, keys, around = queries.float(), keys.float(), around.of(slice(position, position + 1))
-    distance = None if around.distances is None else attention.by_distance(queries, keys, around.distances)
-    weights = attention.weigh(queries, keys, attention.bias(queries, keys, around))
-    visible = torch.ones(len(encoding), dtype=torch.bool) if around.seen is None else around.seen[0, 0, 0].cpu()
+    queries, keys = attention.queries_keys(x, relations.angles, torch.tensor([position], device=x.device))
+    queries, keys, relations = queries.float(), keys.float(), relations.of(slice(position, position + 1))
+    distance = None if relations.distances is None else attention.by_distance(queries, keys, relations.distances)
+    weights = attention.weigh(queries, keys, attention.bias(queries, keys, relations))
+    visible = torch.ones(len(encoding), dtype=torch.bool) if relations.mask is None else relations.mask[0, 0, 0].cpu()
     return TokenScores(
         queries[0, head, 0].cpu(),
         keys[0, head].cpu(),
@@ -172,19 +172,19 @@ def token_scores(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: i
     )
 
 
-def attention_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Surroundings]]:
+def attention_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Relations]]:
     """(layer, input of its attention, its mask and positions) for each layer."""
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed
     encoder, inputs = checkpoint.encoder, cached_forward(checkpoint, encoding, first).inputs
-    for module, x, around in zip(encoder.layers, inputs, encoder.surroundings(inputs[0]), strict=True):
+    for module, x, relations in zip(encoder.layers, inputs, encoder.relations(inputs[0]), strict=True):
         layer = cast(Layer, module)
-        yield layer, layer.attention_norm(x) if layer.pre else x, around
+        yield layer, layer.attention_norm(x) if layer.pre else x, relations
 
 
-def weigh(layer: Layer, x: Tensor, around: Surroundings) -> Float[Tensor, "h t t"]:
+def weigh(layer: Layer, x: Tensor, relations: Relations) -> Float[Tensor, "h t t"]:
     """The softmax weights of one layer in fp32."""
-    q, k = (part.float() for part in layer.attention.queries_keys(x, around.angles))
-    return layer.attention.weigh(q, k, layer.attention.bias(q, k, around))[0]
+    q, k = (part.float() for part in layer.attention.queries_keys(x, relations.angles))
+    return layer.attention.weigh(q, k, layer.attention.bias(q, k, relations))[0]
 
 
 def values(layer: Layer, x: Tensor) -> Float[Tensor, "h t k"]:

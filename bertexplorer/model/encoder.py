@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from bertexplorer.model.attention_mask import attention_mask
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
-from bertexplorer.model.positions import Angles, Distances, RelativePositions, Rotary, Surroundings, table
+from bertexplorer.model.positions import Angles, Distances, Relations, RelativePositions, Rotary, table
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu": F.gelu,
@@ -85,13 +85,13 @@ class Attention(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "b t d"],
-        around: Surroundings,
+        relations: Relations,
         change: Callable[[Tensor], Tensor],
         keep_weights: bool,
         positions: Int[Tensor, " q"] | None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
-        (q, k), v = self.queries_keys(x, around.angles, positions), self.split(self.value(x))
-        bias = self.bias(q, k, around if positions is None else around.of(positions))
+        (q, k), v = self.queries_keys(x, relations.angles, positions), self.split(self.value(x))
+        bias = self.bias(q, k, relations if positions is None else relations.of(positions))
         dropout = self.dropout if self.training else 0.0
         weights = None
         if keep_weights:
@@ -115,16 +115,16 @@ class Attention(nn.Module):
         return q, k
 
     def bias(
-        self, q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], around: Surroundings
+        self, q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], relations: Relations
     ) -> Float[Tensor, "#b #h q t"] | None:
         """What is added to the scaled products: the part of the distances, and the lowest number where a token must not
         look (not -inf: a row that sees nothing must not become NaN). None: nothing."""
-        added = None if around.distances is None else self.by_distance(q, k, around.distances)
-        if around.seen is None:
+        added = None if relations.distances is None else self.by_distance(q, k, relations.distances)
+        if relations.mask is None:
             return added
         if added is None:
-            added = q.new_zeros(around.seen.shape)
-        return added.masked_fill(~around.seen, torch.finfo(q.dtype).min)
+            added = q.new_zeros(relations.mask.shape)
+        return added.masked_fill(~relations.mask, torch.finfo(q.dtype).min)
 
     def by_distance(
         self, q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], distances: Distances
@@ -194,13 +194,13 @@ class Layer(nn.Module):
     def forward(
         self,
         x: Float[Tensor, "b t d"],
-        around: Surroundings,
+        relations: Relations,
         change: Callable[[Tensor], Tensor],
         keep_weights: bool,
         positions: Int[Tensor, " q"] | None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
         attended, weights, context = self.attention(
-            self.attention_norm(x) if self.pre else x, around, change, keep_weights, positions
+            self.attention_norm(x) if self.pre else x, relations, change, keep_weights, positions
         )
         x = pick(x, positions) + self.dropout(attended)
         if self.pre:
@@ -259,17 +259,17 @@ class Encoder(nn.Module):
     ) -> Forward:
         """The same, but starting from vectors (for saliency and interpolation). *first_layer*: *x* is the input of
         this layer, and the layers below it do not run."""
-        surroundings = self.surroundings(x, mask, intervention)
+        relations = self.relations(x, mask, intervention)
         last = self.config.num_layers - 1
         hidden, weights, contexts = [x], [], []
         for index in range(first_layer, len(self.layers)):
-            asked = positions if index == last else None
+            rows = positions if index == last else None
             x, weight, context = self.layers[index](
                 x,
-                surroundings[index],
-                lambda c, index=index, asked=asked: intervention.apply(index, c, asked),
+                relations[index],
+                lambda c, index=index, rows=rows: intervention.apply(index, c, rows),
                 attention,
-                asked,
+                rows,
             )
             hidden.append(x)
             if attention:
@@ -279,19 +279,19 @@ class Encoder(nn.Module):
         hidden[-1] = self.norm(x)
         return Forward(tuple(hidden), tuple(weights), tuple(contexts))
 
-    def surroundings(
+    def relations(
         self, x: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None, change: Intervention = NO_CHANGE
-    ) -> list[Surroundings]:
-        """The inputs of each layer besides its vectors."""
+    ) -> list[Relations]:
+        """How the tokens relate to each other in each layer."""
         config, tokens = self.config, x.shape[1]
         is_local = [config.is_local(index) for index in range(config.num_layers)]
-        seen = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
-        wide, near = seen(), seen(window=config.window)
+        mask_of = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
+        full, windowed = mask_of(), mask_of(window=config.window)
         angles = (
             [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
         )
         distances = self.relative(tokens) if self.relative else None
         return [
-            Surroundings(near if local else wide, angles[int(local)] if angles else None, distances)
+            Relations(windowed if local else full, angles[int(local)] if angles else None, distances)
             for local in is_local
         ]

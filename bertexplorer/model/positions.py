@@ -1,4 +1,4 @@
-"""The inputs of a layer besides its vectors: the attention mask and the positions of the tokens.
+"""How tokens relate to each other, besides by their vectors: who may look at whom, and how far apart they are.
 
 Learned positions are part of the embeddings. Rotary angles (ModernBERT) turn queries and keys. Relative positions add
 to the attention scores: a learned number for a distance (MPNet), or products with the vector of a distance (DeBERTa).
@@ -28,18 +28,18 @@ class Distances(NamedTuple):
     table: Float[Tensor, "r s"]  # s: heads (MPNet), or the hidden size (DeBERTa)
 
 
-class Surroundings(NamedTuple):
-    """The inputs of a layer besides its vectors. Each part is None in families that do not have it."""
+class Relations(NamedTuple):
+    """What attention knows of any two tokens besides their vectors. Each part is None in families without it."""
 
-    seen: Bool[Tensor, "#b 1 q t"] | None = None  # which token may look at which; None: all at all
+    mask: Bool[Tensor, "#b 1 q t"] | None = None  # which token may look at which; None: all at all
     angles: Angles | None = None
     distances: Distances | None = None
 
-    def of(self, positions: Int[Tensor, " q"] | slice) -> "Surroundings":
+    def of(self, positions: Int[Tensor, " q"] | slice) -> "Relations":
         """The same for tokens at *positions* that look at all others."""
-        seen, distances = self.seen, self.distances
+        mask, distances = self.mask, self.distances
         return self._replace(
-            seen=None if seen is None else seen[:, :, positions],
+            mask=None if mask is None else mask[:, :, positions],
             distances=None if distances is None else distances._replace(rows=distances.rows[positions]),
         )
 

@@ -51,16 +51,16 @@ def forward_cached(
         ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
     embeddings = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
     x, keys, values = embeddings[:, start:], [], []
-    for index, around in enumerate(encoder.surroundings(embeddings, None, change)):
+    for index, relations in enumerate(encoder.relations(embeddings, None, change)):
         layer = cast(Layer, encoder.layers[index])
         attention = layer.attention
         entering = layer.attention_norm(x) if layer.pre else x
-        angles = around.angles and (around.angles[0][start:], around.angles[1][start:])
+        angles = relations.angles and (relations.angles[0][start:], relations.angles[1][start:])
         q, k = attention.queries_keys(entering, angles)
         v = attention.split(attention.value(entering))
         if past:
             k, v = torch.cat([past.keys[index], k], 2), torch.cat([past.values[index], v], 2)
-        bias = attention.bias(q, k, around.of(slice(start, None)))
+        bias = attention.bias(q, k, relations.of(slice(start, None)))
         context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, scale=attention.scale)
         x = x + attention.output(context.transpose(1, 2).flatten(2))
         if layer.pre:

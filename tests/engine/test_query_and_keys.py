@@ -57,7 +57,7 @@ def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str],
             found, part = token_scores(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
             assert_same(checkpoint.config, found.query, queries[3, part])
             assert_same(checkpoint.config, found.keys, keys[:, part])
-            assert bool(found.seen.all())
+            assert bool(found.visible.all())
 
 
 def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
@@ -91,13 +91,13 @@ def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str]
     every_query, every_key = queries_and_keys(checkpoint, encoding)
     for layer, head, position in ((0, 0, 0), (1, 1, 5), (checkpoint.config.num_layers - 1, 0, len(encoding) - 1)):
         found, row = token_scores(checkpoint, encoding, layer, head, position), wanted[layer, head, position]
-        assert torch.equal(found.seen, row > 0)
+        assert torch.equal(found.visible, row > 0)
         scores = (found.query * found.keys).sum(dim=-1) * found.scale
         assert (found.distance is None) == (family not in ("mpnet", "deberta"))
         if found.distance is not None:
             assert not torch.allclose(scores.softmax(dim=-1), row, atol=1e-3), "without the distances it is wrong"
             scores = scores + found.distance
-        assert_same(checkpoint.config, scores.masked_fill(~found.seen, -torch.inf).softmax(dim=-1), row)
+        assert_same(checkpoint.config, scores.masked_fill(~found.visible, -torch.inf).softmax(dim=-1), row)
         assert_same(checkpoint.config, found.weights, row)
         assert_same(checkpoint.config, found.query, every_query[layer, head, position])
         assert_same(checkpoint.config, found.keys, every_key[layer, head])

@@ -13,7 +13,7 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import fresh
 from bertexplorer.model.load import load
-from bertexplorer.model.positions import Surroundings
+from bertexplorer.model.positions import Relations
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
@@ -114,7 +114,7 @@ def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, c
             for layer in checkpoint.encoder.layers:
                 outputs = []
                 for end in range(1, size + 1):  # token by token, each from its prefix of the layer's input
-                    found, _, _ = layer(hidden[:, :end], Surroundings(), lambda c: c, True, None)
+                    found, _, _ = layer(hidden[:, :end], Relations(), lambda c: c, True, None)
                     outputs.append(found[:, -1:])
                 hidden = torch.cat(outputs, dim=1)
             log_probs = checkpoint.masked_lm(hidden[0, :-1]).log_softmax(-1)
