@@ -96,6 +96,7 @@ NAMES = (
     "probe",
     "counterfactuals",
 )
+FIRST = {"suite": "suite", "probe": "task"}  # analysis without a text -> its first parameter; rows take its place
 
 
 @runtime_checkable

@@ -102,15 +102,17 @@ def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " 
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
+    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
 ) -> Probe:
     """Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
 
     The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document."""
-    if options.rows and not rows:
+    if options.rows and rows is None:
         raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
+    if rows is not None and not rows:
+        raise ExplorerError("No rows were given. Give at least one, or leave them out for the built-in ones.")
     data = read_rows(checkpoint, rows or built_in(options.task), options.most)
     fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(data.examples)  # a fit: a token for each row
     progress.expect(sum(map(len, data.encodings)) + fits)

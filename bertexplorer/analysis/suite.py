@@ -63,14 +63,16 @@ class Suite:
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
+    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
 ) -> Suite:
     """Score each of *rows*, or of the built-in suite. *text* is not read.
 
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
-    if options.rows and not rows:
+    if options.rows and rows is None:
         raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
+    if rows is not None and not rows:
+        raise ExplorerError("No rows were given. Give at least one, or leave them out for the built-in ones.")
     kind, all_cases, unusable = cases(rows or built_in(options.suite))
     sampled = balanced_cases(all_cases, options.most)
     scorer = Scorer(checkpoint, kind, options.scoring)

@@ -11,8 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.analysis import FIRST
 from bertexplorer.cli.serve import command as serve_command
-from bertexplorer.describe import FIRST
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.options import build, option_specs
 from bertexplorer.result import Result, as_table
@@ -141,15 +141,14 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
 
     module: Any = flags.module
     values = {setting.name: getattr(flags, setting.name) for setting in option_specs(module.Options)}
-    more = {}
-    for name in FILES:
-        if values.get(name):
-            more[name], values[name] = read(Path(values[name]), name), ""
+    more, sources = {}, {name: values[name] for name in FILES if values.get(name)}
+    for name, file in sources.items():
+        more[name], values[name] = read(Path(file), name), ""
     options = build(module.Options, values)
     fetch(library, flags.checkpoint)
     checkpoint = library.get(flags.checkpoint, flags.precision)
     if getattr(flags, "out", None):
-        return score(flags.out, checkpoint, options, more.get("rows", ()))
+        return score(flags.out, checkpoint, options, more.get("rows"))
     text = Text(flags.text, flags.pair, picked=find_word_spans(flags.text, flags.pair, flags.pick))
     for note in checkpoint.tokenizer.encode(text).notes if flags.text else ():
         print(f"note: {note}", file=sys.stderr)
@@ -159,20 +158,20 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)
     rows = module.rows(result)
     if flags.json:
-        print(export.as_json(module, checkpoint, text, options, rows))
+        print(export.as_json(module, checkpoint, text, options, rows, sources=sources))
     else:
         print(as_table(rows))
     return 0
 
 
-def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) -> int:
+def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] | None) -> int:
     """Score a whole suite in the folder *out*, or resume it, with the progress on stderr."""
     from bertexplorer.analysis.suite_cases import built_in
     from bertexplorer.figures import suite
     from bertexplorer.store.suite_folder import SuiteFolder
     from bertexplorer.training.run_process import catch_stop_signals
 
-    folder, done = SuiteFolder(out, checkpoint, rows or built_in(options.suite), options.scoring), 0
+    folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
     for progress in folder.run(catch_stop_signals()):
         done, left = progress.done, progress.seconds_left
         rest = (

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
 from bertexplorer.analysis import Alternatives, export
+from bertexplorer.analysis.export import Question
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Colouring, Figure, Page, Tabular, difference
-from bertexplorer.model.text import TOKENS, Encoding, Span
+from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.index import Index
@@ -229,11 +230,14 @@ class Explore:
     def export(self, state: State, kind: str) -> tuple[str, str]:
         """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.registry.get(state.checkpoint, state.precision)
-        analysis, options, text = VIEWS[state.view].analysis, self.options(state), state.as_text
-        title = self.registry.title(state.checkpoint)
+        analysis, own = VIEWS[state.view].analysis, self.question(state, checkpoint)
+        title, uploads = own.title, self.uploads(state)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            return f"{name}.py", export.as_python(analysis, checkpoint, text, options, title)
+            sides = comparing.comparison_sides(self.registry, state) if state.compared else ()
+            others = [self.question(side.state, side.checkpoint) for side in sides if side.checkpoint]
+            notes = [f"The {what} are an upload: {about} Elsewhere, name your copy." for what, about in uploads.items()]
+            return f"{name}.py", export.as_python(analysis, *own, others, notes)
         rows = analysis.rows(self.analyse(checkpoint, state))
         if kind == "csv":
             rows = [{**row, "made_with": export.provenance_line(checkpoint, title)} for row in rows]
@@ -245,7 +249,18 @@ class Explore:
             ]
         if kind == "csv":
             return f"{name}.csv", export.as_csv(rows)
-        return f"{name}.json", export.as_json(analysis, checkpoint, text, options, rows, title)
+        return f"{name}.json", export.as_json(analysis, checkpoint, own.text, own.options, rows, title, uploads)
+
+    def question(self, state: State, checkpoint: Checkpoint) -> Question:
+        """What the answer of *checkpoint* to *state* answers."""
+        text = state.as_text if VIEWS[state.view].text else Text("")
+        return Question(checkpoint, text, self.options(state), self.registry.title(state.checkpoint))
+
+    def uploads(self, state: State) -> dict[str, str]:
+        """The files that the view reads: rows or lines -> a summary with the name of the file."""
+        options = self.options(state)
+        stores: tuple[tuple[str, Uploads[Any]], ...] = (("rows", self.rows), ("lines", self.lines))
+        return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
 
     def side_rows(self, side: comparing.Side, kind: str) -> list[dict[str, Any]]:
         """The exported rows of another side of a comparison."""

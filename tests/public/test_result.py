@@ -71,6 +71,39 @@ def test_the_code_of_a_result_computes_it_again(
         assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == made.rows
 
 
+def test_the_code_of_given_rows_names_their_file_or_asks_for_them(
+    bert: bx.Bert, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    rows = [{"good": f"the {noun} sat.", "bad": f"the {noun} sit."} for noun in ("cat", "dog", "man")]
+    file = tmp_path / "pairs.csv"
+    file.write_text("good,bad\n" + "".join(f"{row['good']},{row['bad']}\n" for row in rows), "utf-8")
+    named = bert.suite("negation", rows=file)
+    exec(named.code(), {})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == named.rows
+    assert json.loads(named.to_json())["options"] == {"scoring": "the whole sentence", "most": 200, "rows": str(file)}
+    unnamed = bert.suite(rows=rows)
+    exec(unnamed.code(), {"rows": rows})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == unnamed.rows
+    assert "# It needs the rows that were given in Python: define rows first.\n" in unnamed.code()
+    assert json.loads(unnamed.to_json())["options"]["rows"] == "given in Python"
+    found = bert.search("a cat", lines=["the cat sat.", "a dog"])
+    exec(found.code(), {"lines": ["the cat sat.", "a dog"]})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == found.rows
+
+
+def test_the_code_of_a_built_in_suite_has_no_text() -> None:
+    tiny = bx.load("tiny")
+    assert "result = bert.suite(suite='agreement', most=9)\n" in tiny.suite("agreement", most=9).code()
+    assert "result = bert.suite()\n" in tiny.suite(most=200).code()
+
+
+@pytest.mark.parametrize("name", ["suite", "probe"])
+def test_an_empty_list_of_rows_is_refused(bert: bx.Bert, name: str) -> None:
+    with pytest.raises(bx.ExplorerError, match="No rows were given"):
+        bert.analyse(name, rows=[])
+
+
 def test_files_by_their_suffix(result: bx.Result, tmp_path: Path) -> None:
     for suffix in ("csv", "json", "py", "html"):
         assert result.save(tmp_path / f"paris.{suffix}").stat().st_size > 200
@@ -118,6 +151,24 @@ def test_two_results_are_compared(bert: bx.Bert, result: bx.Result) -> None:
     drawn = difference.draw(result.module, result.value, other.value, both.names, pair)
     assert both.figure == drawn and PLOTLY in both._repr_mimebundle_()
     assert repr(both).count("fill_mask (") == 2 and result.said in both.said
+
+
+def test_the_code_of_a_comparison_computes_it_again(
+    bert: bx.Bert, result: bx.Result, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    both = bx.compare(result, bert.control().fill_mask(FRANCE, top=12))
+    exec(both.code(), {})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == both.rows
+
+
+def test_suites_of_several_checkpoints_are_compared(result: bx.Result) -> None:
+    names = ("tiny", "tiny@0", "tiny@300")
+    every = bx.compare(*[bx.load(name).suite("agreement", most=5) for name in names])
+    assert every.names == names and len(every.rows) == 15
+    assert every.figure is not None and len(every.figure.data[0].x) == 3 and "McNemar" in every.said
+    with pytest.raises(bx.ExplorerError, match="3 results of fill_mask were given; it compares two"):
+        bx.compare(result, result, result)
 
 
 def test_what_differs_names_the_sides(bert: bx.Bert, result: bx.Result) -> None:

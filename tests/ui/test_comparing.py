@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
+from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from scipy.stats import binomtest
@@ -13,9 +16,11 @@ from scipy.stats import binomtest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import training_snapshots
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.text_uploads import RowUploads
 from bertexplorer.ui import comparing
 from bertexplorer.ui.explore import DEFAULTS, Explore
 from bertexplorer.ui.state import State
+from tests.conftest import ROOT
 
 SUITE = State(
     "",
@@ -72,6 +77,42 @@ def test_the_export_has_every_side(explore: Explore) -> None:
     assert len({row["made_with"] for row in rows}) == len(SERIES)
     _, content = explore.export(SUITE, "json")
     assert len(json.loads(content)["rows"]) == len(rows)
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        replace(SUITE, text="A text that the suite does not read."),
+        replace(SUITE, against="random weights"),
+        replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another text", other="The [MASK]."),
+        replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another checkpoint", other="tiny"),
+    ],
+    ids=["training", "random", "text", "checkpoint"],
+)
+def test_the_exported_python_has_every_side(
+    explore: Explore, state: State, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    rows = json.loads(explore.export(state, "json")[1])["rows"]
+    exec(explore.export(state, "python")[1], {})
+    printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+
+    def numbers(rows: list[dict[str, object]]) -> list[list[object]]:
+        return sorted([value for name, value in row.items() if name != "side"] for row in rows)
+
+    assert numbers(printed) == numbers(rows) and len({row["side"] for row in printed}) > 1
+
+
+def test_exports_of_uploaded_rows_name_their_file(explore: Explore, tmp_path: Path) -> None:
+    here = copy(explore)
+    here.rows = RowUploads(tmp_path)
+    key, _ = here.save_upload(here.rows, b"good,bad\nThe cat sat.,The cat sit.\n", "crows.csv")
+    state = replace(SUITE, options={**SUITE.options, "rows": key}, against="")
+    options = json.loads(here.export(state, "json")[1])["options"]
+    assert "1 rows from crows.csv" in options["rows"] and "suite" not in options
+    program = here.export(state, "python")[1]
+    assert "# The rows are an upload: 1 rows from crows.csv" in program
+    assert f"bert.suite(most=20, rows={key!r})" in program
 
 
 @pytest.mark.parametrize(
