@@ -56,6 +56,12 @@ class Result:
         return list(self.module.rows(self.value))
 
     @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Further tables, by name: "summary" of a suite, the score in all and by category; "mistakes" of a probe, what
+        each layer got wrong. Other analyses have none."""
+        return export.tables(self.module, self.value)
+
+    @cached_property
     def said(self) -> str:
         """The result in a sentence."""
         return str(self.drawing.say(self.value))
@@ -74,22 +80,31 @@ class Result:
         """A copy of the rows."""
         return [dict(row) for row in self.rows]
 
-    def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame. Raises ExplorerError if pandas is not installed."""
+    def to_pandas(self, table: str = "") -> Any:
+        """The rows, or the *table* of `tables`, as a pandas DataFrame. Raises ExplorerError if pandas is not installed,
+        and for an unknown table."""
         try:
             import pandas  # type: ignore[import-untyped]
         except ImportError as error:
             raise ExplorerError("A DataFrame needs pandas, which is not installed: pip install pandas.") from error
-        return pandas.DataFrame(self.rows)
+        return pandas.DataFrame(self.rows_of(table))
 
-    def to_csv(self) -> str:
-        """The rows as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin with an apostrophe."""
-        return export.as_csv(self.rows)
+    def to_csv(self, table: str = "") -> str:
+        """The rows, or the *table* of `tables`, as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin
+        with an apostrophe. Raises ExplorerError for an unknown table."""
+        return export.as_csv(self.rows_of(table))
+
+    def rows_of(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table; of "", `rows`."""
+        if table and table not in self.tables:
+            names = ", ".join(self.tables) or "none"
+            raise ExplorerError(f"There is no table {table!r:.40} of {self.analysis}; wanted one of: {names}.")
+        return self.tables[table] if table else self.rows
 
     def to_json(self) -> str:
         """The rows with text, options and provenance, as JSON."""
         given = (self.checkpoint, self.text, self.options, self.rows)
-        return export.as_json(self.module, *given, sources=self.sources)
+        return export.as_json(self.module, *given, sources=self.sources, more=self.tables)
 
     def code(self) -> str:
         """A program that computes this result again."""

@@ -76,9 +76,12 @@ def test_a_word_is_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Pat
 def test_json_names_the_file_of_the_rows(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text("good,bad\nThe cat sits.,The cat sit.\nThe cats sit.,The cats sits.\n", "utf-8")
-    code, out, _ = run("suite", "--checkpoint", "tiny", "--rows", str(file), "--json")
+    code, out, err = run("suite", "--checkpoint", "tiny", "--rows", str(file), "--json")
     options = json.loads(out)["options"]
     assert code == 0 and options["rows"] == str(file) and "suite" not in options
+    header, row = err.splitlines()[-2:]
+    score = json.loads(out)["summary"][0]
+    assert header.split() == list(score) and row.split()[:3] == ["all", "2", f"{score['right']:.4g}"]
 
 
 def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,6 +141,14 @@ class Summarised(Comparable, Protocol):
 
 
 @runtime_checkable
+class Tabled(Protocol):
+    """An analysis with tables beside its rows."""
+
+    def tables(self, result: Any, /) -> dict[str, list[dict[str, Any]]]:
+        """Each table under the name that exports give it."""
+
+
+@runtime_checkable
 class Listing(Protocol):
     """An analysis whose `rows` lists only the first of many rows."""
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bertexplorer.analysis import FIRST
+from bertexplorer.analysis import FIRST, Tabled
 from bertexplorer.csv_safety import escape_formula
 from bertexplorer.model.text import Text
 
@@ -26,7 +26,7 @@ UNTRAINED = ", random weights"  # the suffix that model.initialise.random_copy a
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
 FROM_PYTHON = ""  # the source of rows or lines that were given in Python
 Sources = Mapping[str, str]  # rows or lines -> the file that they came from, or FROM_PYTHON
-NONE: Sources = MappingProxyType({})
+NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class Question(NamedTuple):
@@ -80,8 +80,9 @@ def as_json(
     rows: list[dict[str, object]],
     title: str = "",
     sources: Sources = NONE,
+    more: Mapping[str, list[dict[str, Any]]] = NONE,
 ) -> str:
-    """The rows with the question that they answer and their provenance."""
+    """The rows with the question that they answer and their provenance. *more*: further tables by their name."""
     name = analysis.__name__.rpartition(".")[2]
     named = {setting: source or "given in Python" for setting, source in sources.items()}
     document = {
@@ -89,9 +90,15 @@ def as_json(
         "text": dataclasses.asdict(text),
         "options": settings(name, options, named),
         "provenance": provenance(checkpoint, title),
+        **more,
         "rows": rows,
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def tables(analysis: Analysis, result: Any) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a result beside its rows, by their name."""
+    return analysis.tables(result) if isinstance(analysis, Tabled) else {}
 
 
 def as_python(

@@ -167,8 +167,26 @@ def rows(result: Suite) -> list[dict[str, object]]:
 
 
 def summary_rows(result: Suite) -> list[dict[str, object]]:
-    """A row for all cases, and one for each category."""
-    return [{"category": share.name, "right": share.right} for share in (result.total, *result.shares)]
+    """The score: a row for all cases, and one for each category. What a kind of suite does not have is empty."""
+    return [
+        {
+            "category": share.name,
+            "cases": share.count,
+            "right": share.right,
+            "low": share.interval.low,
+            "high": share.interval.high,
+            "chance": "" if result.chance is None else result.chance,
+            "baseline": "" if share.baseline is None else share.baseline,
+            "top5": "" if share.top5 is None else share.top5,
+            "mrr": "" if share.mrr is None else share.mrr,
+        }
+        for share in (result.total, *result.shares)
+    ]
+
+
+def tables(result: Suite) -> dict[str, list[dict[str, object]]]:
+    """The score."""
+    return {"summary": summary_rows(result)}
 
 
 class Facts(facts.Facts[Suite]):

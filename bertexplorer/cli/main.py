@@ -156,9 +156,10 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     if isinstance(module, Summarised):  # the rows are single cases
         name = flags.module.__name__.rpartition(".")[2]
         print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)
+        print(as_table(module.summary_rows(result)), file=sys.stderr)
     rows = module.rows(result)
     if flags.json:
-        print(export.as_json(module, checkpoint, text, options, rows, sources=sources))
+        print(export.as_json(module, checkpoint, text, options, rows, "", sources, export.tables(module, result)))
     else:
         print(as_table(rows))
     return 0
@@ -166,6 +167,7 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
 
 def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] | None) -> int:
     """Score a whole suite in the folder *out*, or resume it, with the progress on stderr."""
+    from bertexplorer.analysis.suite import summary_rows
     from bertexplorer.analysis.suite_cases import built_in
     from bertexplorer.figures import suite
     from bertexplorer.store.suite_folder import SuiteFolder
@@ -182,8 +184,10 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
     if done < progress.total:
         print(f"Stopped. Repeat the command to resume {out}.", file=sys.stderr)
         return 130
-    print(suite.say(folder.result()))
-    print(f"The cases are in {out / 'cases.csv'}.")
+    result = folder.result()
+    print(suite.say(result))
+    print(as_table(summary_rows(result)))
+    print(f"The cases are in {out / 'cases.csv'}, this table in {out / 'summary.csv'}.")
     return 0
 
 

@@ -238,18 +238,16 @@ class Explore:
             others = [self.question(side.state, side.checkpoint) for side in sides if side.checkpoint]
             notes = [f"The {what} are an upload: {about} Elsewhere, name your copy." for what, about in uploads.items()]
             return f"{name}.py", export.as_python(analysis, *own, others, notes)
-        rows = analysis.rows(self.analyse(checkpoint, state))
-        if kind == "csv":
-            rows = [{**row, "made_with": export.provenance_line(checkpoint, title)} for row in rows]
+        tables = self.exported(state, checkpoint, title, kind)
         if state.compared:
-            rows = [
-                {"side": side.name, **row}
-                for side in comparing.comparison_sides(self.registry, state)
-                for row in (rows if side.checkpoint is None else self.side_rows(side, kind))
-            ]
+            sides = comparing.comparison_sides(self.registry, state)
+            parts = [(side.name, self.exported_side(side, kind) if side.checkpoint else tables) for side in sides]
+            tables = {name: [{"side": side, **row} for side, part in parts for row in part[name]] for name in tables}
+        rows = tables.pop("rows")
         if kind == "csv":
             return f"{name}.csv", export.as_csv(rows)
-        return f"{name}.json", export.as_json(analysis, checkpoint, own.text, own.options, rows, title, uploads)
+        asked = (checkpoint, own.text, own.options, rows, title, uploads, tables)
+        return f"{name}.json", export.as_json(analysis, *asked)
 
     def question(self, state: State, checkpoint: Checkpoint) -> Question:
         """What the answer of *checkpoint* to *state* answers."""
@@ -262,11 +260,15 @@ class Explore:
         stores: tuple[tuple[str, Uploads[Any]], ...] = (("rows", self.rows), ("lines", self.lines))
         return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
 
-    def side_rows(self, side: comparing.Side, kind: str) -> list[dict[str, Any]]:
-        """The exported rows of another side of a comparison."""
+    def exported(self, state: State, checkpoint: Checkpoint, title: str, kind: str) -> dict[str, list[dict[str, Any]]]:
+        """The rows of an answer and its further tables, by name. In a CSV each row says what made it."""
+        analysis, result = VIEWS[state.view].analysis, self.analyse(checkpoint, state)
+        made = {"made_with": export.provenance_line(checkpoint, title)} if kind == "csv" else {}
+        return {"rows": [{**row, **made} for row in analysis.rows(result)], **export.tables(analysis, result)}
+
+    def exported_side(self, side: comparing.Side, kind: str) -> dict[str, list[dict[str, Any]]]:
+        """The same of another side of a comparison."""
         assert side.checkpoint is not None
-        rows = VIEWS[side.state.view].analysis.rows(self.analyse(side.checkpoint, side.state))
         name = self.registry.title(side.state.checkpoint)
         title = name if side.state.against == "another text" else side.name
-        provenance = {"made_with": export.provenance_line(side.checkpoint, title)} if kind == "csv" else {}
-        return [{**row, **provenance} for row in rows]
+        return self.exported(side.state, side.checkpoint, title, kind)

@@ -98,6 +98,38 @@ def test_the_code_of_a_built_in_suite_has_no_text() -> None:
     assert "result = bert.suite()\n" in tiny.suite(most=200).code()
 
 
+def test_the_score_of_a_suite_is_a_table_of_its_own() -> None:
+    """In all and by category, as counted in the rows."""
+    result = bx.load("tiny").suite("everyday", most=60)
+    table = result.tables["summary"]
+    assert [row["category"] for row in table] == ["all", *dict.fromkeys(row["category"] for row in result.rows)]
+    for row in table:
+        cases = [case for case in result.rows if row["category"] in ("all", case["category"])]
+        ranks = [case["rank"] or (1 if case["right"] else float("inf")) for case in cases]
+        assert row["cases"] == len(cases) and row["low"] <= row["right"] <= row["high"]
+        assert row["right"] == pytest.approx(sum(case["right"] for case in cases) / len(cases))
+        assert row["baseline"] == pytest.approx(sum(case["baseline"] for case in cases) / len(cases))
+        assert row["top5"] == pytest.approx(sum(rank <= 5 for rank in ranks) / len(ranks))
+        assert row["mrr"] == pytest.approx(sum(1 / rank for rank in ranks) / len(ranks))
+        assert row["chance"] == result.value.chance
+    assert json.loads(result.to_json())["summary"] == table
+    assert len(list(csv.DictReader(io.StringIO(result.to_csv("summary"))))) == len(table)
+    with pytest.raises(bx.ExplorerError, match="no table 'errors' of suite; wanted one of: summary"):
+        result.to_csv("errors")
+    assert all(row["top5"] == "" for row in bx.load("tiny").suite("agreement", most=20).tables["summary"])
+
+
+def test_the_mistakes_of_each_layer_of_a_probe_are_a_table() -> None:
+    result = bx.load("tiny").probe("number", seeds=2, most=60)
+    mistakes, value = json.loads(result.to_json())["mistakes"], result.value
+    assert all(row["answer"] != row["label"] and 1 <= row["wrong"] <= row["held_out"] <= 2 for row in mistakes)
+    for layer, right in enumerate(value.accuracies):
+        held_out = (value.predicted[layer] >= 0).sum(axis=1)
+        wrong = sum(row["wrong"] for row in mistakes if row["layer"] == layer)
+        assert wrong == pytest.approx(sum((1 - right) * held_out))
+    assert any(row["wrong"] for row in mistakes)
+
+
 @pytest.mark.parametrize("name", ["suite", "probe"])
 def test_an_empty_list_of_rows_is_refused(bert: bx.Bert, name: str) -> None:
     with pytest.raises(bx.ExplorerError, match="No rows were given"):

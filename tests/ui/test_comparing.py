@@ -76,13 +76,14 @@ def test_the_export_has_every_side(explore: Explore) -> None:
     assert len(rows) == 20 * len(SERIES) and len({row["side"] for row in rows}) == len(SERIES)
     assert len({row["made_with"] for row in rows}) == len(SERIES)
     _, content = explore.export(SUITE, "json")
-    assert len(json.loads(content)["rows"]) == len(rows)
+    whole = json.loads(content)
+    assert len(whole["rows"]) == len(rows) and {row["side"] for row in whole["summary"]} == {r["side"] for r in rows}
 
 
 @pytest.mark.parametrize(
     "state",
     [
-        replace(SUITE, text="A text that the suite does not read."),
+        replace(SUITE, text="A text that the suite does not read.", options={**SUITE.options, "most": 2}),
         replace(SUITE, against="random weights"),
         replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another text", other="The [MASK]."),
         replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another checkpoint", other="tiny"),
