@@ -41,6 +41,7 @@ suite.py              an evaluation on many cases: the share that is right, by c
 suite_cases.py        rows of a file as cases, recognised by their columns
 suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
 suite_scores.py       the passes of each kind of case, and when its answer is right
+suite_paired.py       paired tests of suites on the same cases
 probe.py              which layer a linear probe reads a property from, compared with a control task
 probe_rows.py         words or sentences with labels, located in their texts
 probe_fit.py          splits by document, labels of the control task, and one linear probe

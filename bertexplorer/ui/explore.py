@@ -118,10 +118,13 @@ class Explore:
             comparison = (
                 comparing.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             )
-            if comparison and comparison.result is not None and isinstance(figure, Figure):
+            others = comparison.others if comparison else ()
+            if comparison and len(others) == 1 and isinstance(figure, Figure):
                 difference.share_scales(figure, comparison.figure)
             height = module.height(result) if isinstance(module, Page) else 0
-            cases = module.cases(result, comparison and comparison.result) if isinstance(module, Tabular) else None
+            cases = None
+            if isinstance(module, Tabular):
+                cases = {**module.cases(result, *(other for _, other in others)), "sides": [name for name, _ in others]}
             series = tuple(self.registry.series(state.checkpoint))
             return Answer(
                 state,

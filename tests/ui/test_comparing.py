@@ -64,10 +64,28 @@ def test_several_named_checkpoints(explore: Explore) -> None:
     assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
     results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
     assert list(comparison.figure.data[0]["x"]) == pytest.approx([outcome.total.right for outcome in results])
-    ours, theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results[:2])
-    only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, theirs), (theirs, ours))]
-    p = binomtest(only[0], sum(only)).pvalue
-    assert p < 0.05 and f"p = {p:.3f}" in comparison.said
+    ours, *theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results)
+    ps = []
+    for other in theirs:
+        only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, other), (other, ours))]
+        ps.append(binomtest(only[0], sum(only)).pvalue)
+    low, high = min(1, 2 * min(ps)), max(2 * min(ps), max(ps))  # by Holm's method
+    corrected = [low if p == min(ps) else high for p in ps]
+    assert all(p < 0.05 for p in corrected) and "after Holm’s correction for 2 tests" in comparison.said
+    bars = comparison.figure.data[1].text
+    assert all(f"p = {p:.3f}" in comparison.said and f"p = {p:.3f})" in bars[1 + i] for i, p in enumerate(corrected))
+
+
+@pytest.mark.parametrize("state", [SUITE, replace(SUITE, against="another checkpoint", other="tiny, tiny@0")])
+def test_the_table_has_the_answers_of_every_side(explore: Explore, state: State) -> None:
+    state = replace(state, options={**SUITE.options, "most": 4})
+    table = explore.answer(state).cases
+    names = [side.state.checkpoint for side in comparing.comparison_sides(explore.registry, state) if side.checkpoint]
+    assert table is not None and len(table["sides"]) == len(names) > 1
+    for i, name in enumerate(names):
+        alone = explore.answer(replace(state, checkpoint=name, against="")).cases
+        assert alone is not None and alone["sides"] == []
+        assert [row["others"][i]["right"] for row in table["rows"]] == [row["right"] for row in alone["rows"]]
 
 
 def test_the_export_has_every_side(explore: Explore) -> None:
