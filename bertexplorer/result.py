@@ -205,6 +205,19 @@ class Comparison:
         sides = zip(self.names, self.results, strict=True)
         return [{"side": name, **row} for name, result in sides for row in result.rows]
 
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """The tables of all results, by name. "sides": what made each. Of suites also "tests", each paired test against
+        the first result, and "differences", the cases that some get right and others wrong."""
+        values, checkpoints = zip(*((result.value, result.checkpoint) for result in self.results), strict=True)
+        return export.comparison_tables(self.first.module, self.names, values, checkpoints)
+
+    def to_json(self) -> str:
+        """The rows and tables with the options and provenance, as JSON."""
+        first = self.first
+        given = (first.checkpoint, first.text, first.options, self.rows)
+        return export.as_json(first.module, *given, sources=first.sources, more=self.tables)
+
     @property
     def said(self) -> str:
         """The sentence of each result, and what a test of the difference says where the analysis has one."""

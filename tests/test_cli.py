@@ -84,6 +84,18 @@ def test_json_names_the_file_of_the_rows(run: Run, tmp_path: Path) -> None:
     assert header.split() == list(score) and row.split()[:3] == ["all", "2", f"{score['right']:.4g}"]
 
 
+def test_a_suite_takes_several_checkpoints(run: Run, tmp_path: Path) -> None:
+    checkpoints = ("--checkpoint", "tiny", "--checkpoint", "tiny@0")
+    code, out, err = run("suite", "agreement", "--most", "20", *checkpoints)
+    assert code == 0 and "On the same 20 pairs the difference is" in err and "p_holm" in err
+    code, whole, _ = run("suite", "agreement", "--most", "20", *checkpoints, "--json")
+    differ = json.loads(whole)["differences"]
+    assert code == 0 and len(out.splitlines()) == 1 + len(differ) > 1
+    assert {row["side"] for row in json.loads(whole)["sides"]} == {"tiny", "tiny@0"}
+    code, _, err = run("suite", *checkpoints, "--out", str(tmp_path / "both"))
+    assert code == 2 and "--out scores one checkpoint; 2 were given" in err
+
+
 def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tiny("roberta")
     monkeypatch.chdir(folder.parent)

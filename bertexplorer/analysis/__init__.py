@@ -150,6 +150,15 @@ class Tabled(Protocol):
 
 
 @runtime_checkable
+class Paired(Protocol):
+    """An analysis of cases, whose results are compared case by case."""
+
+    def comparison_tables(self, names: Any, results: Any, own: int = 0, /) -> dict[str, list[dict[str, Any]]]:
+        """Tables about several results, each with a name, by the name that exports give them. *own*: the index of the
+        result with which the others are compared."""
+
+
+@runtime_checkable
 class Listing(Protocol):
     """An analysis whose `rows` lists only the first of many rows."""
 

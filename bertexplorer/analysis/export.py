@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bertexplorer.analysis import FIRST, Tabled
+from bertexplorer.analysis import FIRST, Paired, Tabled
 from bertexplorer.csv_safety import escape_formula
 from bertexplorer.model.text import Text
 
@@ -99,6 +99,17 @@ def as_json(
 def tables(analysis: Analysis, result: Any) -> dict[str, list[dict[str, Any]]]:
     """The tables of a result beside its rows, by their name."""
     return analysis.tables(result) if isinstance(analysis, Tabled) else {}
+
+
+def comparison_tables(
+    analysis: Analysis, names: Sequence[str], results: Sequence[Any], checkpoints: Sequence[Checkpoint], own: int = 0
+) -> dict[str, list[dict[str, Any]]]:
+    """The tables of several results, each row with the side that it belongs to, and what the analysis compares."""
+    sides = [*zip(names, (tables(analysis, result) for result in results), strict=True)]
+    joined = {table: [{"side": name, **row} for name, each in sides for row in each[table]] for table in sides[own][1]}
+    made = [{"side": name, **provenance(each)} for name, each in zip(names, checkpoints, strict=True)]
+    compared = analysis.comparison_tables(names, results, own) if isinstance(analysis, Paired) else {}
+    return {"sides": made, **joined, **compared}
 
 
 def as_python(

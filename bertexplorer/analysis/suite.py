@@ -12,6 +12,7 @@ import numpy as np
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.bootstrap import Interval, interval
 from bertexplorer.analysis.suite_cases import BuiltIn, Case, Kind, Row, RowProblem, built_in, cases
+from bertexplorer.analysis.suite_paired import comparison_tables as comparison_tables
 from bertexplorer.analysis.suite_scores import Outcome, Scorer, Scoring
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError

@@ -15,7 +15,7 @@ from bertexplorer.analysis import FIRST
 from bertexplorer.cli.serve import command as serve_command
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.options import build, option_specs
-from bertexplorer.result import Result, as_table
+from bertexplorer.result import Comparison, Result, as_table, compare
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
@@ -90,7 +90,9 @@ def make_parser() -> argparse.ArgumentParser:
         else:
             command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
             command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
-        command.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
+        several: dict[str, Any] = {"action": "append", "default": []} if name == "suite" else {"default": "mini"}
+        about = "a name from the list, a hub name or a folder" + "; repeat it to compare several" * (name == "suite")
+        command.add_argument("--checkpoint", help=about, **several)
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="the word of the text that the view is about")
         command.add_argument("--json", action="store_true", help="print JSON, with the question and the provenance")
@@ -145,13 +147,24 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     for name, file in sources.items():
         more[name], values[name] = read(Path(file), name), ""
     options = build(module.Options, values)
-    fetch(library, flags.checkpoint)
-    checkpoint = library.get(flags.checkpoint, flags.precision)
+    names = [flags.checkpoint] if isinstance(flags.checkpoint, str) else flags.checkpoint or ["mini"]
+    for name in names:
+        fetch(library, name)
+    checkpoint = library.get(names[0], flags.precision)
     if getattr(flags, "out", None):
+        if len(names) > 1:
+            raise ExplorerError(f"--out scores one checkpoint; {len(names)} were given. Give each a folder of its own.")
         return score(flags.out, checkpoint, options, more.get("rows"))
     text = Text(flags.text, flags.pair, picked=find_word_spans(flags.text, flags.pair, flags.pick))
     for note in checkpoint.tokenizer.encode(text).notes if flags.text else ():
         print(f"note: {note}", file=sys.stderr)
+    if len(names) > 1:
+        checkpoints = [library.get(name, flags.precision) for name in names]
+        results = [
+            Result(flags.command, module.run(each, text, options=options, **more), each, text, options, sources)
+            for each in checkpoints
+        ]
+        return print_comparison(compare(*results), flags.json)
     result = module.run(checkpoint, text, options=options, **more)
     if isinstance(module, Summarised):  # the rows are single cases
         name = flags.module.__name__.rpartition(".")[2]
@@ -162,6 +175,15 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         print(export.as_json(module, checkpoint, text, options, rows, "", sources, export.tables(module, result)))
     else:
         print(as_table(rows))
+    return 0
+
+
+def print_comparison(several: Comparison, as_json: bool) -> int:
+    """Print the sentences, scores and paired tests of suites, then the cases on which they differ."""
+    print(several.said, file=sys.stderr)
+    for table in ("summary", "tests"):
+        print(as_table(several.tables[table]), file=sys.stderr)
+    print(several.to_json() if as_json else as_table(several.tables["differences"]))
     return 0
 
 

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
 from bertexplorer.analysis.suite_cases import RowProblem
-from bertexplorer.analysis.suite_paired import PairedTest, paired_test, paired_tests
+from bertexplorer.analysis.suite_paired import PairedTest, paired_test, paired_tests, right_by_case
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -168,12 +168,15 @@ def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
 
 def compare(first: Suite, second: Suite) -> str:
     """The difference of two checkpoints on the cases that both could score; "" if there are none."""
-    test = paired_test(first, second)
-    if test is None:
-        return ""
+    test = paired_test(right_by_case(first), right_by_case(second))
+    return say_test(test, UNIT[first.kind]) if test else ""
+
+
+def say_test(test: PairedTest, unit: str) -> str:
+    """A test of two checkpoints. *unit*: what the cases are."""
     low, high = (points(end) for end in test.comparison.interval)
     return (
-        f"On the same {test.count:,} {UNIT[first.kind]} the difference is {points(test.comparison.difference)} points "
+        f"On the same {test.count:,} {unit} the difference is {points(test.comparison.difference)} points "
         f"(95 % interval {low} to {high}; McNemar’s test: {format_p(test.corrected)}): "
         f"{test.comparison.only_first:,} only the first gets right, {test.comparison.only_second:,} only the second."
     )

@@ -241,14 +241,22 @@ class Explore:
             others = [self.question(side.state, side.checkpoint) for side in sides if side.checkpoint]
             notes = [f"The {what} are an upload: {about} Elsewhere, name your copy." for what, about in uploads.items()]
             return f"{name}.py", export.as_python(analysis, *own, others, notes)
-        tables = self.exported(state, checkpoint, title, kind)
+        sides = [comparing.Side(title, state)]
         if state.compared:
             sides = comparing.comparison_sides(self.registry, state)
-            parts = [(side.name, self.exported_side(side, kind) if side.checkpoint else tables) for side in sides]
-            tables = {name: [{"side": side, **row} for side, part in parts for row in part[name]] for name in tables}
-        rows = tables.pop("rows")
+        checkpoints = [side.checkpoint or checkpoint for side in sides]
+        results = [self.analyse(used, side.state) for used, side in zip(checkpoints, sides, strict=True)]
+        rows = [
+            {**({"side": side.name} if state.compared else {}), **row, **self.made(side, used, kind)}
+            for side, used, result in zip(sides, checkpoints, results, strict=True)
+            for row in analysis.rows(result)
+        ]
         if kind == "csv":
             return f"{name}.csv", export.as_csv(rows)
+        names, at = [side.name for side in sides], next(i for i, side in enumerate(sides) if side.checkpoint is None)
+        tables = export.tables(analysis, results[0])
+        if state.compared:
+            tables = export.comparison_tables(analysis, names, results, checkpoints, at)
         asked = (checkpoint, own.text, own.options, rows, title, uploads, tables)
         return f"{name}.json", export.as_json(analysis, *asked)
 
@@ -263,15 +271,9 @@ class Explore:
         stores: tuple[tuple[str, Uploads[Any]], ...] = (("rows", self.rows), ("lines", self.lines))
         return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
 
-    def exported(self, state: State, checkpoint: Checkpoint, title: str, kind: str) -> dict[str, list[dict[str, Any]]]:
-        """The rows of an answer and its further tables, by name. In a CSV each row says what made it."""
-        analysis, result = VIEWS[state.view].analysis, self.analyse(checkpoint, state)
-        made = {"made_with": export.provenance_line(checkpoint, title)} if kind == "csv" else {}
-        return {"rows": [{**row, **made} for row in analysis.rows(result)], **export.tables(analysis, result)}
-
-    def exported_side(self, side: comparing.Side, kind: str) -> dict[str, list[dict[str, Any]]]:
-        """The same of another side of a comparison."""
-        assert side.checkpoint is not None
-        name = self.registry.title(side.state.checkpoint)
-        title = name if side.state.against == "another text" else side.name
-        return self.exported(side.state, side.checkpoint, title, kind)
+    def made(self, side: comparing.Side, checkpoint: Checkpoint, kind: str) -> dict[str, str]:
+        """What made a row, in a CSV: there is no other place for it."""
+        title = self.registry.title(side.state.checkpoint)
+        if side.checkpoint and side.state.against != "another text":
+            title = side.name
+        return {"made_with": export.provenance_line(checkpoint, title)} if kind == "csv" else {}

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scipy.stats import binomtest
 
 import bertexplorer as bx
 from bertexplorer.figures import difference
@@ -196,9 +197,18 @@ def test_the_code_of_a_comparison_computes_it_again(
 
 def test_suites_of_several_checkpoints_are_compared(result: bx.Result) -> None:
     names = ("tiny", "tiny@0", "tiny@300")
-    every = bx.compare(*[bx.load(name).suite("agreement", most=5) for name in names])
-    assert every.names == names and len(every.rows) == 15
+    every = bx.compare(*[bx.load(name).suite("agreement", most=15) for name in names])
+    assert every.names == names and len(every.rows) == 45
     assert every.figure is not None and len(every.figure.data[0].x) == 3 and "McNemar" in every.said
+    right = [{row["line"]: row["right"] for row in result.rows} for result in every.results]
+    differ = [line for line in right[0] if len({side[line] for side in right}) == 2]
+    assert [row["line"] for row in every.tables["differences"]] == differ
+    for test, side in zip(every.tables["tests"], right[1:], strict=True):
+        only = [sum(a[line] > b[line] for line in a) for a, b in ((side, right[0]), (right[0], side))]
+        assert [test["only_this"], test["only_other"]] == only and test["against"] == "tiny"
+        assert test["p"] == pytest.approx(binomtest(only[0], sum(only)).pvalue if any(only) else 1)
+        assert test["p"] <= test["p_holm"]
+    assert json.loads(every.to_json())["tests"] == every.tables["tests"]
     with pytest.raises(bx.ExplorerError, match="3 results of fill_mask were given; it compares two"):
         bx.compare(result, result, result)
 

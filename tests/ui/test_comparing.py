@@ -96,6 +96,7 @@ def test_the_export_has_every_side(explore: Explore) -> None:
     _, content = explore.export(SUITE, "json")
     whole = json.loads(content)
     assert len(whole["rows"]) == len(rows) and {row["side"] for row in whole["summary"]} == {r["side"] for r in rows}
+    assert {row["against"] for row in whole["tests"]} == {"tiny, step 300"} and len(whole["tests"]) == len(SERIES) - 1
 
 
 @pytest.mark.parametrize(
