@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bertexplorer.analysis import NAMES
-from bertexplorer.describe import FIRST, LISTS, document, signature
+from bertexplorer.analysis import FIRST, NAMES
+from bertexplorer.analysis.export import FROM_PYTHON
+from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Encoding, Span, Text
 from bertexplorer.options import build
@@ -79,6 +80,8 @@ class Bert(Methods):
         more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
         if rows is not None:
             more["rows"] = read_rows(rows)
+        given = {"lines": lines, "rows": rows}
+        sources = {name: str(given[name]) if isinstance(given[name], str | Path) else FROM_PYTHON for name in more}
         if extra := sorted(set(more) - set(view.needs)):
             others = [other.name for other in VIEWS.values() if extra[0] in other.needs]
             raise ExplorerError(f"{analysis} takes no {extra[0]}. Leave them out; {' and '.join(others)} take them.")
@@ -86,7 +89,7 @@ class Bert(Methods):
             value = module.run(self.checkpoint, marked_text, options=settings, **more)
         except ExplorerError as error:
             raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
-        return Result(analysis, value, self.checkpoint, marked_text, settings)
+        return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
 
     def encode(self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int = -1) -> Float[np.ndarray, "n d"]:
         """A vector for each of *texts*, in fp32: n texts by d numbers, d the hidden size; for one string, d numbers.

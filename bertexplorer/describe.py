@@ -6,6 +6,7 @@ import inspect
 from importlib import import_module
 from typing import Any
 
+from bertexplorer.analysis import FIRST
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.ui.state import read_spans
 from bertexplorer.ui.tabs import VIEWS
@@ -14,7 +15,6 @@ CONTENT = {  # settings whose values are content; on the page, the key of an upl
     "lines": "Sequence[str] | str | Path | None",
     "rows": "Sequence[Mapping[str, Any]] | str | Path | None",
 }
-FIRST = {"suite": "suite", "probe": "task"}  # analysis without a text -> its first parameter
 LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # setting -> its separator
 
 

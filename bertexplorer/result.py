@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import html
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
@@ -39,6 +40,7 @@ class Result:
     checkpoint: Checkpoint
     text: Text
     options: Any  # the analysis's Options, all of them
+    sources: export.Sources = field(default_factory=dict)  # of the rows or lines that were given
 
     @property
     def module(self) -> Analysis:
@@ -52,6 +54,12 @@ class Result:
     def rows(self) -> list[dict[str, Any]]:
         """The numbers, a dictionary for each row, as in an exported CSV."""
         return list(self.module.rows(self.value))
+
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """Further tables, by name: "summary" of a suite, the score in all and by category; "mistakes" of a probe, what
+        each layer got wrong. Other analyses have none."""
+        return export.tables(self.module, self.value)
 
     @cached_property
     def said(self) -> str:
@@ -72,25 +80,40 @@ class Result:
         """A copy of the rows."""
         return [dict(row) for row in self.rows]
 
-    def to_pandas(self) -> Any:
-        """The rows as a pandas DataFrame. Raises ExplorerError if pandas is not installed."""
+    def to_pandas(self, table: str = "") -> Any:
+        """The rows, or the *table* of `tables`, as a pandas DataFrame. Raises ExplorerError if pandas is not installed,
+        and for an unknown table."""
         try:
             import pandas  # type: ignore[import-untyped]
         except ImportError as error:
             raise ExplorerError("A DataFrame needs pandas, which is not installed: pip install pandas.") from error
-        return pandas.DataFrame(self.rows)
+        return pandas.DataFrame(self.rows_of(table))
 
-    def to_csv(self) -> str:
-        """The rows as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin with an apostrophe."""
-        return export.as_csv(self.rows)
+    def to_csv(self, table: str = "") -> str:
+        """The rows, or the *table* of `tables`, as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin
+        with an apostrophe. Raises ExplorerError for an unknown table."""
+        return export.as_csv(self.rows_of(table))
+
+    def rows_of(self, table: str) -> list[dict[str, Any]]:
+        """The rows of a table; of "", `rows`."""
+        if table and table not in self.tables:
+            names = ", ".join(self.tables) or "none"
+            raise ExplorerError(f"There is no table {table!r:.40} of {self.analysis}; wanted one of: {names}.")
+        return self.tables[table] if table else self.rows
 
     def to_json(self) -> str:
         """The rows with text, options and provenance, as JSON."""
-        return export.as_json(self.module, self.checkpoint, self.text, self.options, self.rows)
+        given = (self.checkpoint, self.text, self.options, self.rows)
+        return export.as_json(self.module, *given, sources=self.sources, more=self.tables)
 
     def code(self) -> str:
         """A program that computes this result again."""
-        return export.as_python(self.module, self.checkpoint, self.text, self.options)
+        return export.as_python(self.module, *self.question)
+
+    @property
+    def question(self) -> export.Question:
+        """What the result answers, as `export` takes it."""
+        return export.Question(self.checkpoint, self.text, self.options, sources=self.sources)
 
     def save(self, path: str | Path) -> Path:
         """Write the result to *path* and return it. The suffix is the format: .csv, .json or .py, the figure as .html
@@ -153,39 +176,69 @@ class Result:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Two results of one analysis: for two checkpoints, texts or options. *figure* shows the numbers that differ most;
-    it is None where the analysis has no number to compare."""
+    """Results of one analysis: for two checkpoints, texts or options, or of a suite for more. *figure* shows the
+    numbers that differ most; it is None where the analysis has no number to compare."""
 
     first: Result
     second: Result
-    names: tuple[str, str]
+    names: tuple[str, ...]
+    others: tuple[Result, ...] = ()  # the third and those after it
+
+    @property
+    def results(self) -> tuple[Result, ...]:
+        return (self.first, self.second, *self.others)
 
     @cached_property
     def figure(self) -> Figure | None:
-        from bertexplorer.figures import difference
+        from bertexplorer.figures import Several, difference
 
-        pair = (self.first.checkpoint, self.second.checkpoint)
-        return difference.draw_comparison(
-            self.first.drawing, self.first.module, self.first.value, self.second.value, self.names, pair
-        )
+        drawing, values = self.first.drawing, [result.value for result in self.results]
+        if self.others:
+            assert isinstance(drawing, Several)
+            return drawing.several(self.names, values, 0, ordered=False)
+        pair, names = (self.first.checkpoint, self.second.checkpoint), (self.names[0], self.names[1])
+        return difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
 
     @property
     def rows(self) -> list[dict[str, Any]]:
-        """The rows of both results. *side* names the result that a row belongs to."""
-        sides = zip(self.names, (self.first, self.second), strict=True)
+        """The rows of all results. *side* names the result that a row belongs to."""
+        sides = zip(self.names, self.results, strict=True)
         return [{"side": name, **row} for name, result in sides for row in result.rows]
+
+    @cached_property
+    def tables(self) -> dict[str, list[dict[str, Any]]]:
+        """The tables of all results, by name. "sides": what made each. Of suites also "tests", each paired test against
+        the first result, and "differences", the cases that some get right and others wrong."""
+        values, checkpoints = zip(*((result.value, result.checkpoint) for result in self.results), strict=True)
+        return export.comparison_tables(self.first.module, self.names, values, checkpoints)
+
+    def to_json(self) -> str:
+        """The rows and tables with the options and provenance, as JSON."""
+        first = self.first
+        given = (first.checkpoint, first.text, first.options, self.rows)
+        return export.as_json(first.module, *given, sources=first.sources, more=self.tables)
 
     @property
     def said(self) -> str:
-        """Both sentences, and what a test of the difference says where the analysis has one."""
-        from bertexplorer.figures import Comparing
+        """The sentence of each result, and what a test of the difference says where the analysis has one."""
+        from bertexplorer.figures import Comparing, Several
 
-        drawing = self.first.drawing
-        tested = drawing.compare(self.first.value, self.second.value) if isinstance(drawing, Comparing) else ""
-        return f"{self.names[0]}: {self.first.said} {self.names[1]}: {self.second.said} {tested}".rstrip()
+        drawing, values = self.first.drawing, [result.value for result in self.results]
+        said = [f"{name}: {result.said}" for name, result in zip(self.names, self.results, strict=True)]
+        if self.others:
+            assert isinstance(drawing, Several)
+            said.append(drawing.say_several(self.names, values, 0))
+        elif isinstance(drawing, Comparing):
+            said.append(drawing.compare(*values))
+        return " ".join(said).rstrip()
+
+    def code(self) -> str:
+        """A program that computes this comparison again."""
+        others = [result.question for result in self.results[1:]]
+        return export.as_python(self.first.module, *self.first.question, others)
 
     def __repr__(self) -> str:
-        return f"{self.names[0]}:\n{self.first!r}\n\n{self.names[1]}:\n{self.second!r}"
+        return "\n\n".join(f"{name}:\n{result!r}" for name, result in zip(self.names, self.results, strict=True))
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         from bertexplorer.figures.notebook import bundle
@@ -194,8 +247,9 @@ class Comparison:
         return {**drawn, "text/plain": repr(self)}
 
 
-def compare(first: Result, second: Result) -> Comparison:
-    """Compare *second* with *first*, named by their difference. Raises ExplorerError for results of two analyses.
+def compare(first: Result, second: Result, *others: Result) -> Comparison:
+    """Compare *second*, and for a suite *others* too, with *first*, named by their difference. Raises ExplorerError for
+    results of two analyses, and for more than two results of an analysis that compares only pairs.
 
     Example:
         >>> bert = bx.load("mini")
@@ -203,21 +257,29 @@ def compare(first: Result, second: Result) -> Comparison:
         >>> both.names
         ('mini', 'mini, random weights')
     """
-    if first.analysis != second.analysis:
-        raise ExplorerError(
-            f"A result of {first.analysis} cannot be compared with one of {second.analysis}. Compare two of one kind."
-        )
-    if first.checkpoint is not second.checkpoint:
-        names = (first.checkpoint.name, second.checkpoint.name)
-    elif first.text != second.text:
-        names = (first.text.first, second.text.first)
-    else:
-        options, others = asdict(first.options), asdict(second.options)
-        names = ("", "")
-        for name, value in options.items():
-            if value != others[name]:
-                names = (f"{name} {value}", f"{name} {others[name]}")
-    return Comparison(first, second, names if names[0] != names[1] else ("first", "second"))
+    from bertexplorer.figures import Several
+
+    for other in (second, *others):
+        if first.analysis != other.analysis:
+            raise ExplorerError(
+                f"A result of {first.analysis} cannot be compared with one of {other.analysis}. Compare two of one "
+                "kind."
+            )
+    if others and not isinstance(first.drawing, Several):
+        raise ExplorerError(f"{2 + len(others)} results of {first.analysis} were given; it compares two. Give two.")
+    return Comparison(first, second, side_names((first, second, *others)), others)
+
+
+def side_names(results: Sequence[Result]) -> tuple[str, ...]:
+    """A name for each result: its checkpoint, its text, or the last option in which all differ; else its number."""
+    options = [asdict(result.options) for result in results]
+    candidates = [
+        tuple(result.checkpoint.name for result in results),
+        tuple(result.text.first for result in results),
+        *(tuple(f"{name} {values[name]}" for values in options) for name in reversed(options[0])),
+        ("first", "second") if len(results) == 2 else tuple(f"result {number + 1}" for number in range(len(results))),
+    ]
+    return next(names for names in candidates if len(set(names)) == len(names))
 
 
 def as_table(rows: list[dict[str, Any]]) -> str:

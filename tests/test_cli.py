@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.analysis import ANALYSES
+from bertexplorer.analysis import ANALYSES, FIRST
 from bertexplorer.cli import main, make_parser
-from bertexplorer.describe import FIRST
 from bertexplorer.options import option_specs
 from bertexplorer.result import as_table
 from bertexplorer.store.catalogue import CATALOGUE
@@ -72,6 +71,29 @@ def test_a_word_is_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Pat
     assert [row["text"] for row in found] == ["A dog barked.", "Bread and cheese."]
     code, _, err = run("search", "x", "--lines", str(tmp_path / "none.csv"))
     assert code == 2 and "none.csv cannot be read" in err
+
+
+def test_json_names_the_file_of_the_rows(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "pairs.csv"
+    file.write_text("good,bad\nThe cat sits.,The cat sit.\nThe cats sit.,The cats sits.\n", "utf-8")
+    code, out, err = run("suite", "--checkpoint", "tiny", "--rows", str(file), "--json")
+    options = json.loads(out)["options"]
+    assert code == 0 and options["rows"] == str(file) and "suite" not in options
+    header, row = err.splitlines()[-2:]
+    score = json.loads(out)["summary"][0]
+    assert header.split() == list(score) and row.split()[:3] == ["all", "2", f"{score['right']:.4g}"]
+
+
+def test_a_suite_takes_several_checkpoints(run: Run, tmp_path: Path) -> None:
+    checkpoints = ("--checkpoint", "tiny", "--checkpoint", "tiny@0")
+    code, out, err = run("suite", "agreement", "--most", "20", *checkpoints)
+    assert code == 0 and "On the same 20 pairs the difference is" in err and "p_holm" in err
+    code, whole, _ = run("suite", "agreement", "--most", "20", *checkpoints, "--json")
+    differ = json.loads(whole)["differences"]
+    assert code == 0 and len(out.splitlines()) == 1 + len(differ) > 1
+    assert {row["side"] for row in json.loads(whole)["sides"]} == {"tiny", "tiny@0"}
+    code, _, err = run("suite", *checkpoints, "--out", str(tmp_path / "both"))
+    assert code == 2 and "--out scores one checkpoint; 2 were given" in err
 
 
 def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -42,6 +42,7 @@ suite_cases.py        rows of a file as cases, recognised by their columns
 suite_passes.py       which tokens of a pair are scored, and the passes for them
 suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
 suite_scores.py       the passes of each kind of case, and when its answer is right
+suite_paired.py       paired tests of suites on the same cases
 probe.py              which layer a linear probe reads a property from, compared with a control task
 probe_rows.py         words or sentences with labels, located in their texts
 probe_fit.py          splits by document, labels of the control task, and one linear probe
@@ -97,6 +98,7 @@ NAMES = (
     "probe",
     "counterfactuals",
 )
+FIRST = {"suite": "suite", "probe": "task"}  # analysis without a text -> its first parameter; rows take its place
 
 
 @runtime_checkable
@@ -138,6 +140,23 @@ class Summarised(Comparable, Protocol):
 
     def summary_rows(self, result: Any, /) -> list[dict[str, Any]]:
         """The numbers to compare."""
+
+
+@runtime_checkable
+class Tabled(Protocol):
+    """An analysis with tables beside its rows."""
+
+    def tables(self, result: Any, /) -> dict[str, list[dict[str, Any]]]:
+        """Each table under the name that exports give it."""
+
+
+@runtime_checkable
+class Paired(Protocol):
+    """An analysis of cases, whose results are compared case by case."""
+
+    def comparison_tables(self, names: Any, results: Any, own: int = 0, /) -> dict[str, list[dict[str, Any]]]:
+        """Tables about several results, each with a name, by the name that exports give them. *own*: the index of the
+        result with which the others are compared."""
 
 
 @runtime_checkable

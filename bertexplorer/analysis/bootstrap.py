@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -54,3 +55,13 @@ def compare_paired(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n
     only_first, only_second = int((first > second).sum()), int((second > first).sum())
     p = float(binomtest(only_first, only_first + only_second).pvalue) if only_first + only_second else 1.0
     return PairedComparison(float((second - first).mean()), interval(second - first), only_first, only_second, p)
+
+
+def holm(values: Sequence[float]) -> list[float]:
+    """The p values of several tests, corrected so that the chance of one false finding or more stays below the level
+    (Holm, 1979)."""
+    corrected, largest = [1.0] * len(values), 0.0
+    for rank, i in enumerate(sorted(range(len(values)), key=values.__getitem__)):
+        largest = max(largest, min(1.0, (len(values) - rank) * values[i]))
+        corrected[i] = largest
+    return corrected

@@ -7,11 +7,14 @@ import dataclasses
 import io
 import json
 import platform
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from bertexplorer.analysis import FIRST, Paired, Tabled
 from bertexplorer.csv_safety import escape_formula
 from bertexplorer.model.text import Text
 
@@ -21,6 +24,19 @@ if TYPE_CHECKING:
 
 UNTRAINED = ", random weights"  # the suffix that model.initialise.random_copy adds to a name
 LIBRARIES = ("torch", "tokenizers", "safetensors", "numpy")
+FROM_PYTHON = ""  # the source of rows or lines that were given in Python
+Sources = Mapping[str, str]  # rows or lines -> the file that they came from, or FROM_PYTHON
+NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+class Question(NamedTuple):
+    """What a result answers. *title*: the display name of the checkpoint."""
+
+    checkpoint: Checkpoint
+    text: Text
+    options: Any
+    title: str = ""
+    sources: Sources = NONE
 
 
 def provenance(checkpoint: Checkpoint, title: str = "") -> dict[str, str]:
@@ -63,31 +79,63 @@ def as_json(
     options: Any,
     rows: list[dict[str, object]],
     title: str = "",
+    sources: Sources = NONE,
+    more: Mapping[str, list[dict[str, Any]]] = NONE,
 ) -> str:
-    """The rows with the question that they answer and their provenance."""
+    """The rows with the question that they answer and their provenance. *more*: further tables by their name."""
     name = analysis.__name__.rpartition(".")[2]
+    named = {setting: source or "given in Python" for setting, source in sources.items()}
     document = {
         "analysis": name,
         "text": dataclasses.asdict(text),
-        "options": dataclasses.asdict(options),
+        "options": settings(name, options, named),
         "provenance": provenance(checkpoint, title),
+        **more,
         "rows": rows,
     }
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: Any, title: str = "") -> str:
-    """A program that prints the same rows; it runs where the package is installed, or in its folder."""
-    name = analysis.__name__.rpartition(".")[2]
-    arguments = [repr(text.first), *([repr(text.second)] if text.second else [])]
-    spans_by_argument = {"mask": text.hidden, "pick": text.picked}
-    arguments += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in spans_by_argument.items() if spans]
-    fields = dataclasses.fields(options)
-    arguments += [f"{f.name}={value!r}" for f in fields if (value := getattr(options, f.name)) != f.default]
+def tables(analysis: Analysis, result: Any) -> dict[str, list[dict[str, Any]]]:
+    """The tables of a result beside its rows, by their name."""
+    return analysis.tables(result) if isinstance(analysis, Tabled) else {}
+
+
+def comparison_tables(
+    analysis: Analysis, names: Sequence[str], results: Sequence[Any], checkpoints: Sequence[Checkpoint], own: int = 0
+) -> dict[str, list[dict[str, Any]]]:
+    """The tables of several results, each row with the side that it belongs to, and what the analysis compares."""
+    sides = [*zip(names, (tables(analysis, result) for result in results), strict=True)]
+    joined = {table: [{"side": name, **row} for name, each in sides for row in each[table]] for table in sides[own][1]}
+    made = [{"side": name, **provenance(each)} for name, each in zip(names, checkpoints, strict=True)]
+    compared = analysis.comparison_tables(names, results, own) if isinstance(analysis, Paired) else {}
+    return {"sides": made, **joined, **compared}
+
+
+def as_python(
+    analysis: Analysis,
+    checkpoint: Checkpoint,
+    text: Text,
+    options: Any,
+    title: str = "",
+    sources: Sources = NONE,
+    others: Sequence[Question] = (),
+    notes: Sequence[str] = (),
+) -> str:
+    """A program that prints the same rows; it runs where the package is installed, or in its folder. *others*: the
+    other sides of a comparison. *notes*: what the reader should know, as comments."""
+    questions = [Question(checkpoint, text, options, title, sources), *others]
+    variables = ["bert", *(f"bert_{number}" for number in range(2, len(questions) + 1))]
+    pairs = [*zip(variables, questions, strict=True)]
+    calls = [f"{variable}.{call(analysis, question)}" for variable, question in pairs]
+    made = dict.fromkeys(provenance_line(each.checkpoint, " ".join(each.title.split())) for each in questions)
+    missing = sorted({name for each in questions for name, source in each.sources.items() if source == FROM_PYTHON})
     return "\n".join(
         [
-            f"# Made with {provenance_line(checkpoint, ' '.join(title.split()))}.",
+            *(f"# Made with {line}." for line in made),
             "# Run it where BERT Explorer is installed, or in its folder: python THIS_FILE",
+            *(f"# {' '.join(note.split())}" for note in notes),
+            *(f"# It needs the {name} that were given in Python: define {name} first." for name in missing),
             "import os",
             "import sys",
             "",
@@ -95,13 +143,37 @@ def as_python(analysis: Analysis, checkpoint: Checkpoint, text: Text, options: A
             "",
             "import bertexplorer as bx",
             "",
-            f"bert = {load_expression(checkpoint)}",
-            f"result = bert.{name}({', '.join(arguments)})",
+            *(f"{variable} = {load_expression(question.checkpoint)}" for variable, question in pairs),
+            f"result = {calls[0]}" if len(calls) == 1 else f"result = bx.compare({', '.join(calls)})",
             "for row in result.rows:",
             "    print(row)",
             "",
         ]
     )
+
+
+def call(analysis: Analysis, question: Question) -> str:
+    """The call of the method that answers *question*, without the settings at their defaults."""
+    name, text, options = analysis.__name__.rpartition(".")[2], question.text, question.options
+    arguments = [] if name in FIRST else [repr(text.first), *([repr(text.second)] if text.second else [])]
+    spans_by_argument = {"mask": text.hidden, "pick": text.picked}
+    arguments += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in spans_by_argument.items() if spans]
+    defaults = {field.name: field.default for field in dataclasses.fields(options)}
+    values = settings(name, options, question.sources)
+    for setting, value in values.items():
+        if setting in question.sources and value == FROM_PYTHON:
+            arguments.append(f"{setting}={setting}")
+        elif value != defaults[setting]:
+            arguments.append(f"{setting}={value!r}")
+    return f"{name}({', '.join(arguments)})"
+
+
+def settings(name: str, options: Any, sources: Sources) -> dict[str, Any]:
+    """The settings of the analysis *name*, with the *sources* of rows and lines. Rows that were given take the place of
+    the built-in ones, so the setting that chooses among these is left out."""
+    given = "rows" in sources or bool(getattr(options, "rows", ""))
+    values = {**dataclasses.asdict(options), **sources}
+    return {setting: value for setting, value in values.items() if not (given and setting == FIRST.get(name))}
 
 
 def load_expression(checkpoint: Checkpoint) -> str:

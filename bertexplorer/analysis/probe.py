@@ -8,6 +8,7 @@ labels, says how much of it is not memory (Hewitt and Liang, 2019).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -102,15 +103,17 @@ def deviation(values: Float[np.ndarray, "layers seeds"]) -> Float[np.ndarray, " 
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
+    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
 ) -> Probe:
     """Probe every layer for the labels of *rows*, or of the built-in task. *text* is not read.
 
     The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document."""
-    if options.rows and not rows:
+    if options.rows and rows is None:
         raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
+    if rows is not None and not rows:
+        raise ExplorerError("No rows were given. Give at least one, or leave them out for the built-in ones.")
     data = read_rows(checkpoint, rows or built_in(options.task), options.most)
     fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(data.examples)  # a fit: a token for each row
     progress.expect(sum(map(len, data.encodings)) + fits)
@@ -195,6 +198,35 @@ def rows(result: Probe) -> list[dict[str, object]]:
     ]
     empty = dict.fromkeys(layers[0], "")
     return [*layers, *({**empty, "line": unusable.line, "problem": unusable.what} for unusable in result.unusable)]
+
+
+def mistake_rows(result: Probe) -> list[dict[str, object]]:
+    """A row for each layer and each row of the file that its probe got wrong where it was held out, with the most
+    frequent wrong answer. *wrong* of the *held_out* splits are wrong."""
+    found: list[dict[str, object]] = []
+    for layer, predicted in enumerate(result.predicted):
+        for i, example in enumerate(result.examples):
+            answers = [result.labels[k] for k in predicted[:, i] if k >= 0]
+            wrong = Counter(answer for answer in answers if answer != example.label)
+            if wrong:
+                found.append(
+                    {
+                        "layer": layer,
+                        "line": example.line,
+                        "text": example.text,
+                        "word": example.word,
+                        "label": example.label,
+                        "answer": wrong.most_common(1)[0][0],
+                        "wrong": wrong.total(),
+                        "held_out": len(answers),
+                    }
+                )
+    return found
+
+
+def tables(result: Probe) -> dict[str, list[dict[str, object]]]:
+    """The mistakes of each layer."""
+    return {"mistakes": mistake_rows(result)}
 
 
 class Facts(facts.Facts[Probe]):

@@ -12,6 +12,7 @@ import numpy as np
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.bootstrap import Interval, interval
 from bertexplorer.analysis.suite_cases import BuiltIn, Case, Kind, Row, RowProblem, built_in, cases
+from bertexplorer.analysis.suite_paired import comparison_tables as comparison_tables
 from bertexplorer.analysis.suite_scores import Outcome, Scorer, Scoring
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
@@ -63,14 +64,16 @@ class Suite:
 
 
 def run(
-    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] = ()
+    checkpoint: Checkpoint, text: Text | str = "", *, options: Options = Options(), rows: Sequence[Row] | None = None
 ) -> Suite:
     """Score each of *rows*, or of the built-in suite. *text* is not read.
 
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
-    if options.rows and not rows:
+    if options.rows and rows is None:
         raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
+    if rows is not None and not rows:
+        raise ExplorerError("No rows were given. Give at least one, or leave them out for the built-in ones.")
     kind, all_cases, unusable = cases(rows or built_in(options.suite))
     sampled = balanced_cases(all_cases, options.most)
     scorer = Scorer(checkpoint, kind, options.scoring)
@@ -164,8 +167,26 @@ def rows(result: Suite) -> list[dict[str, object]]:
 
 
 def summary_rows(result: Suite) -> list[dict[str, object]]:
-    """A row for all cases, and one for each category."""
-    return [{"category": share.name, "right": share.right} for share in (result.total, *result.shares)]
+    """The score: a row for all cases, and one for each category. What a kind of suite does not have is empty."""
+    return [
+        {
+            "category": share.name,
+            "cases": share.count,
+            "right": share.right,
+            "low": share.interval.low,
+            "high": share.interval.high,
+            "chance": "" if result.chance is None else result.chance,
+            "baseline": "" if share.baseline is None else share.baseline,
+            "top5": "" if share.top5 is None else share.top5,
+            "mrr": "" if share.mrr is None else share.mrr,
+        }
+        for share in (result.total, *result.shares)
+    ]
+
+
+def tables(result: Suite) -> dict[str, list[dict[str, object]]]:
+    """The score."""
+    return {"summary": summary_rows(result)}
 
 
 class Facts(facts.Facts[Suite]):

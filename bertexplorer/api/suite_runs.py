@@ -79,15 +79,12 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
     @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite", responses=table)
     def cases(request: Request, id: Id) -> Response:
         """The scored cases as CSV, once the run is finished."""
-        try:
-            file = service.jobs.run(id, owner(request)).folder / "suite" / "cases.csv"
-        except ExplorerError as error:
-            return to_response(problem(404, "Not there", str(error)))
-        if not file.is_file():
-            return to_response(
-                problem(404, "Not there", "The run has not finished, so it has no cases yet. Wait for it.")
-            )
-        return FileResponse(file, media_type="text/csv; charset=utf-8", filename="cases.csv")
+        return csv_file(service, request, id, "cases.csv")
+
+    @router.get("/{id}/summary", operation_id="get-suite-summary", summary="Take the score of a suite", responses=table)
+    def summary(request: Request, id: Id) -> Response:
+        """The score as CSV, in all and by category, once the run is finished. Runs of earlier versions have none."""
+        return csv_file(service, request, id, "summary.csv")
 
     @router.get(
         "/{id}/table",
@@ -113,3 +110,17 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         return Response(orjson.dumps(page), media_type="application/json")
 
     return router
+
+
+def csv_file(service: RunService, request: Request, id: str, name: str) -> Response:
+    """The file *name* of a finished suite."""
+    try:
+        folder = service.jobs.run(id, owner(request)).folder
+    except ExplorerError as error:
+        return to_response(problem(404, "Not there", str(error)))
+    if not (folder / "suite" / name).is_file():
+        reason = "The run has not finished, so it has no cases yet. Wait for it."
+        if suite_run.stored_result(folder):
+            reason = f"An earlier version scored the run without {name}. Score the suite again."
+        return to_response(problem(404, "Not there", reason))
+    return FileResponse(folder / "suite" / name, media_type="text/csv; charset=utf-8", filename=name)

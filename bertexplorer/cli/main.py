@@ -11,11 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.analysis import FIRST
 from bertexplorer.cli.serve import command as serve_command
-from bertexplorer.describe import FIRST
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.options import build, option_specs
-from bertexplorer.result import Result, as_table
+from bertexplorer.result import Comparison, Result, as_table, compare
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
@@ -90,7 +90,9 @@ def make_parser() -> argparse.ArgumentParser:
         else:
             command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
             command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
-        command.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
+        several: dict[str, Any] = {"action": "append", "default": []} if name == "suite" else {"default": "mini"}
+        about = "a name from the list, a hub name or a folder" + "; repeat it to compare several" * (name == "suite")
+        command.add_argument("--checkpoint", help=about, **several)
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="the word of the text that the view is about")
         command.add_argument("--json", action="store_true", help="print JSON, with the question and the provenance")
@@ -141,38 +143,59 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
 
     module: Any = flags.module
     values = {setting.name: getattr(flags, setting.name) for setting in option_specs(module.Options)}
-    more = {}
-    for name in FILES:
-        if values.get(name):
-            more[name], values[name] = read(Path(values[name]), name), ""
+    more, sources = {}, {name: values[name] for name in FILES if values.get(name)}
+    for name, file in sources.items():
+        more[name], values[name] = read(Path(file), name), ""
     options = build(module.Options, values)
-    fetch(library, flags.checkpoint)
-    checkpoint = library.get(flags.checkpoint, flags.precision)
+    names = [flags.checkpoint] if isinstance(flags.checkpoint, str) else flags.checkpoint or ["mini"]
+    for name in names:
+        fetch(library, name)
+    checkpoint = library.get(names[0], flags.precision)
     if getattr(flags, "out", None):
-        return score(flags.out, checkpoint, options, more.get("rows", ()))
+        if len(names) > 1:
+            raise ExplorerError(f"--out scores one checkpoint; {len(names)} were given. Give each a folder of its own.")
+        return score(flags.out, checkpoint, options, more.get("rows"))
     text = Text(flags.text, flags.pair, picked=find_word_spans(flags.text, flags.pair, flags.pick))
     for note in checkpoint.tokenizer.encode(text).notes if flags.text else ():
         print(f"note: {note}", file=sys.stderr)
+    if len(names) > 1:
+        checkpoints = [library.get(name, flags.precision) for name in names]
+        results = [
+            Result(flags.command, module.run(each, text, options=options, **more), each, text, options, sources)
+            for each in checkpoints
+        ]
+        return print_comparison(compare(*results), flags.json)
     result = module.run(checkpoint, text, options=options, **more)
     if isinstance(module, Summarised):  # the rows are single cases
         name = flags.module.__name__.rpartition(".")[2]
         print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)
+        print(as_table(module.summary_rows(result)), file=sys.stderr)
     rows = module.rows(result)
     if flags.json:
-        print(export.as_json(module, checkpoint, text, options, rows))
+        print(export.as_json(module, checkpoint, text, options, rows, "", sources, export.tables(module, result)))
     else:
         print(as_table(rows))
     return 0
 
 
-def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) -> int:
+def print_comparison(several: Comparison, as_json: bool) -> int:
+    """Print the sentences, scores and paired tests of suites, then the cases on which they differ."""
+    print(several.said, file=sys.stderr)
+    for table in ("summary", "tests"):
+        print(as_table(several.tables[table]), file=sys.stderr)
+    print(several.to_json() if as_json else as_table(several.tables["differences"]))
+    return 0
+
+
+def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] | None) -> int:
     """Score a whole suite in the folder *out*, or resume it, with the progress on stderr."""
+    from bertexplorer.analysis.suite import summary_rows
     from bertexplorer.analysis.suite_cases import built_in
     from bertexplorer.figures import suite
     from bertexplorer.store.suite_folder import SuiteFolder
     from bertexplorer.training.run_process import catch_stop_signals
 
-    folder, done = SuiteFolder(out, checkpoint, rows or built_in(options.suite), options.scoring), 0
+    folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
     for progress in folder.run(catch_stop_signals()):
         done, left = progress.done, progress.seconds_left
         rest = (
@@ -183,8 +206,10 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any]) 
     if done < progress.total:
         print(f"Stopped. Repeat the command to resume {out}.", file=sys.stderr)
         return 130
-    print(suite.say(folder.result()))
-    print(f"The cases are in {out / 'cases.csv'}.")
+    result = folder.result()
+    print(suite.say(result))
+    print(as_table(summary_rows(result)))
+    print(f"The cases are in {out / 'cases.csv'}, this table in {out / 'summary.csv'}.")
     return 0
 
 

@@ -38,7 +38,8 @@ confusion.py          a cell for each correct and predicted label
 layers.py             a row for each layer, and the rank of words through them
 answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category, and the table of cases
-suite_remarks.py      caveats about the rows of a suite or a probe, and the rows that could not be used
+suite_table.py        the table of cases below it
+suite_remarks.py      caveats about the rows of a suite or a probe
 probe.py              accuracy layer by layer, the control task, and the table of held-out rows
 counterfactuals.py    each edit with its words marked, and the answers' probabilities before and after
 notebook.py           a figure in a notebook, with the sentence above it
@@ -102,9 +103,9 @@ class Several(Comparing, Protocol):
 class Tabular(Comparing, Protocol):
     """A module with a table of cases below its figure."""
 
-    def cases(self, result: Any, other: Any = None, /) -> dict[str, Any]:
-        """A row for each case, with the answer of the *other* result, if any, and the state of the page that shows the
-        case. *right* is None if answers are neither right nor wrong. *title* and *columns* are optional headings."""
+    def cases(self, result: Any, /, *others: Any) -> dict[str, Any]:
+        """A row for each case, with the answers of the *others*, and the state of the page that shows the case. *right*
+        is None if answers are neither right nor wrong. *title* and *columns* are optional headings."""
 
 
 @runtime_checkable

@@ -247,17 +247,20 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
     return f"{len(common)} of the listed edits change{'s' * (len(common) == 1)} both answers, first {common[0]}."
 
 
-def cases(result: Counterfactuals, other: Counterfactuals | None = None) -> dict[str, Any]:
-    """The table of edits or steps, with the *other* result's answer to the same edit, if any. A press on a row shows
+def cases(result: Counterfactuals, *others: Counterfactuals) -> dict[str, Any]:
+    """The table of edits or steps, with the answers of the *others* to the same edit, if any. A press on a row shows
     the changed text in the view of its answer."""
-    theirs = {format_changes(edit): edit for edit in other.edits} if other else {}
+    theirs = [{format_changes(edit): edit for edit in other.edits} for other in others]
     steps = result.method == "reduction"
     columns = ["Text", "Removed" if steps else "Change", "Answer", f"P({clip(result.answer, 16)})"]
-    rows = [row(result, rank, edit, theirs.get(format_changes(edit))) for rank, edit in enumerate(result.edits, 1)]
+    rows = [
+        row(result, rank, edit, [other.get(format_changes(edit)) for other in theirs])
+        for rank, edit in enumerate(result.edits, 1)
+    ]
     return {"rows": rows, "score": SCORE, "title": "Steps" if steps else "Edits", "columns": columns}
 
 
-def row(result: Counterfactuals, rank: int, edit: Edit, other: Edit | None) -> dict[str, Any]:
+def row(result: Counterfactuals, rank: int, edit: Edit, others: Sequence[Edit | None]) -> dict[str, Any]:
     view = SHOWN_IN.get(result.target, "answer")
     names = dict.fromkeys([result.answer, edit.answer, *[result.wanted] * bool(result.wanted)])
     options = {"words": ", ".join(names)} if view == "fill-mask" else {}
@@ -270,6 +273,8 @@ def row(result: Counterfactuals, rank: int, edit: Edit, other: Edit | None) -> d
         "right": None,
         "score": round(edit.kept, 3),
         "rank": None,
-        "other": other and {"answer": other.answer, "right": None, "score": round(other.kept, 3)},
+        "others": [
+            other and {"answer": other.answer, "right": None, "score": round(other.kept, 3)} for other in others
+        ],
         "state": {"view": view, "text": edit.texts[0], "pair": edit.texts[1], "options": options},
     }

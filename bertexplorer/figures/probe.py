@@ -13,7 +13,8 @@ from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, join_names, percent, quote
-from bertexplorer.figures.suite_remarks import unusable_note, unusable_rows
+from bertexplorer.figures.suite_remarks import unusable_note
+from bertexplorer.figures.suite_table import unusable_rows
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
 PLOT = 0.66  # share of the width for the lines; their names are to the right
@@ -125,9 +126,9 @@ def compare(first: Probe, second: Probe) -> str:
     return f"From the best layer of the first to that of the second, the accuracy changes by {change} points{spread}."
 
 
-def cases(result: Probe, other: Probe | None = None) -> dict[str, Any]:
-    """The table of held-out rows, with the answers of the best layer and of the *other* result."""
-    theirs = answers(other) if other else {}
+def cases(result: Probe, *others: Probe) -> dict[str, Any]:
+    """The table of held-out rows, with the answers of the best layer and of the *others*."""
+    theirs = [answers(other) for other in others]
     rows = [
         {
             "line": example.line,
@@ -136,7 +137,7 @@ def cases(result: Probe, other: Probe | None = None) -> dict[str, Any]:
             "wanted": example.label,
             **answer,
             "rank": None,
-            "other": theirs.get(example),
+            "others": [other.get(example) for other in theirs],
             "state": page_state(example),
         }
         for example, answer in answers(result).items()

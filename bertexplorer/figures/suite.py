@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from bertexplorer.analysis.bootstrap import PairedComparison, compare_paired
 from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
-from bertexplorer.analysis.suite_scores import Outcome
+from bertexplorer.analysis.suite_paired import PairedTest, paired_test, paired_tests, right_by_case
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -25,7 +24,8 @@ from bertexplorer.figures.style import (
     quote,
     safe,
 )
-from bertexplorer.figures.suite_remarks import LISTED, remarks, unusable_rows
+from bertexplorer.figures.suite_remarks import remarks
+from bertexplorer.figures.suite_table import cases as cases
 
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
@@ -38,14 +38,6 @@ RIGHT = {  # the criterion of each kind
     "invariance": "reacts as expected",
     "next sentence": "is right about what follows",
     "labels": "gives the right label",
-}
-SCORE = {
-    "minimal pairs": "log p of the first sentence minus that of the second, in nats",
-    "stereotype pairs": "log p of the stereotype minus that of the other, over the words they share, in nats",
-    "cloze": "log p of the best accepted word, in nats",
-    "invariance": "the change of log p that agrees least with what was expected, in nats",
-    "next sentence": "log-odds that the second text follows, in nats",
-    "labels": "log p of the right label, in nats",
 }
 UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "gaps", "invariance": "templates",
         "next sentence": "pairs", "labels": "rows"}  # fmt: skip
@@ -161,43 +153,55 @@ def say(result: Suite) -> str:
 
 def compare(first: Suite, second: Suite) -> str:
     """The difference of two checkpoints on the cases that both could score; "" if there are none."""
-    test, count = paired_test(first, second)
-    if test is None:
-        return ""
-    low, high = (points(end) for end in test.interval)
+    test = paired_test(right_by_case(first), right_by_case(second))
+    return say_test(test, UNIT[first.kind]) if test else ""
+
+
+def say_test(test: PairedTest, unit: str) -> str:
+    """A test of two checkpoints. *unit*: what the cases are."""
+    low, high = (points(end) for end in test.comparison.interval)
     return (
-        f"On the same {count:,} {UNIT[first.kind]} the difference is {points(test.difference)} points (95 % interval "
-        f"{low} to {high}; McNemar’s test: {format_p(test)}): {test.only_first:,} only the first gets right, "
-        f"{test.only_second:,} only the second."
+        f"On the same {test.count:,} {unit} the difference is {points(test.comparison.difference)} points "
+        f"(95 % interval {low} to {high}; McNemar’s test: {format_p(test.corrected)}): "
+        f"{test.comparison.only_first:,} only the first gets right, {test.comparison.only_second:,} only the second."
     )
-
-
-def paired_test(first: Suite, second: Suite) -> tuple[PairedComparison | None, int]:
-    """Return (the paired test on the cases that both could score, their number); None without such cases."""
-    ours = {outcome.case: outcome.right for outcome in first.outcomes}
-    pairs = [(ours[outcome.case], outcome.right) for outcome in second.outcomes if outcome.case in ours]
-    if not pairs:
-        return None, 0
-    return compare_paired(*(np.array([pair[side] for pair in pairs], dtype=float) for side in (0, 1))), len(pairs)
 
 
 def points(share: float) -> str:
     return f"{100 * share:+.1f}".replace("-", "−")
 
 
-def format_p(test: PairedComparison) -> str:
-    return "p < 0.001" if test.p < 0.001 else f"p = {test.p:.3f}"
+def format_p(p: float) -> str:
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def describe(test: PairedTest, name: str) -> list[str]:
+    """Lines of a hover: the test against *name*."""
+    difference, (low, high) = test.comparison.difference, test.comparison.interval
+    return [
+        f"against {safe(clip(name, 40))}: {points(difference)} points, 95 % interval {points(low)} to {points(high)}",
+        f"McNemar’s test, corrected by Holm’s method: {format_p(test.corrected)}",
+        f"{test.comparison.only_second:,} only this one gets right, {test.comparison.only_first:,} only the other",
+    ]
 
 
 def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> go.Figure:
     """For a training, a line over its steps and one for each category; otherwise a bar for each checkpoint."""
     totals = [result.total for result in results]
-    hovers = [f"{safe(name)}<br>{hover(result, result.total)}" for name, result in zip(names, results, strict=True)]
+    tests = paired_tests(results, own)
+    hovers = [
+        "<br>".join([safe(name), hover(result, result.total), *(describe(test, names[own]) if test else [])])
+        for name, result, test in zip(names, results, tests, strict=True)
+    ]
     values, fig = [result.right for result in totals], go.Figure()
     if not ordered:
         colours = [ACCENT if position == own else PALE for position in range(len(names))]
         fig.add_trace(kit.bars(values, colours, hover=hovers, width=0.3, error_x=whiskers(totals)))
         lines = [f"{safe(clip(name, 40))}: {format_share(value)}" for name, value in zip(names, values, strict=True)]
+        lines = [
+            f"{line} ({points(test.comparison.difference)} points, {format_p(test.corrected)})" if test else line
+            for line, test in zip(lines, tests, strict=True)
+        ]
         fig.add_trace(kit.texts(0, [position - 0.38 for position in range(len(names))], lines))
         fig.add_annotation(kit.above(f"{coloured('━', GREY)} 95 % interval", 10, size=13))
         fig.update_xaxes(**SHARES)
@@ -219,57 +223,20 @@ def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered
 
 
 def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str:
-    """The lowest and the highest share, and the checkpoints that differ significantly from the one in use."""
+    """The lowest and the highest share, and the checkpoints that differ significantly from the one in use, corrected
+    for the number of tests."""
     shares = [result.total.right for result in results]
     low, high = (f"{names[at]} ({format_share(shares[at])})" for at in (int(np.argmin(shares)), int(np.argmax(shares))))
+    tests = paired_tests(results, own)
     differ = [
-        f"{name} ({points(test.difference)} points, {format_p(test)})"
-        for name, result in zip(names, results, strict=True)
-        if (test := paired_test(results[own], result)[0]) and test.p < 0.05
+        f"{name} ({points(test.comparison.difference)} points, {format_p(test.corrected)})"
+        for name, test in zip(names, tests, strict=True)
+        if test and test.corrected < 0.05
     ]
     ends = f"{low} has the lowest share, {high} the highest. " if max(shares) > min(shares) else ""
     sure = f"{join_names(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
-    return f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05), {sure} from {names[own]}."
-
-
-def cases(result: Suite, other: Suite | None = None) -> dict[str, Any]:
-    """The table of cases: the question, the checkpoint's answer, the *other* checkpoint's answer, and the state of the
-    page that shows the case."""
-    theirs = {outcome.case: outcome for outcome in other.outcomes} if other else {}
-    rows = [row(outcome, theirs.get(outcome.case)) for outcome in result.outcomes[:LISTED]]
-    unusable = unusable_rows(result.unusable)
-    return {"rows": rows, "score": SCORE[result.kind], "left_out": result.left_out, "aside": unusable}
-
-
-def row(outcome: Outcome, other: Outcome | None) -> dict[str, Any]:
-    case = outcome.case
-    return {
-        "line": case.line,
-        "category": case.category,
-        "texts": case.texts,
-        "wanted": case.wanted(", ") or "the first",
-        "answer": outcome.said
-        if outcome.said not in case.texts
-        else ("the first", "the second")[case.texts.index(outcome.said)],
-        "right": outcome.right,
-        "score": round(outcome.score, 3),
-        "rank": outcome.rank,
-        "other": other and {"answer": other.said, "right": other.right, "score": round(other.score, 3)},
-        "state": page_state(outcome),
-    }
-
-
-def page_state(outcome: Outcome) -> dict[str, Any]:
-    """The state of the page for a case."""
-    case = outcome.case
-    if case.kind in ("minimal pairs", "stereotype pairs"):
-        return {"view": "pseudo-likelihood", "text": case.texts[0], "against": "another text", "other": case.texts[1]}
-    if case.kind == "next sentence":
-        return {"view": "next-sentence", "text": case.texts[0], "pair": case.texts[1]}
-    if case.kind == "labels":
-        return {"view": "answer", "text": case.texts[0], **({"pair": case.texts[1]} if case.texts[1:] else {})}
-    if case.kind == "invariance":
-        view = "fill-mask" if "[MASK]" in case.texts[0] else "answer"
-        return {"view": view, "text": case.texts[0], "against": "another text", "other": case.texts[1]}
-    words = ", ".join(case.answers[:8])
-    return {"view": "fill-mask", "text": case.texts[0], "options": {"words": words}}
+    count = sum(test is not None for test in tests)
+    return (
+        f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05 after Holm’s correction for {count} "
+        f"tests), {sure} from {names[own]}."
+    )

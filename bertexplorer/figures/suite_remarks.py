@@ -1,4 +1,4 @@
-"""Remarks below the figures of suites and probes: caveats about the rows, and the rows that could not be used."""
+"""Remarks about the rows of suites and probes, for the sentence below their figures."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from bertexplorer.analysis.suite import FEW, Suite
 from bertexplorer.analysis.suite_cases import ASSUMED, RowProblem
 from bertexplorer.figures.style import clip, join_names, quote
-
-LISTED = 1000  # rows in a table
 
 
 def remarks(result: Suite) -> list[str]:
@@ -42,8 +40,3 @@ def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
     """The number of rows that could not be *done*, and the reason for the first ones."""
     lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
     return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
-
-
-def unusable_rows(rows: Sequence[RowProblem]) -> list[str]:
-    """The rows that could not be used, with the reason."""
-    return [f"Line {row.line:,} {row.what}" for row in rows[:LISTED]]

@@ -3,6 +3,7 @@
 spec.json       what is measured: a folder belongs to one checkpoint, one file and one scoring method
 outcomes.jsonl  a line for each case, in the order of the rows
 cases.csv       the cases as the view exports them, written at the end
+summary.csv     the score in all and by category, written at the end
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import locks
 from bertexplorer.analysis.export import as_csv
-from bertexplorer.analysis.suite import Suite, summary
+from bertexplorer.analysis.suite import Suite, summary, summary_rows
 from bertexplorer.analysis.suite import rows as export_rows
 from bertexplorer.analysis.suite_cases import Case, Row, RowProblem, cases, split_readable
 from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring
@@ -72,7 +73,9 @@ class SuiteFolder:
                 seconds_per_case = (time.monotonic() - started) / (done - already_done)
                 yield Progress(done, len(self.cases), seconds_per_case * (len(self.cases) - done))
             if done == len(self.cases):
-                write_atomically(self.folder / "cases.csv", as_csv(export_rows(self.result())))
+                result = self.result()
+                write_atomically(self.folder / "cases.csv", as_csv(export_rows(result)))
+                write_atomically(self.folder / "summary.csv", as_csv(summary_rows(result)))
 
     def acquire_lock(self) -> Any:
         """Lock the folder until the returned file is closed, and write spec.json."""

@@ -28,7 +28,7 @@ class Comparison:
     said: str
     difference: Figure | None
     own_title: str  # display name of the checkpoint in use
-    result: Any = None
+    others: tuple[tuple[str, Any], ...] = ()  # the name and the result of each other side
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def compare_pair(
     if isinstance(figure, str):
         said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
         return Comparison(other_side.name, None, said, difference_figure, title)
-    return Comparison(other_side.name, figure, said, difference_figure, title, other_result)
+    return Comparison(other_side.name, figure, said, difference_figure, title, ((other_side.name, other_result),))
 
 
 def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> Comparison:
@@ -135,4 +135,5 @@ def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any])
     names = [side.name for side in sides]
     figure = view.figure.several(names, results, own, ordered=state.against == "its training")
     said = view.figure.say_several(names, results, own)
-    return Comparison(f"{len(sides)} checkpoints", figure, said, None, names[own])
+    others = tuple((names[i], result) for i, result in enumerate(results) if i != own)
+    return Comparison(f"{len(sides)} checkpoints", figure, said, None, names[own], others)

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import engine
 from bertexplorer.analysis import Alternatives, export
+from bertexplorer.analysis.export import Question
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.figures import Colouring, Figure, Page, Tabular, difference
-from bertexplorer.model.text import TOKENS, Encoding, Span
+from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.index import Index
@@ -117,10 +118,13 @@ class Explore:
             comparison = (
                 comparing.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             )
-            if comparison and comparison.result is not None and isinstance(figure, Figure):
+            others = comparison.others if comparison else ()
+            if comparison and len(others) == 1 and isinstance(figure, Figure):
                 difference.share_scales(figure, comparison.figure)
             height = module.height(result) if isinstance(module, Page) else 0
-            cases = module.cases(result, comparison and comparison.result) if isinstance(module, Tabular) else None
+            cases = None
+            if isinstance(module, Tabular):
+                cases = {**module.cases(result, *(other for _, other in others)), "sides": [name for name, _ in others]}
             series = tuple(self.registry.series(state.checkpoint))
             return Answer(
                 state,
@@ -229,29 +233,47 @@ class Explore:
     def export(self, state: State, kind: str) -> tuple[str, str]:
         """(file name, content) of an export; *kind* is csv, json or python. Raises ExplorerError as the view would."""
         checkpoint = self.registry.get(state.checkpoint, state.precision)
-        analysis, options, text = VIEWS[state.view].analysis, self.options(state), state.as_text
-        title = self.registry.title(state.checkpoint)
+        analysis, own = VIEWS[state.view].analysis, self.question(state, checkpoint)
+        title, uploads = own.title, self.uploads(state)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            return f"{name}.py", export.as_python(analysis, checkpoint, text, options, title)
-        rows = analysis.rows(self.analyse(checkpoint, state))
-        if kind == "csv":
-            rows = [{**row, "made_with": export.provenance_line(checkpoint, title)} for row in rows]
+            sides = comparing.comparison_sides(self.registry, state) if state.compared else ()
+            others = [self.question(side.state, side.checkpoint) for side in sides if side.checkpoint]
+            notes = [f"The {what} are an upload: {about} Elsewhere, name your copy." for what, about in uploads.items()]
+            return f"{name}.py", export.as_python(analysis, *own, others, notes)
+        sides = [comparing.Side(title, state)]
         if state.compared:
-            rows = [
-                {"side": side.name, **row}
-                for side in comparing.comparison_sides(self.registry, state)
-                for row in (rows if side.checkpoint is None else self.side_rows(side, kind))
-            ]
+            sides = comparing.comparison_sides(self.registry, state)
+        checkpoints = [side.checkpoint or checkpoint for side in sides]
+        results = [self.analyse(used, side.state) for used, side in zip(checkpoints, sides, strict=True)]
+        rows = [
+            {**({"side": side.name} if state.compared else {}), **row, **self.made(side, used, kind)}
+            for side, used, result in zip(sides, checkpoints, results, strict=True)
+            for row in analysis.rows(result)
+        ]
         if kind == "csv":
             return f"{name}.csv", export.as_csv(rows)
-        return f"{name}.json", export.as_json(analysis, checkpoint, text, options, rows, title)
+        names, at = [side.name for side in sides], next(i for i, side in enumerate(sides) if side.checkpoint is None)
+        tables = export.tables(analysis, results[0])
+        if state.compared:
+            tables = export.comparison_tables(analysis, names, results, checkpoints, at)
+        asked = (checkpoint, own.text, own.options, rows, title, uploads, tables)
+        return f"{name}.json", export.as_json(analysis, *asked)
 
-    def side_rows(self, side: comparing.Side, kind: str) -> list[dict[str, Any]]:
-        """The exported rows of another side of a comparison."""
-        assert side.checkpoint is not None
-        rows = VIEWS[side.state.view].analysis.rows(self.analyse(side.checkpoint, side.state))
-        name = self.registry.title(side.state.checkpoint)
-        title = name if side.state.against == "another text" else side.name
-        provenance = {"made_with": export.provenance_line(side.checkpoint, title)} if kind == "csv" else {}
-        return [{**row, **provenance} for row in rows]
+    def question(self, state: State, checkpoint: Checkpoint) -> Question:
+        """What the answer of *checkpoint* to *state* answers."""
+        text = state.as_text if VIEWS[state.view].text else Text("")
+        return Question(checkpoint, text, self.options(state), self.registry.title(state.checkpoint))
+
+    def uploads(self, state: State) -> dict[str, str]:
+        """The files that the view reads: rows or lines -> a summary with the name of the file."""
+        options = self.options(state)
+        stores: tuple[tuple[str, Uploads[Any]], ...] = (("rows", self.rows), ("lines", self.lines))
+        return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
+
+    def made(self, side: comparing.Side, checkpoint: Checkpoint, kind: str) -> dict[str, str]:
+        """What made a row, in a CSV: there is no other place for it."""
+        title = self.registry.title(side.state.checkpoint)
+        if side.checkpoint and side.state.against != "another text":
+            title = side.name
+        return {"made_with": export.provenance_line(checkpoint, title)} if kind == "csv" else {}

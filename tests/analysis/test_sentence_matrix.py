@@ -172,4 +172,4 @@ def test_rows(mini: Checkpoint) -> None:
 
 
 def test_there_is_nothing_to_set() -> None:
-    assert option_specs(Options) == [] and build(Options, {}) == Options()
+    assert option_specs(Options) == () and build(Options, {}) == Options()

@@ -14,6 +14,7 @@ from bertexplorer.analysis.suite_cases import Case, cases
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import suite as figure
+from bertexplorer.figures import suite_table
 from bertexplorer.model.checkpoint import Checkpoint
 from tests.analysis.conftest import Reference
 from tests.analysis.tuned import tuned
@@ -162,7 +163,7 @@ def test_the_direction_is_wanted_with_its_word(mini: Checkpoint) -> None:
     given = [{"template": "A robin {is|is not} a [MASK].", "answer": "bird", "expect": expect} for expect in words]
     result = run(mini, given)
     assert [row["wanted"] for row in suite.rows(result)] == list(words.values())
-    assert [figure.row(outcome, None)["wanted"] for outcome in result.outcomes] == list(words.values())
+    assert [suite_table.row(outcome)["wanted"] for outcome in result.outcomes] == list(words.values())
 
 
 def test_the_reason_of_a_row_is_a_clause(mini: Checkpoint) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.analysis.export import provenance
+from bertexplorer.analysis.export import provenance, tables
 from bertexplorer.api.models import example
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.config import EncoderConfig
@@ -49,6 +49,7 @@ def called(served: Any, view: str) -> dict[str, Any]:
     more = {"index": served.explore.index} if "index" in asked_of.needs else {}
     result = asked_of.analysis.run(checkpoint, text, options=options, **more)
     message = {"options": asdict(options), "provenance": provenance(checkpoint)}
+    message |= tables(asked_of.analysis, result)
     return {**message, "rows": asked_of.analysis.rows(result), "said": asked_of.figure.say(result)}
 
 

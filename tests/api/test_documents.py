@@ -78,7 +78,7 @@ def test_all_routes_and_their_problems_stand_there(document: dict) -> None:
         "class/suggest",
         *(f"class/{{code}}{part}" for part in ("", "/qr.svg", "/vote", "/step", "/end")),
     }
-    others |= {"suites", "suites/{id}/cases", "suites/{id}/table"}
+    others |= {"suites", "suites/{id}/cases", "suites/{id}/summary", "suites/{id}/table"}
     assert paths == {f"/api/v1/{name}" for name in (*VIEWS, *others)}
     assert set(document["paths"]["/api/v1/runs/{id}"]) == {"get", "delete"}
     for path in document["paths"].values():

@@ -1,5 +1,6 @@
 """Suites as runs over HTTP: queued, owned, and their cases once they are there."""
 
+import csv
 import json
 import pickle
 from collections.abc import Iterator
@@ -27,12 +28,17 @@ def test_a_suite_is_queued_scored_and_taken(served: Served, browser: httpx.Clien
     run = answer.json()
     assert (run["name"], run["kind"], run["state"]) == ("cats", "suite", "queued")
     place = f"/suites/{run['id']}/cases"
-    for part in (place, place.replace("cases", "table")):
+    score = place.replace("cases", "summary")
+    for part in (place, place.replace("cases", "table"), score):
         early = browser.get(part)
         assert early.status_code == 404 and "run has not finished" in early.json()["detail"]
     list(suite_run.score(served.service.jobs.folder / run["id"]))
     assert len(browser.get(place).text.splitlines()) == 11
-    assert other.get(place).status_code == 404
+    assert other.get(place).status_code == other.get(score).status_code == 404
+    (total,) = csv.DictReader(browser.get(score).text.splitlines())
+    assert total["category"] == "all" and total["cases"] == "10" and float(total["low"]) <= float(total["right"])
+    (served.service.jobs.folder / run["id"] / "suite" / "summary.csv").unlink()
+    assert "An earlier version scored the run without summary.csv" in browser.get(score).json()["detail"]
     table = place.replace("cases", "table")
     listed = browser.get(table, params={"order": "lowest", "count": 3}).json()
     scores = [row["score"] for row in listed["rows"]]

@@ -127,7 +127,7 @@ def test_the_table_opens_each_edit() -> None:
     first = table["rows"][0]
     assert first["state"] == {"view": "fill-mask", "text": TWO.edits[0].texts[0], "pair": "",
                               "options": {"words": "cat, dog"}}  # fmt: skip
-    assert (first["right"], first["score"], first["other"]["answer"]) == (None, 0.1, "dog")
+    assert (first["right"], first["score"], first["others"][0]["answer"]) == (None, 0.1, "dog")
     assert figure.cases(replace(TWO, target="label"))["rows"][0]["state"]["view"] == "answer"
     assert figure.cases(reduction(2))["title"] == "Steps"
 

@@ -90,10 +90,10 @@ def test_the_table_has_the_held_out_rows_of_the_best_layer() -> None:
     assert (right["answer"], right["right"], right["score"]) == (EVIL, True, 0.5)
     assert (wrong["answer"], wrong["wanted"], wrong["right"], wrong["score"]) == (
         f"{EVIL} (1 of 2 splits)", "verb", False, -0.2)  # fmt: skip
-    assert wrong["other"] == {key: wrong[key] for key in ("answer", "right", "score")}
+    assert wrong["others"] == [{key: wrong[key] for key in ("answer", "right", "score")}]
     assert wrong["texts"] == ("walk: They walk. 5",) and wrong["state"]["options"] == {"word": "walk"}
     (first, *_) = probe.cases(result(""))["rows"]
-    assert first["other"] is None and first["state"]["view"] == "embedding-map" and first["texts"] == ("They walk. 4",)
+    assert first["others"] == [] and first["state"]["view"] == "embedding-map" and first["texts"] == ("They walk. 4",)
 
 
 def test_two_results_are_compared_on_the_same_splits_only() -> None:

@@ -15,8 +15,7 @@ import torch
 import transformers
 
 import bertexplorer as bx
-from bertexplorer.analysis import NAMES
-from bertexplorer.describe import FIRST
+from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.model.text import Span
 from bertexplorer.options import option_specs
 from bertexplorer.ui.tabs import VIEWS

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from scipy.stats import binomtest
 
 import bertexplorer as bx
 from bertexplorer.figures import difference
@@ -71,6 +72,71 @@ def test_the_code_of_a_result_computes_it_again(
         assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == made.rows
 
 
+def test_the_code_of_given_rows_names_their_file_or_asks_for_them(
+    bert: bx.Bert, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    rows = [{"good": f"the {noun} sat.", "bad": f"the {noun} sit."} for noun in ("cat", "dog", "man")]
+    file = tmp_path / "pairs.csv"
+    file.write_text("good,bad\n" + "".join(f"{row['good']},{row['bad']}\n" for row in rows), "utf-8")
+    named = bert.suite("negation", rows=file)
+    exec(named.code(), {})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == named.rows
+    assert json.loads(named.to_json())["options"] == {"scoring": "the whole sentence", "most": 200, "rows": str(file)}
+    unnamed = bert.suite(rows=rows)
+    exec(unnamed.code(), {"rows": rows})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == unnamed.rows
+    assert "# It needs the rows that were given in Python: define rows first.\n" in unnamed.code()
+    assert json.loads(unnamed.to_json())["options"]["rows"] == "given in Python"
+    found = bert.search("a cat", lines=["the cat sat.", "a dog"])
+    exec(found.code(), {"lines": ["the cat sat.", "a dog"]})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == found.rows
+
+
+def test_the_code_of_a_built_in_suite_has_no_text() -> None:
+    tiny = bx.load("tiny")
+    assert "result = bert.suite(suite='agreement', most=9)\n" in tiny.suite("agreement", most=9).code()
+    assert "result = bert.suite()\n" in tiny.suite(most=200).code()
+
+
+def test_the_score_of_a_suite_is_a_table_of_its_own() -> None:
+    """In all and by category, as counted in the rows."""
+    result = bx.load("tiny").suite("everyday", most=60)
+    table = result.tables["summary"]
+    assert [row["category"] for row in table] == ["all", *dict.fromkeys(row["category"] for row in result.rows)]
+    for row in table:
+        cases = [case for case in result.rows if row["category"] in ("all", case["category"])]
+        ranks = [case["rank"] or (1 if case["right"] else float("inf")) for case in cases]
+        assert row["cases"] == len(cases) and row["low"] <= row["right"] <= row["high"]
+        assert row["right"] == pytest.approx(sum(case["right"] for case in cases) / len(cases))
+        assert row["baseline"] == pytest.approx(sum(case["baseline"] for case in cases) / len(cases))
+        assert row["top5"] == pytest.approx(sum(rank <= 5 for rank in ranks) / len(ranks))
+        assert row["mrr"] == pytest.approx(sum(1 / rank for rank in ranks) / len(ranks))
+        assert row["chance"] == result.value.chance
+    assert json.loads(result.to_json())["summary"] == table
+    assert len(list(csv.DictReader(io.StringIO(result.to_csv("summary"))))) == len(table)
+    with pytest.raises(bx.ExplorerError, match="no table 'errors' of suite; wanted one of: summary"):
+        result.to_csv("errors")
+    assert all(row["top5"] == "" for row in bx.load("tiny").suite("agreement", most=20).tables["summary"])
+
+
+def test_the_mistakes_of_each_layer_of_a_probe_are_a_table() -> None:
+    result = bx.load("tiny").probe("number", seeds=2, most=60)
+    mistakes, value = json.loads(result.to_json())["mistakes"], result.value
+    assert all(row["answer"] != row["label"] and 1 <= row["wrong"] <= row["held_out"] <= 2 for row in mistakes)
+    for layer, right in enumerate(value.accuracies):
+        held_out = (value.predicted[layer] >= 0).sum(axis=1)
+        wrong = sum(row["wrong"] for row in mistakes if row["layer"] == layer)
+        assert wrong == pytest.approx(sum((1 - right) * held_out))
+    assert any(row["wrong"] for row in mistakes)
+
+
+@pytest.mark.parametrize("name", ["suite", "probe"])
+def test_an_empty_list_of_rows_is_refused(bert: bx.Bert, name: str) -> None:
+    with pytest.raises(bx.ExplorerError, match="No rows were given"):
+        bert.analyse(name, rows=[])
+
+
 def test_files_by_their_suffix(result: bx.Result, tmp_path: Path) -> None:
     for suffix in ("csv", "json", "py", "html"):
         assert result.save(tmp_path / f"paris.{suffix}").stat().st_size > 200
@@ -118,6 +184,33 @@ def test_two_results_are_compared(bert: bx.Bert, result: bx.Result) -> None:
     drawn = difference.draw(result.module, result.value, other.value, both.names, pair)
     assert both.figure == drawn and PLOTLY in both._repr_mimebundle_()
     assert repr(both).count("fill_mask (") == 2 and result.said in both.said
+
+
+def test_the_code_of_a_comparison_computes_it_again(
+    bert: bx.Bert, result: bx.Result, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    both = bx.compare(result, bert.control().fill_mask(FRANCE, top=12))
+    exec(both.code(), {})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == both.rows
+
+
+def test_suites_of_several_checkpoints_are_compared(result: bx.Result) -> None:
+    names = ("tiny", "tiny@0", "tiny@300")
+    every = bx.compare(*[bx.load(name).suite("agreement", most=15) for name in names])
+    assert every.names == names and len(every.rows) == 45
+    assert every.figure is not None and len(every.figure.data[0].x) == 3 and "McNemar" in every.said
+    right = [{row["line"]: row["right"] for row in result.rows} for result in every.results]
+    differ = [line for line in right[0] if len({side[line] for side in right}) == 2]
+    assert [row["line"] for row in every.tables["differences"]] == differ
+    for test, side in zip(every.tables["tests"], right[1:], strict=True):
+        only = [sum(a[line] > b[line] for line in a) for a, b in ((side, right[0]), (right[0], side))]
+        assert [test["only_this"], test["only_other"]] == only and test["against"] == "tiny"
+        assert test["p"] == pytest.approx(binomtest(only[0], sum(only)).pvalue if any(only) else 1)
+        assert test["p"] <= test["p_holm"]
+    assert json.loads(every.to_json())["tests"] == every.tables["tests"]
+    with pytest.raises(bx.ExplorerError, match="3 results of fill_mask were given; it compares two"):
+        bx.compare(result, result, result)
 
 
 def test_what_differs_names_the_sides(bert: bx.Bert, result: bx.Result) -> None:

@@ -8,6 +8,7 @@ import bertexplorer as bx
 from bertexplorer.analysis.suite_cases import cases
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import suite as figure
+from bertexplorer.figures import suite_table
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
 from bertexplorer.store.suite_folder import SuiteFolder
@@ -101,4 +102,4 @@ def test_the_name_of_a_file_of_winobias_says_which_sentence_is_the_stereotype(na
     assert kind == "stereotype pairs" and case.texts[0] == f"The nurse met the CEO because {stereotype} was ill."
     found = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
     assert ("its own are taken as such" in found.said) == (name == "wino.txt")
-    assert found.rows[0]["wanted"] == "" and figure.row(found.value.outcomes[0], None)["wanted"] == "the first"
+    assert found.rows[0]["wanted"] == "" and suite_table.row(found.value.outcomes[0])["wanted"] == "the first"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
+from copy import copy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from scipy.stats import binomtest
@@ -13,9 +16,11 @@ from scipy.stats import binomtest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import training_snapshots
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.text_uploads import RowUploads
 from bertexplorer.ui import comparing
 from bertexplorer.ui.explore import DEFAULTS, Explore
 from bertexplorer.ui.state import State
+from tests.conftest import ROOT
 
 SUITE = State(
     "",
@@ -59,10 +64,28 @@ def test_several_named_checkpoints(explore: Explore) -> None:
     assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
     results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
     assert list(comparison.figure.data[0]["x"]) == pytest.approx([outcome.total.right for outcome in results])
-    ours, theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results[:2])
-    only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, theirs), (theirs, ours))]
-    p = binomtest(only[0], sum(only)).pvalue
-    assert p < 0.05 and f"p = {p:.3f}" in comparison.said
+    ours, *theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results)
+    ps = []
+    for other in theirs:
+        only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, other), (other, ours))]
+        ps.append(binomtest(only[0], sum(only)).pvalue)
+    low, high = min(1, 2 * min(ps)), max(2 * min(ps), max(ps))  # by Holm's method
+    corrected = [low if p == min(ps) else high for p in ps]
+    assert all(p < 0.05 for p in corrected) and "after Holm’s correction for 2 tests" in comparison.said
+    bars = comparison.figure.data[1].text
+    assert all(f"p = {p:.3f}" in comparison.said and f"p = {p:.3f})" in bars[1 + i] for i, p in enumerate(corrected))
+
+
+@pytest.mark.parametrize("state", [SUITE, replace(SUITE, against="another checkpoint", other="tiny, tiny@0")])
+def test_the_table_has_the_answers_of_every_side(explore: Explore, state: State) -> None:
+    state = replace(state, options={**SUITE.options, "most": 4})
+    table = explore.answer(state).cases
+    names = [side.state.checkpoint for side in comparing.comparison_sides(explore.registry, state) if side.checkpoint]
+    assert table is not None and len(table["sides"]) == len(names) > 1
+    for i, name in enumerate(names):
+        alone = explore.answer(replace(state, checkpoint=name, against="")).cases
+        assert alone is not None and alone["sides"] == []
+        assert [row["others"][i]["right"] for row in table["rows"]] == [row["right"] for row in alone["rows"]]
 
 
 def test_the_export_has_every_side(explore: Explore) -> None:
@@ -71,7 +94,45 @@ def test_the_export_has_every_side(explore: Explore) -> None:
     assert len(rows) == 20 * len(SERIES) and len({row["side"] for row in rows}) == len(SERIES)
     assert len({row["made_with"] for row in rows}) == len(SERIES)
     _, content = explore.export(SUITE, "json")
-    assert len(json.loads(content)["rows"]) == len(rows)
+    whole = json.loads(content)
+    assert len(whole["rows"]) == len(rows) and {row["side"] for row in whole["summary"]} == {r["side"] for r in rows}
+    assert {row["against"] for row in whole["tests"]} == {"tiny, step 300"} and len(whole["tests"]) == len(SERIES) - 1
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        replace(SUITE, text="A text that the suite does not read.", options={**SUITE.options, "most": 2}),
+        replace(SUITE, against="random weights"),
+        replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another text", other="The [MASK]."),
+        replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another checkpoint", other="tiny"),
+    ],
+    ids=["training", "random", "text", "checkpoint"],
+)
+def test_the_exported_python_has_every_side(
+    explore: Explore, state: State, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    rows = json.loads(explore.export(state, "json")[1])["rows"]
+    exec(explore.export(state, "python")[1], {})
+    printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+
+    def numbers(rows: list[dict[str, object]]) -> list[list[object]]:
+        return sorted([value for name, value in row.items() if name != "side"] for row in rows)
+
+    assert numbers(printed) == numbers(rows) and len({row["side"] for row in printed}) > 1
+
+
+def test_exports_of_uploaded_rows_name_their_file(explore: Explore, tmp_path: Path) -> None:
+    here = copy(explore)
+    here.rows = RowUploads(tmp_path)
+    key, _ = here.save_upload(here.rows, b"good,bad\nThe cat sat.,The cat sit.\n", "crows.csv")
+    state = replace(SUITE, options={**SUITE.options, "rows": key}, against="")
+    options = json.loads(here.export(state, "json")[1])["options"]
+    assert "1 row from crows.csv" in options["rows"] and "suite" not in options
+    program = here.export(state, "python")[1]
+    assert "# The rows are an upload: 1 row from crows.csv" in program
+    assert f"bert.suite(most=20, rows={key!r})" in program
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from bertexplorer.analysis.suite import Suite, confusion_matrix, summary
 from bertexplorer.analysis.suite_cases import Case
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.figures import suite as figure
+from bertexplorer.figures import suite_table
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import DEFAULTS, Explore
@@ -74,7 +75,7 @@ def test_without_labels_or_mistakes_the_sentence_omits_them() -> None:
     ],
 )
 def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
-    page = figure.page_state(Outcome(case, right=True, score=0.0, said=""))
+    page = suite_table.page_state(Outcome(case, right=True, score=0.0, said=""))
     assert page["view"] == view
     assert [page["text"], *filter(None, [page.get("pair"), page.get("other")])] == list(case.texts)
     options = {**DEFAULTS[view], **page.get("options", {})}

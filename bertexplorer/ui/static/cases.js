@@ -2,7 +2,12 @@
 // to score the cases that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run.
 import { h } from "./kit.js";
 
-const WHICH = { all: () => true, wrong: (one) => !one.right, right: (one) => one.right, "one of the two is right": (one) => one.other && one.right !== one.other.right };
+const WHICH = {
+  all: ["all", () => true],
+  wrong: ["wrong", (one) => !one.right],
+  right: ["right", (one) => one.right],
+  differ: ["on which they differ", (one) => one.others.some((other) => other && other.right !== one.right)],
+};
 const SHOWN = 25;  // rows at first, and added with each press on "More"
 const ORDERS = {
   file: ["as in the file", (a, b) => a.line - b.line],
@@ -14,7 +19,7 @@ const COLUMNS = ["Case", "Wanted", "Answer", "Score"];
 /** A source of cases from *rows*. A source maps {which, category, order, start, count} to {found, rows}: the number of
  *  matching cases, and *count* of them from *start* on. The category "" means all. */
 const rowSource = (rows) => ({ which, category, order, start, count }) => {
-  const found = rows.filter((one) => WHICH[which](one) && (!category || one.category === category)).sort(ORDERS[order][1]);
+  const found = rows.filter((one) => WHICH[which][1](one) && (!category || one.category === category)).sort(ORDERS[order][1]);
   return { found: found.length, rows: found.slice(start, start + count) };
 };
 
@@ -25,7 +30,7 @@ class Cases extends HTMLElement {
     if (this.firstChild) return;
     const again = () => this.#draw();
     const choice = (label, control) => h("label", {}, label, " ", control);
-    this.which = h("select", { onchange: again }, Object.keys(WHICH).map((one) => h("option", {}, one)));
+    this.which = h("select", { onchange: again }, Object.entries(WHICH).map(([value, [label]]) => h("option", { value }, label)));
     this.category = h("select", { onchange: again });
     this.order = h("select", { onchange: again }, Object.entries(ORDERS).map(([value, [label]]) => h("option", { value }, label)));
     this.count = h("p", { class: "hint", role: "status" });
@@ -41,29 +46,30 @@ class Cases extends HTMLElement {
     this.append(this.heading, this.filters, this.count, this.all, this.table, this.more, this.aside);
   }
 
-  /** Show the *rows* of a table, with the answers of the checkpoint *name* if one is compared. *score*: the meaning of the
-   *  scores. The filters keep their values where they still apply; rows that are neither right nor wrong have no filters. */
-  show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0, aside = [] } = { rows: [] }, name = "") {
+  /** Show the *rows* of a table, with the answers of the *sides*, the names of the checkpoints that are compared. *score*: the
+   *  meaning of the scores. The filters keep their values where they still apply; rows that are neither right nor wrong have
+   *  no filters. */
+  show({ rows: cases, score, title = "Cases", columns = COLUMNS, left_out: rest = 0, aside = [], sides = [] } = { rows: [] }) {
     this.all.hidden = !rest;
     this.all.textContent = `Score the other ${rest.toLocaleString("en")} too, as a run`;
     this.aside.hidden = !aside.length;
     const rows = aside.length === 1 ? "1 row" : `${aside.length.toLocaleString("en")} rows`;
     this.aside.replaceChildren(h("summary", {}, `${rows} skipped`), h("ul", {}, aside.map((line) => h("li", { dir: "auto" }, line))));
-    const compared = cases.some((one) => one.other), judged = cases.some((one) => one.right !== null);
+    const judged = cases.some((one) => one.right !== null);
     const categories = [...new Set(cases.map((one) => one.category))];
-    this.from(rowSource(cases), { total: cases.length, categories, score, title, columns, compared, judged }, name);
+    this.from(rowSource(cases), { total: cases.length, categories, score, title, columns, sides, judged });
   }
 
   /** Show the cases of a *source*, *total* in all. */
-  from(source, { total, categories, score, title, columns = COLUMNS, compared = false, judged = true }, name = "") {
+  from(source, { total, categories, score, title, columns = COLUMNS, sides = [], judged = true }) {
     Object.assign(this, { source, total, score });
     this.heading.textContent = title;
     this.table.setAttribute("aria-label", title);
     this.filters.hidden = !judged;
     if (!judged) this.which.selectedIndex = this.order.selectedIndex = 0;
-    this.which.lastChild.hidden = !compared;
-    if (!compared && this.which.selectedIndex === this.which.length - 1) this.which.selectedIndex = 0;
-    this.head.replaceChildren(...["", ...columns, ...(compared ? [`Answer of ${name}`] : [])].map((one) => h("th", { scope: "col" }, one)));
+    this.which.lastChild.hidden = !sides.length;
+    if (!sides.length && this.which.value === "differ") this.which.selectedIndex = 0;
+    this.head.replaceChildren(...["", ...columns, ...sides.map((name) => `Answer of ${name}`)].map((one) => h("th", { scope: "col" }, one)));
     const previous = this.category.value;
     this.category.replaceChildren(h("option", { value: "" }, "all"), ...categories.map((one) => h("option", {}, one)));
     this.category.value = categories.includes(previous) ? previous : "";
@@ -93,8 +99,8 @@ class Cases extends HTMLElement {
     const open = one.link ? h("a", { class: "case", translate: "no", href: one.link }, texts) : h("button", { type: "button", class: "case", translate: "no", onclick: fire }, texts);
     const mark = (right) => right !== null && h("span", { class: right ? "right" : "wrong", title: right ? "right" : "wrong", "aria-label": right ? "right" : "wrong", role: "img" }, right ? "✓" : "✗");
     const score = `${one.score < 0 ? "−" : ""}${Math.abs(one.score).toFixed(2)}${one.rank ? ` (rank ${one.rank})` : ""}`;
-    const other = one.other && h("td", { translate: "no" }, mark(one.other.right), " ", one.texts.includes(one.other.answer) ? ["the first", "the second"][one.texts.indexOf(one.other.answer)] : one.other.answer);
-    return h("tr", {}, h("td", {}, mark(one.right)), h("td", {}, open), h("td", { translate: "no" }, one.wanted), h("td", { translate: "no" }, one.answer), h("td", { class: "number" }, score), other);
+    const others = one.others.map((other) => other ? h("td", { translate: "no" }, mark(other.right), " ", one.texts.includes(other.answer) ? ["the first", "the second"][one.texts.indexOf(other.answer)] : other.answer) : h("td", { title: "not scored" }, "–"));
+    return h("tr", {}, h("td", {}, mark(one.right)), h("td", {}, open), h("td", { translate: "no" }, one.wanted), h("td", { translate: "no" }, one.answer), h("td", { class: "number" }, score), others);
   }
 }
 customElements.define("bx-cases", Cases);

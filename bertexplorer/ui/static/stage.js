@@ -85,7 +85,7 @@ class Stage extends HTMLElement {
     this.said.textContent = unbroken(said);
     if (source) this.figure.frame(source, height);
     else this.figure.show(figure, said);
-    this.cases.show(cases, beside?.name);
+    this.cases.show(cases);
     this.beside.hidden = this.ours.hidden = !beside;
     this.difference.hidden = !beside?.difference;
     if (!beside) return;

@@ -149,11 +149,16 @@ class RunHandlers:
         """The result of a suite, in place of the details of a training run."""
         page = self.page.run
         figure, summary = suite_run.result(run.folder)
-        link = f'<p><a class="open" href="api/v1/suites/{run.id}/cases">All cases as CSV</a></p>'
+        files = {"cases": "All cases as CSV", "summary": "The score as CSV"}
+        links = (
+            f'<a class="open" href="api/v1/suites/{run.id}/{name}">{title}</a>'
+            for name, title in files.items()
+            if (run.folder / "suite" / f"{name}.csv").is_file()
+        )
         return {
             page.chart: gr.update(visible=figure is not None, value=figure),
             page.caption: caption(summary, "") if summary else "",
-            page.results: link if summary else "",
+            page.results: f"<p>{' '.join(links)}</p>" if summary else "",
             page.rows: f'<bx-run-cases run="{run.id}"></bx-run-cases>' if summary else "",
             page.comparison: "",
             **{part: gr.update(visible=False) for part in (*page.texts, page.confusion)},

@@ -94,7 +94,7 @@ class SuiteRun:
         return {"stretch": 0, "step": self.done}
 
     def events(self) -> Iterator[Event]:
-        from bertexplorer.figures import suite
+        from bertexplorer.figures import suite, suite_table
 
         yield {"event": "resumed" if (self.folder / "suite").is_dir() else "begun"}
         total = 0
@@ -105,10 +105,10 @@ class SuiteRun:
             yield {"event": "stopped"}
             return
         result = self.suite.result()
-        lines = (json.dumps(suite.row(case, None), ensure_ascii=False) + "\n" for case in result.outcomes)
+        lines = (json.dumps(suite_table.row(case), ensure_ascii=False) + "\n" for case in result.outcomes)
         write_atomically(self.folder / TABLE, "".join(lines))
         shown = {"figure": json.loads(suite.draw(result).to_json()), "said": suite.say(result)}
-        write_atomically(self.folder / "result.json", json.dumps(shown | {"score": suite.SCORE[result.kind]}))
+        write_atomically(self.folder / "result.json", json.dumps(shown | {"score": suite_table.SCORE[result.kind]}))
         yield {"event": "finished", "value": result.total.right}
 
 
@@ -149,7 +149,7 @@ def page(run: Run, which: Which, category: str, order: Order, start: int, count:
         for _, at in sorted(offsets)[start : start + count]:
             lines.seek(at)
             row = json.loads(lines.readline())
-            rows.append({**row, "link": link(row["state"], checkpoint)})
+            rows.append({"others": [], **row, "link": link(row["state"], checkpoint)})
     counts = {"total": sum(categories.values()), "found": len(offsets), "categories": list(categories)}
     title = "Wrong cases" if "wrong" in shown else "Cases"
     return {"title": title, **counts, "score": shown.get("score", ""), "rows": rows}
