@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from bertexplorer.errors import ExplorerError
     from bertexplorer.lessons import Lesson, lesson
     from bertexplorer.result import Comparison, Result, compare
-    from bertexplorer.runs import TrainingRun, pretrain, train
+    from bertexplorer.runs import SuiteRun, TrainingRun, pretrain, train
     from bertexplorer.signatures import *
     from bertexplorer.version import __version__
 
@@ -67,6 +67,7 @@ MODULES = {  # name -> its module
     "Lesson": "lessons",
     "ExplorerError": "errors",
     "Result": "result",
+    "SuiteRun": "runs",
     "TrainingRun": "runs",
     "checkpoints": "bert",
     "compare": "result",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.bert import Bert, load
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs
+from bertexplorer.store import runs, scored_suite
 
 if TYPE_CHECKING:
     from bertexplorer.training.data.rows import Table
@@ -91,6 +91,49 @@ class TrainingRun:
         """Continue a stopped or interrupted run until it is finished. *on_event* gets each event as it happens; by
         default, they are written to stderr. Raises ExplorerError if another process works on the run."""
         return follow(self, on_event)
+
+
+@dataclass(frozen=True)
+class SuiteRun:
+    """A finished suite in its *folder*: that of `bertexplorer suite --out`, or the folder of a run.
+
+    Example:
+        >>> bx.SuiteRun("runs/mini").compare("runs/large")["said"]  # doctest: +SKIP
+    """
+
+    folder: Path | str
+
+    @property
+    def rows(self) -> list[dict[str, str]]:
+        """The cases, as in cases.csv."""
+        return scored_suite.table(self.scored.folder, "cases.csv")
+
+    @property
+    def summary(self) -> list[dict[str, str]]:
+        """The score in all and by category, as in summary.csv."""
+        return scored_suite.table(self.scored.folder, "summary.csv")
+
+    @property
+    def scored(self) -> scored_suite.ScoredSuite:
+        return scored_suite.read_suite(Path(self.folder))
+
+    def compare(self, other: SuiteRun | Path | str) -> dict[str, Any]:
+        """The paired test of *other*, a suite of the same rows, against this one ("test", and "said" in a sentence),
+        and the cases on which they differ ("differences": the row here, with the answer and the score of the other).
+        Raises ExplorerError for other rows or another scoring method."""
+        from bertexplorer.analysis.suite_paired import test_row
+        from bertexplorer.figures.suite import say_test
+
+        ours, theirs = self.scored, (other if isinstance(other, SuiteRun) else SuiteRun(other)).scored
+        test, lines = scored_suite.compare_suites(ours, theirs)
+        names = ("answer", "right", "score")
+        return {
+            "test": test_row(str(theirs.spec["checkpoint"]), str(ours.spec["checkpoint"]), test),
+            "said": say_test(test, "cases"),
+            "differences": [
+                {**ours.cases[line], **{f"other_{name}": theirs.cases[line][name] for name in names}} for line in lines
+            ],
+        }
 
 
 def train(

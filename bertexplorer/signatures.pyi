@@ -315,7 +315,7 @@ def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     Options:
         method: Method (gradient: HotFlip; fill-mask: likely words; reduction: leave words out)
         target: Change (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
-        word: Answer to reach (a single piece, a label or a tag; empty: any other)
+        word: Answer to reach (a single piece, a label or a tag; empty: any; a reduction ignores it)
         edits: Words that may change, 1 to 3
         candidates: Candidates for each word, 1 to 100
         function_words: Function words too (the, of, is, …: English ones)

@@ -33,6 +33,7 @@ PUBLIC: tuple[str, ...] = (
     "train",
     "pretrain",
     "TrainingRun",
+    "SuiteRun",
 )
 PUBLIC += ("checkpoints", "lesson", "Lesson", "serve")
 COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain", "lesson")

@@ -12,6 +12,7 @@ from bertexplorer.analysis.edit_search import EvaluatedDraft, flips_answer, redu
 from bertexplorer.analysis.edits import Draft, Editor, propose_by_gradient, propose_by_masking
 from bertexplorer.analysis.predictions import Query, make_predictor
 from bertexplorer.analysis.targets import TargetKind
+from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -28,7 +29,10 @@ class Options:
         Method, Option("Method", info="gradient: HotFlip; fill-mask: likely words; reduction: leave words out")
     ] = "gradient"
     target: Annotated[TargetKind, Option("Change", info=targets.INFO)] = "answer"
-    word: Annotated[str, Option("Answer to reach", info="a single piece, a label or a tag; empty: any other")] = ""
+    word: Annotated[
+        str,
+        Option("Answer to reach", info="a single piece, a label or a tag; empty: any; a reduction ignores it"),
+    ] = ""
     edits: Annotated[int, Option("Words that may change", 1, 3)] = 2
     candidates: Annotated[int, Option("Candidates for each word", 1, 100)] = 10
     function_words: Annotated[bool, Option("Function words too", info="the, of, is, …: English ones")] = False
@@ -82,6 +86,7 @@ class Counterfactuals:
     group: int  # neighbouring words that the reduction of a long text removed together at first
     other_masks: int  # masks other than the one that is answered
     left_out: int  # tokens beyond the checkpoint's limit
+    stale_head: bool = False  # whether the MLM head proposed words, but only a fine-tuned head was trained last
 
     @property
     def flipped(self) -> bool:
@@ -132,6 +137,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         group=outcome.group,
         other_masks=len(predictor.question.encoding.masked) - 1 if predictor.target == "mask" else 0,
         left_out=predictor.question.encoding.left_out,
+        stale_head=options.method == "fill-mask" and kind_of(checkpoint) is not None,
     )
 
 

@@ -51,7 +51,8 @@ class Decision:
         """The answer as text."""
         name = self.names[self.index]
         if self.kind.startswith("span"):
-            return f"{self.kind.removeprefix('span ')}s at {name}"
+            words = (word.text for word in task_head.words(self.encoding) if self.index in word.positions)
+            return f"{self.kind.removeprefix('span ')}s at {next(words, name)}"
         return f"{self.word}: {name}" if self.kind == "tag" else name
 
     @property

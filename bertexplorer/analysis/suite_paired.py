@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -32,11 +32,11 @@ class PairedTest:
     corrected: float
 
 
-def right_by_case(result: Scored) -> dict[Hashable, bool]:
+def right_by_case(result: Scored) -> dict[Any, bool]:
     return {outcome.case: outcome.right for outcome in result.outcomes}
 
 
-def paired_test(first: Mapping[Hashable, bool], second: Mapping[Hashable, bool]) -> PairedTest | None:
+def paired_test(first: Mapping[Any, bool], second: Mapping[Any, bool]) -> PairedTest | None:
     """*second* against *first*, each with whether it is right by case; None if no case was scored for both."""
     pairs = [(first[case], right) for case, right in second.items() if case in first]
     if not pairs:

@@ -33,8 +33,12 @@ class TableOf(BaseModel):
     categories: list[str]
     score: str = Field(description="What the scores are.")
     rows: list[dict[str, Any]] = Field(
-        description="line, category, texts, wanted, answer, right, score, rank, and link: the case in Explore."
+        description="line, category, texts, wanted, answer, right, score, rank, others: the answer, right and score of "
+        "the run beside it, and link: the case in Explore."
     )
+    comparable: list[dict[str, str]] = Field(description="id and name of other finished suites of the same rows.")
+    sides: list[str] | None = Field(None, description="With beside: the name of that run.")
+    said: str | None = Field(None, description="With beside: the paired test of that run against this one.")
 
 
 def request_model(checkpoint: str) -> Any:
@@ -100,11 +104,16 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         order: suite_run.Order = "file",
         start: Annotated[int, Query(ge=0)] = 0,
         count: Annotated[int, Query(ge=0, le=MAX_LISTED)] = 25,
+        beside: Annotated[str, Query(max_length=32, description="The ID of another suite of the same rows.")] = "",
     ) -> Response:
-        """A part of the scored cases, filtered and sorted, once the run is finished."""
+        """A part of the scored cases, filtered and sorted, once the run is finished. With *beside*, the answers of
+        another run are added, and the paired test of the two; which=differ lists the cases on which they differ."""
         try:
             run = service.jobs.run(id, owner(request))
-            page = await run_in_threadpool(suite_run.page, run, which, category, order, start, count)
+            other = service.jobs.run(beside, owner(request)) if beside else None
+            page = await run_in_threadpool(suite_run.page, run, which, category, order, start, count, other)
+            others = suite_run.comparable_runs(run, service.runs(owner(request)))
+            page["comparable"] = [{"id": each.id, "name": each.name} for each in others]
         except ExplorerError as error:
             return to_response(problem(404, "Not there", str(error)))
         return Response(orjson.dumps(page), media_type="application/json")

@@ -98,9 +98,9 @@ def say(first: Tokenization, second: Tokenization) -> str:
     both_pieces = [pieces(first), pieces(second)]
     shared = len({piece[:3] for piece in both_pieces[0]} & {piece[:3] for piece in both_pieces[1]})
     letters = sum(len(text.replace(" ", "")) for text in first.texts)
-    means = " and ".join(f"{letters / max(1, len(piece_list)):.1f}" for piece_list in both_pieces)
+    first_mean, second_mean = (f"{letters / max(1, len(piece_list)):.1f}" for piece_list in both_pieces)
     return (
         f"The first tokenizer ({first.kind}) cuts the text into {len(both_pieces[0])} pieces, the second "
-        f"({second.kind}) into {len(both_pieces[1])}; {shared} cover the same characters. A piece has "
-        f"{means} letters on average."
+        f"({second.kind}) into {len(both_pieces[1])}; {shared} cover the same characters. On average a piece "
+        f"of the first has {first_mean} letters, one of the second {second_mean}."
     )

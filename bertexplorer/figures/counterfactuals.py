@@ -211,7 +211,9 @@ def say_reduced(result: Counterfactuals, name: str) -> list[str]:
     ]
     if most.kept > result.probability and most is not last:
         removed_count = total - sum(map(len, most.words))
-        sentences.append(f"Without {count_words(removed_count)} it has more, {percent(most.kept)}.")
+        shown = percent(most.kept)
+        how = f"as much, {shown}" if shown == percent(result.probability) else f"more, {shown}"
+        sentences.append(f"Without {count_words(removed_count)} it has {how}.")
     return sentences
 
 
@@ -222,6 +224,10 @@ def count_words(words: int) -> str:
 def remarks(result: Counterfactuals) -> list[str]:
     """Sentences about what this result leaves out."""
     sentences = []
+    if result.stale_head:
+        sentences.append(
+            "The mask head was not trained further, but the encoder that it reads was: its words may not fit."
+        )
     if result.untried:
         how = " one by one" if result.method == "reduction" else ""
         sentences.append(f"In this long text {result.untried:,} words were not tried{how}.")

@@ -146,6 +146,10 @@ def direct_labels(fig: go.Figure, result: Layers) -> None:
     fig.add_trace(kit.line_names(x, values, texts, (ACCENT, ORANGE), (0, top_bits(result)), BITS), 3, 1)
 
 
+def rank_change(first: int, last: int) -> str:
+    return f"stays at rank {last:,}" if first == last else f"goes from rank {first:,} to rank {last:,}"
+
+
 def say(result: Layers) -> str:
     """The layer where the final answer becomes the first choice, and the ranks of the followed words."""
     if result.scored:
@@ -163,8 +167,7 @@ def say(result: Layers) -> str:
         f"{about}{quote(final.token)} {start}; the input alone would have given {quote(first.candidates[0].token)}."
     ]
     sentences += [
-        f"{'The hidden ' if word.hidden else ''}{quote(word.token)} goes from rank {int(word.ranks[0]):,} to rank "
-        f"{int(word.ranks[-1]):,}."
+        f"{'The hidden ' if word.hidden else ''}{quote(word.token)} {rank_change(*word.ranks[[0, -1]].tolist())}."
         for word in result.followed
         if word.id != final.id or result.settled == 0
     ][:2]

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.referee import Referee, Trial
 from bertexplorer.figures import kit
 from bertexplorer.figures.saliency import SHORT
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, decimal, finish, join_names, label, percent, quote
+from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, begin, decimal, finish, join_names, label, percent
 
 PANEL, GAP = 240, 96  # pixels
 PLOT = 0.56  # share of the width for the lines; their names are to the right
@@ -77,13 +77,13 @@ def labels(fig: go.Figure, result: Referee, areas: list[float], ends: tuple[floa
 
 def say(result: Referee) -> str:
     """The most informative method, compared with the mean of random orders, and the methods that beat all of those."""
-    first = result.trials[0].deletion
+    first, start = result.trials[0].deletion, begin(result.answer)
     chance = float(result.random_areas.mean())
     best = max(result.trials, key=gap)
     holding = [trial.method for trial in result.trials if result.holds(trial)]
     failing = [trial.method for trial in result.trials if not result.holds(trial)]
     sentences = [
-        f"{quote(result.answer)} has {format_value(result, float(first[0]))} in the whole text and "
+        f"{start[0].upper()}{start[1:]} {format_value(result, float(first[0]))} in the whole text and "
         f"{format_value(result, float(first[-1]))} with all {result.count} tokens hidden.",
         f"The order of {best.method} tells most: hidden first, its tokens leave "
         f"{format_value(result, best.deletion_area)} on average, shown first "

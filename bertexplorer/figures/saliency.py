@@ -8,7 +8,19 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.attribution import Attribution
 from bertexplorer.analysis.saliency import Saliency, shares
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, ORANGE, TEXT, coloured, finish, join_names, label, percent, quote
+from bertexplorer.figures.style import (
+    ACCENT,
+    ORANGE,
+    TEXT,
+    begin,
+    coloured,
+    decimal,
+    finish,
+    join_names,
+    label,
+    percent,
+    quote,
+)
 
 DRAWN = 40  # units to draw; the strongest, in a longer text
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
@@ -148,16 +160,28 @@ def colours(result: Saliency) -> dict[int, float]:
 
 def say(result: Saliency) -> str:
     """The units that support the answer, by each method, and the completeness of integrated gradients."""
-    number = f"{measure_name(result)} {format_signed(result.value, 2)}"
-    share = "" if result.target == "score" else f"{percent(result.probability)} here "
-    sentences = [
-        f"{quote(result.answer)} has {share}({number})." if share else f"{quote(result.answer)} has a {number}."
-    ]
+    sentences = [say_value(result)]
     is_single = len(result.attributions) == 1
     sentences.append(say_strongest(result, result.attributions[0]) if is_single else say_firsts(result))
     sentences += [completeness(result, attribution) for attribution in result.attributions if attribution.completeness]
     sentences += limits(result)
     return " ".join(sentences)
+
+
+def say_value(result: Saliency) -> str:
+    """The explained number."""
+    if result.target != "score":
+        value = log_probability(result.value) if result.target != "next sentence" else format_signed(result.value, 2)
+        return f"{quote(result.answer)} has {percent(result.probability)} here ({measure_name(result)} {value})."
+    start = begin(result.answer)
+    return f"{start[0].upper()}{start[1:]} {decimal(result.value)} here."
+
+
+def log_probability(value: float) -> str:
+    """A log-probability; one near 0 with a third digit, because only certainty is 0."""
+    if value > -0.0005:
+        return "> −0.001" if value < 0 else "0"
+    return decimal(value, 2 if value <= -0.005 else 3)
 
 
 def say_strongest(result: Saliency, attribution: Attribution) -> str:

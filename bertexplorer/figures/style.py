@@ -33,6 +33,16 @@ def quote(token: str) -> str:
     return f"“{token}”"
 
 
+def name_answer(answer: str) -> str:
+    """An answer inside a sentence. The cosine of two texts is no token."""
+    return "the cosine" if answer == "cosine" else quote(answer)
+
+
+def begin(answer: str) -> str:
+    """The words before the number of an answer: “good” has, or the cosine is."""
+    return f"{name_answer(answer)} {'is' if answer == 'cosine' else 'has'}"
+
+
 def safe(text: str) -> str:
     """Escape text for plotly labels, which interpret a few HTML tags."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -54,6 +64,12 @@ def coloured(text: str, colour: str) -> str:
 def decimal(value: float, digits: int = 2) -> str:
     """A number with a real minus sign."""
     return f"{value:.{digits}f}".replace("-", "−")
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number with its sign; one that rounds to zero has none."""
+    text = f"{value:+.{digits}f}".replace("-", "−")
+    return text if text.strip("+−0.") else text[1:]
 
 
 def join_names(names: Sequence[str]) -> str:

@@ -7,7 +7,22 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.switchboard import Switchboard
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREY, INK, ORANGE, PALE, TEXT, decimal, finish, label, percent, quote
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    TEXT,
+    begin,
+    decimal,
+    finish,
+    label,
+    name_answer,
+    percent,
+    quote,
+    signed,
+)
 
 SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
 CELL, BAR, GAP = 34, 46, 96  # px
@@ -139,16 +154,17 @@ def names(result: Switchboard) -> str:
 
 def format_change(result: Switchboard, change: float) -> str:
     """A change with its sign and unit."""
-    return f"{change:+.3f}".replace("-", "−") if result.scored else f"{change:+.2f} bits".replace("-", "−")
+    return signed(change, 3) if result.scored else f"{signed(change)} bits"
 
 
 def say(result: Switchboard) -> str:
     """The effect of switching heads off, whether it exceeds chance, and the most important head."""
-    target = "“is next”" if result.target == "is next" else quote(result.target)
     before, after = format_value(result, result.before.value), format_value(result, result.after.value)
-    sentences = [f"With all heads on, {target} has {before}"]
+    sentences = [f"With all heads on, {begin(result.target)} {before}"]
     if result.off:
-        sentences = [f"With {names(result)} {DONE[result.how]}, {target} goes from {before} to {after}"]
+        sentences = [
+            f"With {names(result)} {DONE[result.how]}, {name_answer(result.target)} goes from {before} to {after}"
+        ]
     if len(result.controls):
         count = len(result.off)
         sentences[0] += (

@@ -223,3 +223,14 @@ def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
     assert batches == [[9], [10], [11, 11]] and [one.position for one in reads] == [8, 7, 6, 8]
     alone = [asked.predict([read])[0].kept for read in reads]
     assert [one.kept for one in found] == pytest.approx(alone, rel=of_encoder(small.config, LOGITS))
+
+
+@pytest.mark.parametrize("is_tuned", [True, False])
+def test_a_mask_head_that_was_not_trained_further_is_told(
+    is_tuned: bool, mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counterfactuals, "kind_of", lambda checkpoint: "label" if is_tuned else None)
+    for method, proposed in (("fill-mask", True), ("gradient", False)):
+        options = counterfactuals.Options(method=method, target="mask", edits=1, candidates=2)  # type: ignore[arg-type]
+        result = counterfactuals.run(mini, "The dog [MASK] tired.", options=options)
+        assert result.stale_head is (is_tuned and proposed)

@@ -134,6 +134,8 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
     for what in ("span start", "span end"):
         span = decide(reader.ours, ASKED, what, "mat")  # type: ignore[arg-type]
         assert span.encoding.tokens[span.index] == "mat" and span.answer == f"{what[5:]}s at mat"
+        cut = decide(reader.ours, Text("where ?", "the bird sat ."), what, "bird")  # type: ignore[arg-type]
+        assert cut.encoding.tokens[cut.index] != "bird" and cut.answer == f"{what[5:]}s at bird"
     assert decide(reader.ours, ASKED, "span start").position <= decide(reader.ours, ASKED, "span end").position
 
 

@@ -47,6 +47,36 @@ def test_a_suite_is_queued_scored_and_taken(served: Served, browser: httpx.Clien
     assert "/" not in json.dumps(run["spec"])
 
 
+def test_two_runs_of_the_same_rows_are_compared(served: Served, browser: httpx.Client, other: httpx.Client) -> None:
+    about = {"suite": "agreement"}
+    ids = [
+        browser.post("/suites", json={**about, "name": name, "checkpoint": name}).json()["id"]
+        for name in ("tiny", "tiny@0")
+    ]
+    place = f"/suites/{ids[0]}/table"
+    list(suite_run.score(served.service.jobs.folder / ids[0]))
+    early = browser.get(place, params={"beside": ids[1]})
+    assert early.status_code == 404 and "tiny@0 is not a finished suite" in early.json()["detail"]
+    assert browser.get(place).json()["comparable"] == []
+    list(suite_run.score(served.service.jobs.folder / ids[1]))
+    alone, theirs = (browser.get(f"/suites/{id}/table").json() for id in ids)
+    assert {"id": ids[1], "name": "tiny@0"} in alone["comparable"]
+    both = browser.get(place, params={"beside": ids[1]}).json()
+    assert both["sides"] == ["tiny@0"] and "On the same 130 cases the difference is" in both["said"]
+    assert len(theirs["rows"]) == 25
+    right = [row["right"] for row in theirs["rows"]]
+    assert [row["others"][0]["right"] for row in both["rows"]] == right
+    differ = browser.get(place, params={"beside": ids[1], "which": "differ", "count": 130}).json()
+    assert 0 < differ["found"] == sum(row["right"] != row["others"][0]["right"] for row in differ["rows"]) < 130
+    assert browser.get(place, params={"which": "differ"}).json()["found"] == 0
+    assert other.get(place, params={"beside": ids[1]}).status_code == 404
+    key = browser.post("/rows", files={"file": ("pairs.csv", ROWS)}).json()["rows"]
+    small = browser.post("/suites", json={"rows": key, "checkpoint": "tiny"}).json()["id"]
+    list(suite_run.score(served.service.jobs.folder / small))
+    refused = browser.get(place, params={"beside": small})
+    assert refused.status_code == 404 and "scored other rows" in refused.json()["detail"]
+
+
 def test_the_built_in_one_has_all_its_rows(served: Served, browser: httpx.Client) -> None:
     run = browser.post("/suites", json={"suite": "agreement"}).json()
     held = (served.service.jobs.folder / run["id"] / "data" / "rows.jsonl").read_text("utf-8").splitlines()

@@ -86,6 +86,26 @@ def test_the_rest_of_a_large_suite_is_scored_as_a_run(suite: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_two_runs_of_the_same_rows_are_compared(suite: Page) -> None:
+    address = suite.url.partition("?")[0].rstrip("/")
+    for checkpoint, name in (("tiny", "after training"), ("tiny@0", "before training")):
+        data = {"suite": "agreement", "checkpoint": checkpoint, "name": name}
+        assert suite.request.post(f"{address}/api/v1/suites", data=data).status == 202
+    suite.goto(f"{address}/train")
+    for name in ("before training", "after training"):
+        suite.locator(".run", has_text=name).click()
+        expect(suite.locator("#headline")).to_contain_text(name)
+        expect(suite.locator("#headline .state")).to_contain_text("finished", timeout=60_000)
+    table = suite.locator("bx-run-cases")
+    table.locator("label", has_text="Compare with").locator("select").select_option("before training")
+    expect(table.get_by_text("On the same 130 cases the difference is")).to_be_visible()
+    expect(table.locator("th").last).to_have_text("Answer of before training")
+    table.locator("bx-cases label", has_text="Show").locator("select").select_option("on which they differ")
+    expect(table.locator("bx-cases p[role=status]")).not_to_contain_text("130 of 130")
+    expect(cases(suite).first.locator(".wrong")).to_have_count(1)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_two_checkpoints_answer_the_same_cases(suite: Page) -> None:
     suite.goto(f"{suite.url}&against=random+weights")
     expect(suite.locator("#beside .said")).to_contain_text("On the same 72 gaps the difference is")

@@ -1,5 +1,6 @@
 // <bx-cases>: a table of cases with filters and orders; fires "open" with the state of the page that shows a case, and "all"
-// to score the cases that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run.
+// to score the cases that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run, and a
+// choice of another run to compare.
 import { h } from "./kit.js";
 
 const WHICH = {
@@ -106,20 +107,34 @@ class Cases extends HTMLElement {
 customElements.define("bx-cases", Cases);
 
 class RunCases extends HTMLElement {
-  async connectedCallback() {
-    if (this.firstChild) return;
-    const cases = h("bx-cases"), place = `api/v1/suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
+  static observedAttributes = ["run"];
+
+  /** gradio keeps the element for another run, and empties it after its attribute has changed. */
+  attributeChangedCallback() { queueMicrotask(() => this.#draw()); }
+
+  async #draw() {
+    const cases = h("bx-cases", { hidden: true }), place = `api/v1/suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
+    const beside = h("select", { onchange: () => show() }), choice = h("label", { hidden: true }, "Compare with ", beside);
+    const said = h("p", { "aria-live": "polite" });
     const source = async (query) => {
-      const reply = await fetch(`${place}?${new URLSearchParams(query)}`), found = await reply.json();
+      const reply = await fetch(`${place}?${new URLSearchParams({ ...query, beside: beside.value })}`), found = await reply.json();
       if (!reply.ok) throw new Error(found.detail);
       return found;
     };
-    this.append(cases);
-    try {
-      cases.from(source, await source({ count: 0 }));
-    } catch (error) {
-      this.replaceChildren(h("p", { class: "note", role: "alert" }, error.message));
-    }
+    const show = async () => {
+      try {
+        const found = await source({ count: 0 });
+        said.textContent = found.said ?? "";
+        cases.from(source, found);
+        return found;
+      } catch (error) {
+        said.textContent = error.message;
+      }
+    };
+    this.replaceChildren(choice, said, cases);
+    const { comparable = [] } = await show() ?? {};
+    choice.hidden = !comparable.length;
+    beside.replaceChildren(h("option", { value: "" }, "no other run"), ...comparable.map(({ id, name }) => h("option", { value: id }, name)));
   }
 }
 customElements.define("bx-run-cases", RunCases);

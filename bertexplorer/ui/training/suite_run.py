@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 from bertexplorer.analysis.suite_cases import Row, split_readable
 from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store import scored_suite
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder, write_atomically
 from bertexplorer.ui.explore import DEFAULTS
 from bertexplorer.ui.state import State, to_link
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 KIND = "suite"
 TABLE = "table.jsonl"
-Which = Literal["all", "wrong", "right"]
+Which = Literal["all", "wrong", "right", "differ"]
 Order = Literal["file", "closest", "lowest"]
 KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
     "file": lambda row: row["line"],
@@ -128,13 +129,16 @@ def result(folder: Path) -> tuple[Figure | None, str]:
     return (Figure(shown["figure"], _validate=False), str(shown["said"])) if shown else (None, "")
 
 
-def page(run: Run, which: Which, category: str, order: Order, start: int, count: int) -> dict[str, Any]:
-    """*count* of the matching cases from *start* on, each with the address that opens it; category "" matches all. Runs
-    of an earlier version stored only the most wrong cases. Raises ExplorerError before the run has finished."""
+def page(
+    run: Run, which: Which, category: str, order: Order, start: int, count: int, beside: Run | None = None
+) -> dict[str, Any]:
+    """*count* of the matching cases from *start* on, each with the address that opens it; category "" matches all.
+    *beside*: another suite of the same rows, whose answers are added. Runs of an earlier version stored only the most
+    wrong cases. Raises ExplorerError before a run has finished, and if the other one has other rows."""
     shown, checkpoint = stored_result(run.folder), str((run.spec or {}).get("checkpoint", ""))
     if not shown:
         raise ExplorerError("The run has not finished, so it has no cases yet. Wait for it.")
-    matching = {"all": (True, False), "wrong": (False,), "right": (True,)}[which]
+    theirs, compared = other_answers(run, beside) if beside else ({}, {})
     categories: dict[str, int] = {}
     offsets: list[tuple[float, int]] = []
     rows: list[dict[str, Any]] = []
@@ -143,16 +147,54 @@ def page(run: Run, which: Which, category: str, order: Order, start: int, count:
         for line in lines:
             row = json.loads(line)
             categories[row["category"]] = categories.get(row["category"], 0) + 1
-            if row["right"] in matching and (not category or row["category"] == category):
+            if matches(row, which, theirs) and (not category or row["category"] == category):
                 offsets.append((KEYS[order](row), at))
             at += len(line)
         for _, at in sorted(offsets)[start : start + count]:
             lines.seek(at)
             row = json.loads(lines.readline())
-            rows.append({"others": [], **row, "link": link(row["state"], checkpoint)})
+            others = [theirs.get(row["line"])] if beside else []
+            rows.append({**row, "others": others, "link": link(row["state"], checkpoint)})
     counts = {"total": sum(categories.values()), "found": len(offsets), "categories": list(categories)}
     title = "Wrong cases" if "wrong" in shown else "Cases"
-    return {"title": title, **counts, "score": shown.get("score", ""), "rows": rows}
+    return {"title": title, **counts, "score": shown.get("score", ""), **compared, "rows": rows}
+
+
+def matches(row: dict[str, Any], which: Which, theirs: Mapping[int, dict[str, Any]]) -> bool:
+    """Whether a case is one of *which*. *theirs*: the answers of another run by line."""
+    if which == "differ":
+        return row["line"] in theirs and theirs[row["line"]]["right"] != row["right"]
+    return which == "all" or row["right"] == (which == "right")
+
+
+def other_answers(run: Run, beside: Run) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
+    """(the answers of *beside* by line, its name and the paired test in a sentence). Raises ExplorerError."""
+    from bertexplorer.figures.suite import say_test
+
+    if not stored_result(beside.folder):
+        raise ExplorerError(f"{beside.name} is not a finished suite. Choose one of the same rows.")
+    ours, theirs = (scored_suite.read_suite(each.folder) for each in (run, beside))
+    if not scored_suite.comparable(ours.spec, theirs.spec):
+        raise ExplorerError(f"{beside.name} scored other rows, or by another method. Choose a suite of the same rows.")
+    test, _ = scored_suite.compare_suites(ours, theirs)
+    answers = {
+        line: {"answer": case["answer"], "right": case["right"] == "True", "score": round(float(case["score"]), 3)}
+        for line, case in theirs.cases.items()
+    }
+    return answers, {"sides": [beside.name], "said": say_test(test, "cases")}
+
+
+def comparable_runs(run: Run, runs: Sequence[Run]) -> list[Run]:
+    """Those of *runs* that are other finished suites of the same rows."""
+    spec = scored_suite.suite_spec(run.folder / "suite")
+    return [
+        other
+        for other in runs
+        if other.id != run.id
+        and other.task == KIND
+        and stored_result(other.folder)
+        and scored_suite.comparable(spec, scored_suite.suite_spec(other.folder / "suite"))
+    ]
 
 
 def table(folder: Path, shown: dict[str, Any]) -> BinaryIO:

@@ -1,0 +1,54 @@
+"""Sentences at the edges: equal numbers, numbers that round to zero, and cosines."""
+
+from dataclasses import replace
+
+import pytest
+
+from bertexplorer.figures import counterfactuals, layers, referee, saliency, switchboard
+from bertexplorer.figures.style import signed
+from tests.figures.test_counterfactuals import TWO, reduction
+from tests.figures.test_layers import layers as layers_result
+from tests.figures.test_referee import referee as referee_result
+from tests.figures.test_saliency import saliency as saliency_result
+from tests.figures.test_switchboard import board
+
+
+def test_an_unchanged_rank_stays() -> None:
+    assert layers.rank_change(1, 1) == "stays at rank 1"
+    assert layers.rank_change(1200, 3) == "goes from rank 1,200 to rank 3"
+    assert "The hidden “word1” goes from rank 12 to rank 3." in layers.say(layers_result())
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(-0.5, "−0.50"), (-0.004, "−0.004"), (-0.0001, "> −0.001"), (0.0, "0"), (-12.346, "−12.35")]
+)
+def test_only_certainty_has_the_log_probability_0(value: float, text: str) -> None:
+    assert f"(log-probability {text})" in saliency.say(replace(saliency_result(), value=value))
+
+
+def test_a_rounded_zero_has_no_sign() -> None:
+    assert [signed(value) for value in (-0.001, 0.0, 0.004, -0.01, 1.5)] == ["0.00", "0.00", "0.00", "−0.01", "+1.50"]
+    said = switchboard.say(board((), change=board().change * 1e-6))
+    assert "(0.00 bits)" in said and "−0.00" not in said and "+0.00" not in said
+
+
+def test_each_view_says_the_cosine_in_the_same_words() -> None:
+    heads = board((), target="cosine", scored=True)
+    assert "With all heads on, the cosine is 0.6" in switchboard.say(heads)
+    whole = replace(saliency_result(answer="cosine"), target="score", value=0.28)
+    assert saliency.say(whole).startswith("The cosine is 0.28 here.")
+    assert saliency.say(replace(whole, answer="stars")).startswith("“stars” has 0.28 here.")
+    assert referee.say(replace(referee_result(), answer="cosine", scored=True)).startswith("The cosine is ")
+
+
+def test_a_shorter_text_with_the_same_number_has_as_much() -> None:
+    steps = reduction(2)
+    first = replace(steps.edits[0], kept=0.9962)
+    same = replace(steps, probability=0.9961, edits=(first, steps.edits[1]))
+    assert "Without 1 word it has as much, 99.6 %." in counterfactuals.say(same)
+    assert "Without 1 word it has more, 99.6 %." in counterfactuals.say(replace(same, probability=0.4))
+
+
+def test_a_head_that_was_not_trained_further_is_named() -> None:
+    assert "The mask head was not trained further" in counterfactuals.say(replace(TWO, stale_head=True))
+    assert "not trained further" not in counterfactuals.say(TWO)
