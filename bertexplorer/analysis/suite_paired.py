@@ -90,7 +90,7 @@ def differing_rows(names: Sequence[str], results: Sequence[Scored], own: int = 0
         if len({outcome.right for outcome in here.values()}) < 2:
             continue
         row: dict[str, object] = {"line": case.line, "category": case.category, "text": case.texts[0]}
-        row |= {"other": " | ".join(case.texts[1:]), "wanted": " | ".join(case.answers) or case.expected}
+        row |= {"other": " | ".join(case.texts[1:]), "wanted": case.wanted(" | ")}
         for name in names:
             row |= {f"answer, {name}": here[name].said if name in here else ""}
             row |= {f"right, {name}": here[name].right if name in here else ""}
