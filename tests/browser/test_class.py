@@ -195,6 +195,30 @@ def test_a_phone_on_a_slow_network_votes_and_changes_its_mind(browser: Browser, 
         expect(teacher.locator(".shares li").nth(2).locator(".value")).to_have_text("1")
 
 
+def test_the_last_choice_counts_when_the_first_is_slow_to_arrive(browser: Browser, address: str) -> None:
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    with teaching(browser, address) as (teacher, code), phone(browser, address, code) as page:
+        page.route("**/vote", hold_the_first)
+        press(teacher, "Start the vote")
+        page.get_by_label(FIRST[0]).check()
+        page.get_by_label(FIRST[2]).check()
+        page.wait_for_timeout(1200)
+        expect(page.locator("#status")).to_have_text("Saving…")
+        held[0].continue_()
+        expect(page.locator("#status")).to_have_text(SAVED)
+        page.wait_for_timeout(500)  # for an answer that is still under way
+        press(teacher, "Close the vote")
+        press(teacher, "Peek at the votes")
+        expect(teacher.locator(".shares .value")).to_have_text(["0", "0", "1"])
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
     found: dict[str, list[str]] = {}
