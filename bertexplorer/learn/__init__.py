@@ -1,6 +1,7 @@
 """Lessons: questions about live views, whose answers are computed from the checkpoint in use.
 
 expressions.py     the small, closed language in which lessons query facts
+front_matter.py    the fields at the beginning of a lesson
 lesson.py          the parser of lessons, Markdown files with questions in them
 prose.py           Markdown as a tree of the few elements that a lesson may use
 grading.py         answers graded against the checkpoint's output
