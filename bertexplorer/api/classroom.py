@@ -18,9 +18,10 @@ from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
-from bertexplorer.learn.classroom import ROUND, Classroom, Room, require_teacher
+from bertexplorer.learn.classroom import ROUND, Classroom, require_teacher
 from bertexplorer.learn.grading import in_percent, typed_number
 from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.room import Room
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
@@ -132,7 +133,7 @@ def find_room(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]
     state = request.scope["state"]
     if not state["known"]:
         raise ExplorerError("This browser blocks cookies, so its votes cannot be recognized. Allow them.")
-    return rooms.room(code, state["owner"], request.client.host if request.client else ""), state["owner"]
+    return rooms.room(code, state["owner"]), state["owner"]
 
 
 def snapshot(room: Room, owner: str) -> dict[str, Any]:

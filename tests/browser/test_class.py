@@ -219,6 +219,17 @@ def test_the_last_choice_counts_when_the_first_is_slow_to_arrive(browser: Browse
         expect(teacher.locator(".shares .value")).to_have_text(["0", "0", "1"])
 
 
+def test_a_phone_that_is_refused_asks_again(browser: Browser, address: str) -> None:
+    full = "This class is full: 1,000 phones have joined. Wait; a place may become free."
+    with teaching(browser, address) as (teacher, code), phone(browser, address, "", gone=True) as page:
+        page.route("**/api/**", lambda route: route.fulfill(status=422, json={"detail": full}))
+        page.goto(f"{address}j/{code}")
+        expect(page.locator("#status")).to_have_text(full)
+        page.unroute("**/api/**")
+        expect(page.locator("main")).to_have_text("You are in. The first question comes soon.")
+        expect(page.locator("#status")).to_be_empty()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
     found: dict[str, list[str]] = {}
