@@ -10,6 +10,7 @@ translation.py     the texts of a lesson in another language
 catalogue.py       all lessons: those of the package, a teacher's own and uploaded ones
 classroom.py       classes that vote before BERT answers: permissions, phases, limits
 room.py            one class, and the file that keeps it
+class_votes.py     the votes of a class as a table
 class_questions.py the questions for a class, and the checkpoint's answers
 answer_keys.py     the answers, computed in advance for a copy without a server
 export.py          the questions of a lesson, for other systems

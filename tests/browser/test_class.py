@@ -126,6 +126,9 @@ def second_vote(teacher: Page, one: Page, two: Page, late: Page) -> None:
 
 
 def second_question(teacher: Page, pages: tuple[Page, ...]) -> None:
+    with teacher.expect_download() as download:
+        press(teacher, "Save the counts as CSV")
+    assert f',1 to 2,"{FIRST[0]}",{FIRST[1]},1' in download.value.path().read_text("utf-8")
     press(teacher, "Next question")
     expect(teacher.locator(".asked .hint").first).to_have_text(re.compile("^Question 2 of"))
     for page in pages:
