@@ -55,7 +55,7 @@ class Expression:
         """Parse *source*, which may call FUNCTIONS and *names*. Raises ExplorerError for anything else.
 
         Example:
-            >>> Expression.read("is_next() > 0.5", {"is_next"}).value({"is_next": lambda: 0.8})
+            >>> Expression.read("is_next() > 0.5", {"is_next": ...}).value({"is_next": lambda: 0.8})
             True
         """
         source = source.strip()
@@ -117,6 +117,10 @@ def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
     if isinstance(node, ast.Name) and node.id not in FUNCTIONS and node.id not in names:
         offered = ", ".join(sorted(names)) or "no facts"
         raise ExplorerError(f"{source!r:.80} names {node.id!r:.40}, which this view does not offer; it has {offered}.")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        for is_word, argument in zip(word_arguments(names.get(node.func.id)), node.args, strict=False):
+            if is_word and isinstance(argument, ast.Constant) and not isinstance(argument.value, str):
+                raise ExplorerError(f"{source!r:.80} has {argument.value!r:.40} where a word in quotes is wanted.")
 
 
 def depth(tree: ast.AST) -> int:
@@ -153,11 +157,16 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
 
 def call(name: str, fact: Callable[..., Any], arguments: Sequence[Any]) -> Any:
     """Call the *fact* called *name*. Raises TypeError if it takes a word and is given something else."""
-    types = [kind for parameter, kind in getattr(fact, "__annotations__", {}).items() if parameter != "return"]
-    for kind, value in zip(types, arguments, strict=False):
-        if kind == "str" and not isinstance(value, str):
+    for is_word, value in zip(word_arguments(fact), arguments, strict=False):
+        if is_word and not isinstance(value, str):
             raise TypeError(f"{name}() takes a word in quotes here, not {value!r:.40}")
     return fact(*arguments)
+
+
+def word_arguments(fact: Any) -> list[bool]:
+    """For each argument of *fact*, whether it must be a word."""
+    annotations = getattr(fact, "__annotations__", {})
+    return [kind == "str" for argument, kind in annotations.items() if argument != "return"]
 
 
 def compare(op: ast.cmpop, left: Any, right: Any) -> bool:
