@@ -23,7 +23,7 @@ UNDER = re.compile(r"\s+(?:> ?(.*)|(when|value):\s+(.+))$")
 NEAR = re.compile(r"(?:(.+?)\s*->\s*)?\"(.*)\"$")  # in a translation, without the condition
 RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-MAX_CHARACTERS = 100_000
+MAX_CHARACTERS, MAX_PROBLEMS = 100_000, 50
 KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required fields, optional fields
     "predict": (frozenset({"view"}), frozenset({"key", "after", "show"})),
     "choice": (frozenset(), frozenset({"view", "after"})),
@@ -111,7 +111,8 @@ class Lesson:
 
 
 def read_lesson(source: str, slug: str) -> Lesson:
-    """Parse the lesson in *source*. Faulty parts are left out and reported as problems.
+    """Parse the lesson in *source*. Faulty parts are left out and reported as problems, the first
+    MAX_PROBLEMS of them.
 
     Example:
         >>> read("---\\ntitle: Masks\\n---\\nHello.", "masks").title
@@ -134,7 +135,7 @@ def read_lesson(source: str, slug: str) -> Lesson:
         else:
             ids.add(part.id)
             parts.append(part)
-    return Lesson(slug, about, tuple(parts), tuple(problems))
+    return Lesson(slug, about, tuple(parts), tuple(problems[:MAX_PROBLEMS]))
 
 
 def split_parts(

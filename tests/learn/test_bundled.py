@@ -92,7 +92,7 @@ WRONG = {  # a block -> what is said of it
     f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
     f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
     f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{tip()}}.": "names 'tip', which this view",
-    f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{p(1)}}.\nexample: The [MASK].": "has 1 where a word",
+    f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{p(1)}}.\nexample: The [MASK].": "has 1 where",
     f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",
     f"{CLAIM}{MASK}\nholds: mentions(1)": "has 1 where a word in quotes is wanted",
     f"{CLAIM}{MASK}\nholds: p(1.5) > 0": "has 1.5 where a word in quotes is wanted",

@@ -142,6 +142,10 @@ def test_aliases_of_aliases_are_refused():
     assert lesson.about == {} and lesson.problems[0].line == 2 and "not YAML that a lesson may use" in str(lesson)
 
 
+def test_a_file_of_mistakes_has_fifty_problems_at_most():
+    assert len(read_lesson("---\n" + "k: v\n" * 3000 + "---\n" + "```quiz\n```\n" * 5000, "x").problems) == 50
+
+
 def test_every_kind_is_documented(pytestconfig):
     guide = (pytestconfig.rootpath / "docs" / "lessons.md").read_text()
     assert "## Translations" in guide
