@@ -33,7 +33,7 @@ class ExplorerError(ValueError):
     """Raised for invalid input of any kind. The page and the command line show its text unchanged.
 
     *missing*: "mask" or "pair" if the text lacks only that, so that the page can offer a button that adds it;
-    "checkpoint" if it must be downloaded first."""
+    "checkpoint" if it must be downloaded first; "class" if there is no class with this code."""
 
     def __init__(self, text: str = "", *, missing: str = "") -> None:
         super().__init__(text)

@@ -12,15 +12,18 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
+from bertexplorer.analysis.export import as_csv
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
-from bertexplorer.learn.classroom import ROUND, Classroom, Room, require_teacher
+from bertexplorer.learn.class_votes import vote_table
+from bertexplorer.learn.classroom import ROUND, Classroom, require_teacher
 from bertexplorer.learn.grading import in_percent, typed_number
 from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.room import Room
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
@@ -40,7 +43,7 @@ STEPPED = body(("question", "phase", "to"), {"question": 0, "phase": "lobby", "t
 def routes(
     explore: Explore, admission: Admission, catalogue: LessonCatalogue, rooms: Classroom, opening: State
 ) -> APIRouter:
-    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg, and POST …/vote, …/step, …/end."""
+    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg and votes.csv, and POST …/vote, …/step, …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
     add_phone_routes(router, explore, rooms)
@@ -80,6 +83,17 @@ def routes(
             return json_reply(snapshot(room, owner))
 
         return admission.respond(request, move, queued=to == "reveal")
+
+    @router.get("/{code}/votes.csv", operation_id="class-votes", summary="Save the votes of a class")
+    def votes(request: Request, code: str) -> Response:
+        """For the teacher: the votes on all questions whose answer was shown, both rounds and the moves, as CSV."""
+        room, owner = find_room(rooms, request, code)
+        require_teacher(room, owner)
+        file_name = {
+            "content-disposition": f'attachment; filename="class-{room.code}.csv"',
+            "cache-control": "no-store",
+        }
+        return Response(as_csv(vote_table(room)), media_type="text/csv; charset=utf-8", headers=file_name)
 
     @router.post("/{code}/end", operation_id="end-class", summary="End a class")
     def end(request: Request, code: str) -> Response:
@@ -132,7 +146,7 @@ def find_room(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]
     state = request.scope["state"]
     if not state["known"]:
         raise ExplorerError("This browser blocks cookies, so its votes cannot be recognized. Allow them.")
-    return rooms.room(code, state["owner"], request.client.host if request.client else ""), state["owner"]
+    return rooms.room(code, state["owner"]), state["owner"]
 
 
 def snapshot(room: Room, owner: str) -> dict[str, Any]:

@@ -53,12 +53,13 @@ def routes(explore: Explore, admission: Admission, catalogue: LessonCatalogue, o
     @router.get("", operation_id="list-lessons", summary="List lessons")
     def lessons(lang: str = "") -> Response:
         """The lessons in order, with their topics and the views that they use. *lang*: the language, where a
-        translation exists."""
+        translation exists. A file in which no block can be used is left out."""
         return to_response(
             json_reply(
                 [
                     {**summary(catalogue.lesson(slug, lang)), "language": shown_language(slug, lang)}
                     for slug in catalogue.files
+                    if catalogue.lessons[slug].blocks
                 ]
             )
         )

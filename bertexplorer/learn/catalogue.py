@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.lesson import Block, Lesson, Problem, read_lesson
+from bertexplorer.learn.front_matter import Problem
+from bertexplorer.learn.lesson import Block, Lesson, read_lesson
 from bertexplorer.learn.translation import translate
 from bertexplorer.settings import ASSETS, Settings
 
@@ -95,7 +96,7 @@ class LessonCatalogue:
         translations: dict[tuple[str, str], Lesson] = {}
         for folder in self.folders:
             for path in sorted(folder.glob("*.*.md")):
-                if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons:
+                if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons and path.is_file():
                     source = path.read_text("utf-8", "replace")
                     translations[match[2], match[3]], _ = translate(self.lessons[match[2]], source)
         return translations
@@ -111,12 +112,13 @@ def views_of(block: Block) -> set[str]:
 
 
 def read_file(path: Path, slug: str = "") -> Lesson:
-    """The lesson in the file *path*. Raises ExplorerError if it cannot be opened."""
+    """The lesson in the file *path*; without parts, and with a problem, if the file cannot be read."""
     match = NAME.fullmatch(path.name)
     slug = slug or (match[2] if match else path.stem)
     try:
         return read_lesson(path.read_text(encoding="utf-8"), slug)
     except UnicodeDecodeError:
-        return Lesson(slug, {}, problems=(Problem(1, "The file is not UTF-8 text. Save it as UTF-8."),))
+        problem = "The file is not UTF-8 text. Save it as UTF-8."
     except OSError as error:
-        raise ExplorerError(f"{path} cannot be read: {error.strerror}. Give a Markdown file.") from error
+        problem = f"{path.name} cannot be read: {error.strerror}. Put a Markdown file there, or remove it."
+    return Lesson(slug, {}, problems=(Problem(1, problem),))

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.expressions import Expression, format_value, slots
-from bertexplorer.learn.lesson import Block, Lesson, Problem
+from bertexplorer.learn.front_matter import Problem
+from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -95,7 +96,17 @@ def check_claim(block: Block, facts: grading.Facts) -> str:
 
 
 def describe_number(block: Block, facts: grading.Facts) -> str:
-    return f"answer: {block.fields['key']} = {Expression.read(block.fields['key'], facts).number(facts):.4g}"
+    """Describe the answer. Raises ExplorerError for a tolerance or a range that is not a number."""
+    key = grading.number_key(block, facts)
+    if grading.tolerance(block, key) < 0:
+        raise ExplorerError(
+            f"tolerance: got {block.fields['tolerance']!r:.40}; wanted 0 or more, such as 0.05 or 10 %."
+        )
+    for item in block.items:
+        low, high = grading.bounds(item)
+        if low is not None and high is not None and low > high:
+            raise ExplorerError(f"{item.text!r:.40} is an empty range; put the smaller number first.")
+    return f"answer: {block.fields['key']} = {key:.4g}"
 
 
 def describe_shares(block: Block, facts: grading.Facts) -> str:
@@ -123,7 +134,8 @@ def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
     hints = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
-    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *hints]:
+    conclusions = slots(block.fields.get("after", ""))
+    for source in [block.fields["accept"], *(condition for condition, _ in block.near), *hints, *conclusions]:
         Expression.read(source, names)
     example = block.fields.get("example", "")
     if not example:
@@ -134,6 +146,7 @@ def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
     if not grading.grade(block, None, facts).right:
         raise ExplorerError(f"its own example is not accepted: {block.fields['accept']} ({values})")
     yield f"the example is accepted: {values}"
+    yield from (f"{slot} = {format_value(Expression.read(slot, facts).value(facts))}" for slot in conclusions)
 
 
 def check_click(block: Block, facts: grading.Facts, tokens: list[str]) -> Iterator[str]:

@@ -9,10 +9,10 @@ from urllib.parse import quote
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.classroom import Question, Room
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
+from bertexplorer.learn.room import Question, Room
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import VIEWS

@@ -2,7 +2,7 @@
 
 A room has a code of four letters and a list of questions. Its teacher, the browser that opened it, moves it from phase
 to phase. Each other browser has one vote for each question and round, and may change it until the vote closes.
-Everything is written to a file before it is acknowledged, so a restarted server continues where it was.
+A room whose teacher gives no sign for a day is deleted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,13 @@ import os
 import secrets
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from hashlib import sha256
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.room import Question, Room, append_line, apply_line, replay
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
 NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question
@@ -32,66 +31,13 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
     "reveal": ("next",),
 }
 ROUND = {"vote1": 1, "vote2": 2}
-MOST_ROOMS, MOST_VOTERS, MOST_QUESTIONS, MOST_CHOICES = 200, 1000, 50, 40
-PRESENT_S = 15.0  # a phone counts as present for this long after its last poll
-MOST_WRONG_CODES, PERIOD_S = 30, 60.0  # wrong codes that one address may send in this time
-
-
-@dataclass(frozen=True)
-class Question:
-    """A question for the class; it asks for a number if there are no *choices*. *block*: the block of the lesson that
-    has the answer."""
-
-    prompt: str  # Markdown
-    choices: tuple[str, ...]  # Markdown
-    link: str = ""  # of the view that the reveal runs
-    block: str = ""
-
-
-@dataclass
-class Room:
-    """One class. *votes*: (question, round) -> voter -> choice; questions count from 0, rounds from 1."""
-
-    code: str
-    teacher: str
-    lesson: str
-    questions: tuple[Question, ...]
-    file: Path
-    at: int = 0  # index of the current question
-    phase: str = "lobby"
-    votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
-    language: str = ""  # of the questions; "" for English
-    reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # question -> the checkpoint's answer
-    changes: int = 0  # changes that phones see: steps and reveals
-    last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
-    ended: bool = False
-
-    def voter(self, owner: str) -> str:
-        """A name for the browser *owner* that is valid in this room only."""
-        return sha256(f"{self.code} {self.teacher} {owner}".encode()).hexdigest()[:16]
-
-    def counts(self, question: int, round: int) -> list[int]:
-        """Votes for each choice."""
-        tally = Counter(self.votes.get((question, round), {}).values())
-        return [tally[i] for i in range(len(self.questions[question].choices))]
-
-    def numbers(self, question: int, round: int) -> list[float]:
-        """The submitted numbers in ascending order, without names."""
-        return sorted(self.votes.get((question, round), {}).values())
-
-    def transitions(self, question: int) -> list[list[int]]:
-        """The number of voters who moved from each choice (row) of the first vote to each (column) of the second."""
-        first, second = self.votes.get((question, 1), {}), self.votes.get((question, 2), {})
-        count = len(self.questions[question].choices)
-        table = [[0] * count for _ in range(count)]
-        for voter in first.keys() & second.keys():
-            table[int(first[voter])][int(second[voter])] += 1
-        return table
-
-    def present(self) -> int:
-        """The number of phones that polled recently."""
-        now = time.monotonic()
-        return sum(now - heard < PRESENT_S for heard in self.last_polls.values())
+MOST_ROOMS, MOST_OWN_ROOMS, MOST_VOTERS, MOST_QUESTIONS, MOST_CHOICES = 200, 10, 1000, 50, 40
+JOINED_S = (
+    180.0  # a phone keeps its place in a full class for this long after its last poll, and for good if it has voted
+)
+EXPIRY_S = 24 * 3600.0  # after this long without a sign of its teacher, a room is deleted
+IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
+SIGN_S = 60.0  # seconds between writes of the teacher's sign, and between searches for expired rooms
 
 
 def random_code() -> str:
@@ -102,66 +48,123 @@ def random_code() -> str:
 class Classroom:
     """All rooms of a server, in *folder*. Thread-safe."""
 
-    def __init__(self, folder: Path, letters: Callable[[], str] = random_code) -> None:
-        self.folder, self.letters = folder, letters
+    def __init__(
+        self, folder: Path, letters: Callable[[], str] = random_code, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.folder, self.letters, self.clock = folder, letters, clock
         self.rooms: dict[str, Room] = {}
         self.lock = threading.RLock()
-        self.wrong_codes: dict[str, list[float]] = {}
-        self.ended_codes: set[str] = set()  # of classes that ended while this server ran; they are not guesses
+        self.ended: dict[str, str] = {}  # code -> why the class ended, since this server started
+        self.next_search = 0.0  # for expired rooms
 
     def open(self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "") -> Room:
         """Open a room. Raises ExplorerError for invalid questions, or if there are too many rooms."""
         check_questions(questions)
         with self.lock:
             self.folder.mkdir(parents=True, exist_ok=True)
-            if len(list(self.folder.glob("*.jsonl"))) >= MOST_ROOMS:
-                raise ExplorerError(f"There are {MOST_ROOMS} classes on this server. End one before you open another.")
+            self.make_way(teacher)
             code = next(code for _ in range(1000) if not self.path(code := self.letters()).exists())
-            room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language)
+            room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, clock=self.clock)
             rows = [[question.prompt, list(question.choices), question.link, question.block] for question in questions]
             about = {"teacher": teacher, "lesson": lesson, "language": language, "questions": rows}
-            append_line(room, {"open": {**about, "time": time.time()}})
+            append_line(room, {"open": {**about, "time": self.clock()}})
             self.rooms[code] = room
-            self.ended_codes.discard(code)
+            self.ended.pop(code, None)
+            self.record_sign(room)
             return room
+
+    def make_way(self, teacher: str) -> None:
+        """Make sure that *teacher* may open one more room. Raises ExplorerError if that is not possible."""
+        self.remove_expired()
+        files = list(self.folder.glob("*.jsonl"))
+        own = sorted(file.stem for file in files if self.teacher_of(file) == teacher)
+        if len(own) >= MOST_OWN_ROOMS:
+            raise ExplorerError(
+                f"You have {len(own)} open classes, the most for one browser: {', '.join(own)}. End one, for example "
+                f"at learn?class={own[0]}, before you open another."
+            )
+        if len(files) >= MOST_ROOMS:
+            idlest = min(files, key=self.sign_of)
+            if self.clock() - self.sign_of(idlest) < IDLE_S:
+                raise ExplorerError(
+                    f"There are {MOST_ROOMS} classes in use on this server. Try again in a few minutes."
+                )
+            self.remove(idlest.stem, "the server needed its place for another")
 
     def path(self, code: str) -> Path:
         return self.folder / f"{code}.jsonl"
 
-    def room(self, code: str, owner: str = "", address: str = "") -> Room:
-        """The room with this *code*. Raises ExplorerError if there is none, and if *address* sent too many
-        wrong codes."""
+    def teacher_of(self, file: Path) -> str:
+        """The teacher of the room in *file*; "" if the server stopped while opening it."""
+        if file.stem in self.rooms:
+            return self.rooms[file.stem].teacher
+        with file.open("rb") as lines:
+            try:
+                return str(json.loads(lines.readline())["open"]["teacher"])
+            except (ValueError, KeyError):
+                return ""
+
+    def sign_of(self, file: Path) -> float:
+        """The time of the last sign of the teacher of the room in *file*."""
+        return self.rooms[file.stem].last_sign if file.stem in self.rooms else file.stat().st_mtime
+
+    def record_sign(self, room: Room) -> None:
+        """Record that the teacher's browser asked for something."""
+        written, room.last_sign = room.last_sign, self.clock()
+        if room.last_sign // SIGN_S != written // SIGN_S:
+            with suppress(OSError):  # on a disk that cannot be written: it is tried again
+                os.utime(room.file, (room.last_sign, room.last_sign))
+
+    def remove_expired(self) -> None:
+        """Delete the rooms whose teachers gave no sign for EXPIRY_S, with their votes."""
+        now = self.clock()
+        if now < self.next_search:
+            return
+        self.next_search = now + SIGN_S
+        for file in self.folder.glob("*.jsonl"):
+            if now - self.sign_of(file) > EXPIRY_S:
+                self.remove(file.stem, "its teacher was away for a day")
+
+    def remove(self, code: str, reason: str) -> None:
+        """Delete a room and all its data."""
+        if room := self.rooms.pop(code, None):
+            room.ended = True
+            room.changes += 1
+        self.path(code).unlink(missing_ok=True)
+        self.ended[code] = reason
+
+    def room(self, code: str, owner: str = "") -> Room:
+        """The room with this *code*, for the browser *owner*. Raises ExplorerError if there is none."""
         code = code.strip().upper()
         with self.lock:
+            self.remove_expired()
             known = len(code) == 4 and set(code) <= set(LETTERS)
             if known and code not in self.rooms and self.path(code).exists():
                 try:
-                    self.rooms[code] = replay(code, self.path(code))
+                    self.rooms[code] = replay(code, self.path(code), self.clock)
                 except (ValueError, KeyError):  # the server stopped while opening the room, so nobody has the code
                     self.path(code).unlink()
-            room = self.rooms.get(code)
-            if room is not None and owner and (owner == room.teacher or room.voter(owner) in room.last_polls):
+            if room := self.rooms.get(code):
+                if owner == room.teacher:
+                    self.record_sign(room)
                 return room
-            now = time.monotonic()
-            tries = [at for at in self.wrong_codes.get(address, []) if now - at < PERIOD_S]
-            if len(tries) >= MOST_WRONG_CODES:
-                raise ExplorerError("Too many wrong codes came from your network. Try again in a minute.")
-            if code in self.ended_codes:
-                raise ExplorerError(f"There is no class {code!r} any more: its teacher ended it.")
-            if room is None:
-                self.wrong_codes[address] = [*tries, now]
-                raise ExplorerError(
-                    f"There is no class {code[:8]!r}. Compare the four letters with those on the screen."
-                )
-            return room
+            if reason := self.ended.get(code):
+                raise ExplorerError(f"There is no class {code!r} any more: {reason}.", missing="class")
+            advice = "Compare the four letters with those on the screen."
+            raise ExplorerError(f"There is no class {code[:8]!r}. {advice}", missing="class")
 
     def record_poll(self, room: Room, owner: str) -> None:
         """Record that a phone polled. Raises ExplorerError if the room is full."""
-        voter = room.voter(owner)
+        voter, now = room.voter(owner), self.clock()
         with self.lock:
             if voter not in room.last_polls and len(room.last_polls) >= MOST_VOTERS:
-                raise ExplorerError(f"This class is full: {MOST_VOTERS:,} phones have joined.")
-            room.last_polls[voter] = time.monotonic()
+                polls = room.last_polls.items()
+                room.last_polls = {one: at for one, at in polls if one in room.voters or now - at < JOINED_S}
+                if len(room.last_polls) >= MOST_VOTERS:
+                    raise ExplorerError(
+                        f"This class is full: {MOST_VOTERS:,} phones have joined. Wait; a place may become free."
+                    )
+            room.last_polls[voter] = now
 
     def vote(self, room: Room, owner: str, question: int, round: int, choice: float) -> None:
         """Record the vote of *owner*, replacing an earlier one in the same round. Raises ExplorerError if that vote is
@@ -173,9 +176,9 @@ class Classroom:
             if count and (choice != int(choice) or not 0 <= choice < count):
                 raise ExplorerError(f"Got the choice {choice!r:.40}; there are {count}, counted from 0.")
             self.record_poll(room, owner)
-            voter = room.voter(owner)
-            append_line(room, {"vote": [voter, question, round, choice]})
-            room.votes.setdefault((question, round), {})[voter] = choice
+            line = {"vote": [room.voter(owner), question, round, choice]}
+            append_line(room, line)
+            apply_line(room, line)
 
     def step(self, room: Room, owner: str, question: int, phase: str, to: str, reveal: Any = None) -> None:
         """Move on from *phase* of *question*. Do nothing if the room has already left that phase, as after a double
@@ -194,11 +197,7 @@ class Classroom:
         """End the class and delete all its data. Raises ExplorerError for anyone but the teacher."""
         require_teacher(room, owner)
         with self.lock:
-            room.ended = True
-            room.changes += 1
-            room.file.unlink(missing_ok=True)
-            self.rooms.pop(room.code, None)
-            self.ended_codes.add(room.code)
+            self.remove(room.code, "its teacher ended it")
 
 
 def require_teacher(room: Room, owner: str) -> None:
@@ -219,51 +218,3 @@ def check_questions(questions: Sequence[Question]) -> None:
             )
         if any(not text.strip() or len(text) > 500 for text in question.choices):
             raise ExplorerError("A choice is empty or longer than 500 characters.")
-
-
-def append_line(room: Room, line: dict[str, Any]) -> None:
-    """Append *line* to the room's file in one piece. Raises ExplorerError if it cannot be written."""
-    data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
-    try:
-        file = os.open(room.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            size = os.fstat(file).st_size
-            if os.write(file, data) != len(data):
-                os.ftruncate(file, size)  # otherwise the next line would start in the middle of this one
-                raise OSError(28, "No space left on device")
-        finally:
-            os.close(file)
-    except OSError as error:
-        raise ExplorerError(f"The class cannot be stored: {error.strerror}. Nothing was changed; try again.") from error
-
-
-def apply_line(room: Room, line: dict[str, Any]) -> None:
-    """Apply a *line* of the room's file to the room."""
-    if "vote" in line:
-        voter, question, round, choice = line["vote"]
-        room.votes.setdefault((question, round), {})[voter] = choice
-        room.last_polls.setdefault(voter, float("-inf"))
-    elif "step" in line:
-        room.at, room.phase = line["step"]
-        room.changes += 1
-        if line.get("reveal") is not None:
-            room.reveals[room.at] = line["reveal"]
-
-
-def replay(code: str, file: Path) -> Room:
-    """Rebuild a room from its *file*. A last line that a crash cut off was never acknowledged."""
-    lines = file.read_bytes().split(b"\n")
-    opened = json.loads(lines[0])["open"]
-    questions = tuple(
-        Question(prompt, tuple(choices), link, block) for prompt, choices, link, block in opened["questions"]
-    )
-    room = Room(code, opened["teacher"], opened["lesson"], questions, file, language=opened.get("language", ""))
-    for line in lines[1:-1]:
-        try:
-            apply_line(room, json.loads(line))
-        except ValueError:
-            continue
-    if lines[-1]:  # so that the next entry starts on a new line
-        with file.open("ab") as end:
-            end.write(b"\n")
-    return room

@@ -11,7 +11,8 @@ import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +55,7 @@ class Expression:
         """Parse *source*, which may call FUNCTIONS and *names*. Raises ExplorerError for anything else.
 
         Example:
-            >>> Expression.read("is_next() > 0.5", {"is_next"}).value({"is_next": lambda: 0.8})
+            >>> Expression.read("is_next() > 0.5", {"is_next": ...}).value({"is_next": lambda: 0.8})
             True
         """
         source = source.strip()
@@ -78,13 +79,15 @@ class Expression:
         no sense, such as a word divided by a number."""
         try:
             value = evaluate(self.tree, {**FUNCTIONS, **facts})
+            value = value if isinstance(value, str | bool) else float(value)
         except (TypeError, ValueError, IndexError, KeyError, ZeroDivisionError, OverflowError) as error:
             if isinstance(error, ExplorerError):
                 raise
             raise ExplorerError(f"{self.source!r:.80} cannot be evaluated: {error}.") from error
-        if isinstance(value, float) and math.isnan(value):
-            raise ExplorerError(f"{self.source!r:.80} has no value here (not a number).")
-        return value if isinstance(value, str | bool) else float(value)
+        if isinstance(value, float) and not math.isfinite(value):
+            reason = "not a number" if math.isnan(value) else "infinite"
+            raise ExplorerError(f"{self.source!r:.80} has no value here ({reason}).")
+        return value
 
     def number(self, facts: Mapping[str, Callable[..., Value]]) -> float:
         """The value, which must be a number. Raises ExplorerError."""
@@ -107,11 +110,17 @@ def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
         raise ExplorerError(f"{source!r:.80} has {type(node).__name__}, which lessons cannot use.")
     if isinstance(node, ast.Constant) and not isinstance(node.value, int | float | str):
         raise ExplorerError(f"{source!r:.80} has {node.value!r:.40}; wanted numbers and words.")
+    if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and node.value > sys.float_info.max:
+        raise ExplorerError(f"{source!r:.80} has a number above {sys.float_info.max:.1e}; wanted a smaller one.")
     if isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and not node.keywords):
         raise ExplorerError(f"{source!r:.80} calls something that is not a fact.")
     if isinstance(node, ast.Name) and node.id not in FUNCTIONS and node.id not in names:
         offered = ", ".join(sorted(names)) or "no facts"
         raise ExplorerError(f"{source!r:.80} names {node.id!r:.40}, which this view does not offer; it has {offered}.")
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        for is_word, argument in zip(word_arguments(names.get(node.func.id)), node.args, strict=False):
+            if is_word and isinstance(argument, ast.Constant) and not isinstance(argument.value, str):
+                raise ExplorerError(f"{source!r:.80} has {argument.value!r:.40} where a word in quotes is wanted.")
 
 
 def depth(tree: ast.AST) -> int:
@@ -129,7 +138,7 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
         case ast.Constant():
             return node.value
         case ast.Call(func=ast.Name() as called):
-            return names[called.id](*(evaluate(argument, names) for argument in node.args))
+            return call(called.id, names[called.id], [evaluate(argument, names) for argument in node.args])
         case ast.BoolOp():
             join = all if isinstance(node.op, ast.And) else any
             return join(truth(evaluate(operand, names)) for operand in node.values)
@@ -144,6 +153,20 @@ def evaluate(node: ast.expr, names: Mapping[str, Callable[..., Any]]) -> Any:
             values = [evaluate(operand, names) for operand in (node.left, *node.comparators)]
             return all(compare(op, a, b) for op, a, b in zip(node.ops, values, values[1:], strict=False))
     raise TypeError(f"{ast.unparse(node)} is named but not called; write {ast.unparse(node)}()")
+
+
+def call(name: str, fact: Callable[..., Any], arguments: Sequence[Any]) -> Any:
+    """Call the *fact* called *name*. Raises TypeError if it takes a word and is given something else."""
+    for is_word, value in zip(word_arguments(fact), arguments, strict=False):
+        if is_word and not isinstance(value, str):
+            raise TypeError(f"{name}() takes a word in quotes here, not {value!r:.40}")
+    return fact(*arguments)
+
+
+def word_arguments(fact: Any) -> list[bool]:
+    """For each argument of *fact*, whether it must be a word."""
+    annotations = getattr(fact, "__annotations__", {})
+    return [kind == "str" for argument, kind in annotations.items() if argument != "return"]
 
 
 def compare(op: ast.cmpop, left: Any, right: Any) -> bool:

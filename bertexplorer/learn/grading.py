@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.expressions import Expression, Value, fill_slots
+from bertexplorer.learn.expressions import Expression, Value, call, fill_slots
 from bertexplorer.learn.lesson import RANGE, Block, Item
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX
@@ -93,7 +93,7 @@ def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:
         def versus(name: str, *arguments: Any) -> Any:
             if name not in names:
                 raise ExplorerError(f"versus names {name!r:.40}; wanted one of {', '.join(names)}.")
-            return getattr(other_facts, name)(*arguments)
+            return call(name, getattr(other_facts, name), arguments)
 
         facts["versus"] = versus
     return facts

@@ -12,9 +12,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import yaml
-
 from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.front_matter import Problem, front_matter
 
 FENCE = re.compile(r"(`{3,}|~{3,})\s*([\w-]+)\s+([\w-]+)\s*$")
 OPENING = re.compile(r"(`{3,}|~{3,})")
@@ -24,7 +23,7 @@ UNDER = re.compile(r"\s+(?:> ?(.*)|(when|value):\s+(.+))$")
 NEAR = re.compile(r"(?:(.+?)\s*->\s*)?\"(.*)\"$")  # in a translation, without the condition
 RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-MAX_CHARACTERS = 100_000
+MAX_CHARACTERS, MAX_PROBLEMS = 100_000, 50
 KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required fields, optional fields
     "predict": (frozenset({"view"}), frozenset({"key", "after", "show"})),
     "choice": (frozenset(), frozenset({"view", "after"})),
@@ -40,16 +39,6 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required 
 BLOCKS = tuple(kind for kind in KINDS if kind != "text")
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
 CHOOSING = ("predict", "choice", "share")
-NEEDED = ("title", "question", "topic", "minutes", "can", "guards", "sources")
-ALLOWED = (*NEEDED, "holds_on")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A mistake in a lesson. *line* counts from 1."""
-
-    line: int
-    text: str
 
 
 @dataclass(frozen=True)
@@ -122,7 +111,8 @@ class Lesson:
 
 
 def read_lesson(source: str, slug: str) -> Lesson:
-    """Parse the lesson in *source*. Faulty parts are left out and reported as problems.
+    """Parse the lesson in *source*. Faulty parts are left out and reported as problems, the first
+    MAX_PROBLEMS of them.
 
     Example:
         >>> read("---\\ntitle: Masks\\n---\\nHello.", "masks").title
@@ -145,28 +135,7 @@ def read_lesson(source: str, slug: str) -> Lesson:
         else:
             ids.add(part.id)
             parts.append(part)
-    return Lesson(slug, about, tuple(parts), tuple(problems))
-
-
-def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str, Any], int, list[Problem]]:
-    """Return (fields, the index of the first line after them, problems)."""
-    if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
-        return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
-    end = 1 + [line.strip() for line in lines[1:]].index("---")
-    try:
-        about = yaml.safe_load("\n".join(lines[1:end]))
-    except yaml.YAMLError as error:
-        return {}, end + 1, [Problem(1, f"The front matter is not YAML: {str(error).splitlines()[0]}.")]
-    if not isinstance(about, dict):
-        return {}, end + 1, [Problem(1, "The front matter is not a list of fields such as title: Masks.")]
-    problems = [
-        Problem(1, f"The front matter has {name!r:.40}; wanted {', '.join(ALLOWED)}.")
-        for name in about
-        if name not in ALLOWED
-    ]
-    if not translation and (missing := [name for name in NEEDED if name not in about]):
-        problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
-    return about, end + 1, problems
+    return Lesson(slug, about, tuple(parts), tuple(problems[:MAX_PROBLEMS]))
 
 
 def split_parts(

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from bertexplorer.learn.lesson import Block, Item, Lesson, Problem, front_matter, split_parts
+from bertexplorer.learn.front_matter import Problem, front_matter
+from bertexplorer.learn.lesson import Block, Item, Lesson, split_parts
 
 TEXTS = ("text", "otherwise", "after", "hint", "model")  # fields with text for the reader
 FRONT_MATTER_TEXTS = ("title", "question", "can", "guards")

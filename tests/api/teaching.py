@@ -126,10 +126,14 @@ Which {EVIL}?
 
 
 def lessons(folder: Path) -> Path:
-    """A teacher's folder with both lessons."""
+    """A teacher's folder with both lessons, and what cannot be read as one."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "30-pieces.md").write_text(LESSON, "utf-8")
     (folder / "31-markup.md").write_text(MARKUP, "utf-8")
+    (folder / "43-folder.md").mkdir()
+    for name in ("44-gone.md", "30-pieces.de.md"):
+        (folder / name).symlink_to(folder / "nowhere")
+    (folder / "45-latin.md").write_bytes(LESSON.replace("cut", "coupé").encode("latin-1"))
     return folder
 
 

@@ -63,6 +63,15 @@ def test_the_list_shows_no_marks_of_markdown(pupil: httpx.Client) -> None:
         assert "*" not in words and "`" not in words, one
 
 
+@pytest.mark.parametrize(
+    ("slug", "said"), [("folder", "Is a directory."), ("gone", "No such file"), ("latin", "UTF-8")]
+)
+def test_a_file_that_cannot_be_read_is_not_listed_and_says_why(slug: str, said: str, pupil: httpx.Client) -> None:
+    assert pupil.get("/page").status_code == 200 and f'"{slug}"' not in pupil.get("/lessons").text
+    (problem,) = pupil.get(f"/lessons/{slug}").json()["problems"]
+    assert problem.startswith("Line 1: ") and said in problem and "/" not in problem
+
+
 def test_a_lesson_is_read_in_its_order(pupil: httpx.Client) -> None:
     lesson = pupil.get(OWN).json()
     kinds = ["prose", "predict", "choice", "number", "number", "find", "click", "say", "share", "claim", "claim"]

@@ -126,6 +126,9 @@ def second_vote(teacher: Page, one: Page, two: Page, late: Page) -> None:
 
 
 def second_question(teacher: Page, pages: tuple[Page, ...]) -> None:
+    with teacher.expect_download() as download:
+        press(teacher, "Save the counts as CSV")
+    assert f',1 to 2,"{FIRST[0]}",{FIRST[1]},1' in download.value.path().read_text("utf-8")
     press(teacher, "Next question")
     expect(teacher.locator(".asked .hint").first).to_have_text(re.compile("^Question 2 of"))
     for page in pages:
@@ -193,6 +196,41 @@ def test_a_phone_on_a_slow_network_votes_and_changes_its_mind(browser: Browser, 
         press(teacher, "Close the vote")
         press(teacher, "Peek at the votes")
         expect(teacher.locator(".shares li").nth(2).locator(".value")).to_have_text("1")
+
+
+def test_the_last_choice_counts_when_the_first_is_slow_to_arrive(browser: Browser, address: str) -> None:
+    held: list[Route] = []
+
+    def hold_the_first(route: Route) -> None:
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    with teaching(browser, address) as (teacher, code), phone(browser, address, code) as page:
+        page.route("**/vote", hold_the_first)
+        press(teacher, "Start the vote")
+        page.get_by_label(FIRST[0]).check()
+        page.get_by_label(FIRST[2]).check()
+        page.wait_for_timeout(1200)
+        expect(page.locator("#status")).to_have_text("Saving…")
+        held[0].continue_()
+        expect(page.locator("#status")).to_have_text(SAVED)
+        page.wait_for_timeout(500)  # for an answer that is still under way
+        press(teacher, "Close the vote")
+        press(teacher, "Peek at the votes")
+        expect(teacher.locator(".shares .value")).to_have_text(["0", "0", "1"])
+
+
+def test_a_phone_that_is_refused_asks_again(browser: Browser, address: str) -> None:
+    full = "This class is full: 1,000 phones have joined. Wait; a place may become free."
+    with teaching(browser, address) as (teacher, code), phone(browser, address, "", gone=True) as page:
+        page.route("**/api/**", lambda route: route.fulfill(status=422, json={"detail": full}))
+        page.goto(f"{address}j/{code}")
+        expect(page.locator("#status")).to_have_text(full)
+        page.unroute("**/api/**")
+        expect(page.locator("main")).to_have_text("You are in. The first question comes soon.")
+        expect(page.locator("#status")).to_be_empty()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -91,7 +91,21 @@ WRONG = {  # a block -> what is said of it
     f"{CLAIM}elsewhere\nholds: 1 > 0": "is not the link of a view",
     f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
     f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
+    f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{tip()}}.": "names 'tip', which this view",
+    f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{p(1)}}.\nexample: The [MASK].": "has 1 where",
     f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",
+    f"{CLAIM}{MASK}\nholds: mentions(1)": "has 1 where a word in quotes is wanted",
+    f"{CLAIM}{MASK}\nholds: p(1.5) > 0": "has 1.5 where a word in quotes is wanted",
+    f"{CLAIM}{MASK}\nholds: mentions(words())": "mentions\\(\\) takes a word in quotes here, not 2",
+    f"find a\nQ\nstart: {MASK}\naccept: mentions(1)": "has 1 where a word in quotes is wanted",
+    f"number a\nQ\nview: {MASK}\nkey: {'9' * 400}": "has a number above 1.8e\\+308; wanted a smaller one",
+    f"number a\nQ\nview: {MASK}\nkey: 1e400": "has a number above",
+    f"number a\nQ\nview: {MASK}\nkey: 1e300 * 1e300": "has no value here \\(infinite\\)",
+    f"number a\nQ\nview: {MASK}\nkey: {'9' * 300} * {'9' * 300}": "cannot be evaluated: int too large",
+    f"number a\nQ\nview: {MASK}\nkey: 1\ntolerance: lots": "'lots' is not a number; wanted one such as 0.13",
+    f"number a\nQ\nview: {MASK}\nkey: 1\ntolerance: -1": "tolerance: got '-1'; wanted 0 or more",
+    f"number a\nQ\n- below x\n  > No.\nview: {MASK}\nkey: 1": "'x' is not a number",
+    f"number a\nQ\n- 3 to 2\n  > No.\nview: {MASK}\nkey: 1": "'3 to 2' is an empty range",
 }
 
 

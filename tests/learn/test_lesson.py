@@ -93,6 +93,59 @@ def test_invalid_front_matter(source, message):
     assert message in " ".join(problem.text for problem in read_lesson(source, "x").problems)
 
 
+def bomb(levels=7):
+    """Front matter of 1 kB whose title stands for 10 ** levels words."""
+    lists = [f"&a{i} [{', '.join([f'*a{i - 1}'] * 10) if i else 'x'}]" for i in range(levels)]
+    return HEAD.replace("title: Masks", f"title: [{', '.join(lists)}]")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "wanted"),
+    [
+        ("title", "[1, 2]", "title: got a list of 2; wanted a text of 1 to 200 characters."),
+        ("title", "x" * 201, "title: got 201 characters; wanted a text of 1 to 200"),
+        ("title", "", "title: got nothing; wanted a text"),
+        ("topic", "[1, 2]", "topic: got a list of 2; wanted a text of 1 to 100"),
+        ("guards", "{a: b}", "guards: got further fields; wanted a text of 1 to 1,000 characters. Put text that has"),
+        ("minutes", "many", "minutes: got 'many'; wanted a whole number from 1 to 999."),
+        ("minutes", ".nan", "minutes: got '.nan'; wanted a whole number"),
+        ("minutes", "3.5", "minutes: got '3.5'; wanted a whole number"),
+        ("minutes", "0", "minutes: got '0'; wanted a whole number"),
+        ("minutes", "[3]", "minutes: got a list of 1; wanted a whole number"),
+        ("sources", "7", "sources: got '7'; wanted a list of 1 to 50 texts"),
+        ("sources", "[a: b]", "sources: got further fields; wanted a text of 1 to 500"),
+        ("sources", f"[{', '.join('abc' for _ in range(51))}]", "sources: got a list of 51; wanted a list"),
+        ("can", "[" * 9 + "]" * 9, "lists within lists"),
+        ("can", "*word* and more", "Put text that has a colon or begins with a sign in quotes"),
+        ("can", "&a x", "has &, * or ! before a value"),
+        ("can", "!!python/name:os.system x", "has &, * or ! before a value"),
+    ],
+)
+def test_each_field_of_the_front_matter_has_a_type_and_a_length(name, value, wanted):
+    lines = [f"{name}: {value}" if line.startswith(f"{name}:") else line for line in HEAD.split("\n")]
+    lesson = read_lesson("\n".join(lines) + GUESS, "masks")
+    (problem,) = lesson.problems
+    assert wanted in problem.text
+    assert lines[problem.line - 1].startswith(name)
+    assert name not in lesson.about and [block.id for block in lesson.blocks] == ["first"]
+
+
+def test_values_are_texts_as_they_are_written():
+    about = read_lesson(HEAD.replace("Masks", "1984").replace("say", "yes").replace("[a]", "[b, 2]"), "masks").about
+    assert (about["title"], about["can"], about["minutes"], about["sources"]) == ("1984", "yes", 3, ["b", "2"])
+
+
+def test_aliases_of_aliases_are_refused():
+    source = bomb()
+    assert len(source) < 1000
+    lesson = read_lesson(source + GUESS, "masks")
+    assert lesson.about == {} and lesson.problems[0].line == 2 and "not YAML that a lesson may use" in str(lesson)
+
+
+def test_a_file_of_mistakes_has_fifty_problems_at_most():
+    assert len(read_lesson("---\n" + "k: v\n" * 3000 + "---\n" + "```quiz\n```\n" * 5000, "x").problems) == 50
+
+
 def test_every_kind_is_documented(pytestconfig):
     guide = (pytestconfig.rootpath / "docs" / "lessons.md").read_text()
     assert "## Translations" in guide

@@ -70,7 +70,7 @@ class Board extends HTMLElement {
       h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
-  #showButtons({ phase, question, of, choices }) {
+  #showButtons({ phase, question, of }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
     const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
@@ -78,7 +78,7 @@ class Board extends HTMLElement {
       last ? "" : h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words),
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
       ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Peek at the votes", () => { this.#peek = true; this.#poll(); }) : "",
-      last ? quiet("Save the counts as CSV", () => this.#csv()) : "", end);
+      phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "", end);
   }
 
   #questionParts(room) {
@@ -131,15 +131,6 @@ class Board extends HTMLElement {
   #moves({ choices, moves }) {
     const lines = moves.flatMap((row, i) => row.map((count, j) => i !== j && count && h("li", {}, `${count} moved from “`, render(choices[i]), "” to “", render(choices[j]), "”"))).filter(Boolean);
     return lines.length ? h("ul", { class: "moves" }, lines) : h("p", { class: "hint" }, "Nobody changed their answer.");
-  }
-
-  #csv() {
-    const { counts, numbers, choices } = this.room, quote = (text) => `"${/^[=+\-@\t\r]/.test(text) ? "'" : ""}${text.replaceAll('"', '""')}"`;
-    const words = (tree) => tree.map((part) => (typeof part === "string" ? part : words(part[2]))).join("");
-    const rows = counts ? choices.map((one, i) => [quote(words(one)), counts[0][i], counts[1][i]]) : numbers.flatMap((round, i) => round.map((x) => [x, i + 1]));
-    const head = counts ? "choice,vote 1,vote 2" : "answer,vote";
-    const url = URL.createObjectURL(new Blob([[head, ...rows.map((row) => row.join(","))].join("\r\n")], { type: "text/csv" }));
-    h("a", { href: url, download: `class-${this.code}.csv` }).click();
   }
 }
 customElements.define("bx-board", Board);

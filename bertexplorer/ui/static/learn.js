@@ -232,7 +232,10 @@ function whenVisible(element, then) {
 }
 
 /** The duration of a lesson, and what one learns. */
-const summary = ({ minutes, can, language }) => (language === "en" ? [`${minutes} minutes. Afterwards you can `, ...render(can), "."] : [`${minutes} min · `, ...render(can)]);
+const summary = ({ minutes, can, language }) => {  // either may be missing in a teacher's lesson
+  const english = language === "en";
+  return [minutes ? `${minutes} ${english ? "minutes. " : "min · "}` : "", ...(can.length ? [english ? "Afterwards you can " : "", ...render(can), english ? "." : ""] : [])];
+};
 
 function loadRecords(slug) {
   try { return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug)) ?? {}; } catch { return {}; }

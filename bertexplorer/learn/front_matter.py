@@ -1,0 +1,112 @@
+"""Front matter: the fields at the beginning of a lesson, in YAML, each checked for its type and length.
+
+A field that is not as wanted is left out and reported. Anchors and aliases are refused, because a few of them can
+stand for millions of values.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from bertexplorer.errors import ExplorerError
+
+MAX_CHARACTERS, MAX_DEPTH, MAX_ITEMS, MAX_ITEM, MAX_MINUTES = 20_000, 8, 50, 500, 999
+TEXTS = {"title": 200, "question": 500, "topic": 100, "can": 500, "guards": 1000}  # field -> most characters
+LISTS = ("sources", "holds_on")
+ALLOWED = (*TEXTS, "minutes", *LISTS)
+NEEDED = ("title", "question", "topic", "minutes", "can", "guards", "sources")
+FIRST = 2  # the line of the file on which the front matter begins, below ---
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A mistake in a lesson. *line* counts from 1."""
+
+    line: int
+    text: str
+
+
+def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str, Any], int, list[Problem]]:
+    """Return (fields, the index of the first line after them, problems)."""
+    if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
+        return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
+    end = 1 + [line.strip() for line in lines[1:]].index("---")
+    nodes, problems = parse("\n".join(lines[1:end]))
+    if problems:
+        return {}, end + 1, problems
+    about: dict[str, Any] = {}
+    names = [str(key.value) for key, _ in nodes]
+    for name, (key, node) in zip(names, nodes, strict=True):
+        try:
+            if name not in ALLOWED:
+                raise ExplorerError(f"The front matter has {name!r:.40}; wanted {', '.join(ALLOWED)}.")
+            about[name] = read_field(name, node)
+        except ExplorerError as error:
+            problems.append(Problem(key.start_mark.line + FIRST, str(error)))
+    if not translation and (missing := [name for name in NEEDED if name not in names]):
+        problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
+    return about, end + 1, problems
+
+
+def parse(source: str) -> tuple[list[tuple[yaml.Node, yaml.Node]], list[Problem]]:
+    """Return (the names and values in *source* as nodes, problems); there are no nodes if there is a problem."""
+    if len(source) > MAX_CHARACTERS:
+        return [], [Problem(1, f"The front matter has {len(source):,} characters; wanted {MAX_CHARACTERS:,} at most.")]
+    try:
+        if line := forbidden_line(source):
+            message = "has &, * or ! before a value, or lists within lists. Put text that begins with a sign in quotes."
+            return [], [Problem(line, f"The front matter is not YAML that a lesson may use: it {message}")]
+        root = yaml.compose(source, yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        message = f"The front matter is not YAML: {getattr(error, 'problem', None) or str(error).splitlines()[0]}."
+        hint = "Put text that has a colon or begins with a sign in quotes."
+        return [], [Problem(mark.line + FIRST if mark else 1, f"{message} {hint}")]
+    if not isinstance(root, yaml.MappingNode):
+        return [], [Problem(1, "The front matter is not a list of fields such as title: Masks.")]
+    return root.value, []
+
+
+def forbidden_line(source: str) -> int:
+    """The line of the first anchor, alias or tag, or of a value that is nested too deep; 0 if there is none. Raises
+    yaml.YAMLError."""
+    depth = 0
+    for event in yaml.parse(source, yaml.SafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if getattr(event, "anchor", None) or getattr(event, "tag", None) or depth > MAX_DEPTH:
+            return event.start_mark.line + FIRST if event.start_mark else FIRST
+    return 0
+
+
+def read_field(name: str, node: yaml.Node) -> Any:
+    """The value of the field *name*. Raises ExplorerError, which says what was wanted."""
+    if name in TEXTS:
+        return read_text(name, node, TEXTS[name])
+    if name == "minutes":
+        text = node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
+        if not (text.isascii() and text.isdigit() and len(text) <= 3 and 1 <= int(text) <= MAX_MINUTES):
+            raise ExplorerError(f"minutes: got {found(node)}; wanted a whole number from 1 to {MAX_MINUTES}.")
+        return int(text)
+    if not isinstance(node, yaml.SequenceNode) or not 1 <= len(node.value) <= MAX_ITEMS:
+        raise ExplorerError(f"{name}: got {found(node)}; wanted a list of 1 to {MAX_ITEMS} texts, such as - one.")
+    return [read_text(name, item, MAX_ITEM) for item in node.value]
+
+
+def read_text(name: str, node: yaml.Node, most: int) -> str:
+    """The text of *node* as it is written. Raises ExplorerError if it is something else, empty or too long."""
+    text = node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
+    if not 1 <= len(text) <= most:
+        advice = " Put text that has a colon in quotes." if isinstance(node, yaml.MappingNode) else ""
+        raise ExplorerError(f"{name}: got {found(node)}; wanted a text of 1 to {most:,} characters.{advice}")
+    return text
+
+
+def found(node: yaml.Node) -> str:
+    """What a value is, for an error."""
+    if isinstance(node, yaml.ScalarNode):
+        count = len(node.value)
+        return f"{count:,} characters" if count > 40 else repr(node.value) if count else "nothing"
+    return f"a list of {len(node.value):,}" if isinstance(node, yaml.SequenceNode) else "further fields"

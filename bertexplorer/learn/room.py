@@ -1,0 +1,131 @@
+"""Room: one class, with its questions and votes, and the file that keeps them.
+
+Everything is written to the file before it is acknowledged, so a restarted server continues where it was. The file's
+time of change is that of the teacher's last sign, or of a later vote.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+
+PRESENT_S = 15.0  # a phone counts as present for this long after its last poll
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question for the class; it asks for a number if there are no *choices*. *block*: the block of the lesson that
+    has the answer."""
+
+    prompt: str  # Markdown
+    choices: tuple[str, ...]  # Markdown
+    link: str = ""  # of the view that the reveal runs
+    block: str = ""
+
+
+@dataclass
+class Room:
+    """One class. *votes*: (question, round) -> voter -> choice; questions count from 0, rounds from 1."""
+
+    code: str
+    teacher: str
+    lesson: str
+    questions: tuple[Question, ...]
+    file: Path
+    at: int = 0  # index of the current question
+    phase: str = "lobby"
+    votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
+    language: str = ""  # of the questions; "" for English
+    reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # question -> the checkpoint's answer
+    changes: int = 0  # changes that phones see: steps and reveals
+    last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
+    voters: set[str] = field(default_factory=set)  # who voted, on any question
+    last_sign: float = 0.0  # when the teacher's browser last asked for anything
+    clock: Callable[[], float] = time.time
+    ended: bool = False
+
+    def voter(self, owner: str) -> str:
+        """A name for the browser *owner* that is valid in this room only."""
+        return sha256(f"{self.code} {self.teacher} {owner}".encode()).hexdigest()[:16]
+
+    def counts(self, question: int, round: int) -> list[int]:
+        """Votes for each choice."""
+        tally = Counter(self.votes.get((question, round), {}).values())
+        return [tally[i] for i in range(len(self.questions[question].choices))]
+
+    def numbers(self, question: int, round: int) -> list[float]:
+        """The submitted numbers in ascending order, without names."""
+        return sorted(self.votes.get((question, round), {}).values())
+
+    def transitions(self, question: int) -> list[list[int]]:
+        """The number of voters who moved from each choice (row) of the first vote to each (column) of the second."""
+        first, second = self.votes.get((question, 1), {}), self.votes.get((question, 2), {})
+        count = len(self.questions[question].choices)
+        table = [[0] * count for _ in range(count)]
+        for voter in first.keys() & second.keys():
+            table[int(first[voter])][int(second[voter])] += 1
+        return table
+
+    def present(self) -> int:
+        """The number of phones that polled recently."""
+        now = self.clock()
+        return sum(now - heard < PRESENT_S for heard in self.last_polls.values())
+
+
+def append_line(room: Room, line: dict[str, Any]) -> None:
+    """Append *line* to the room's file in one piece. Raises ExplorerError if it cannot be written."""
+    data = (json.dumps(line, ensure_ascii=False) + "\n").encode()
+    try:
+        file = os.open(room.file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        try:
+            size = os.fstat(file).st_size
+            if os.write(file, data) != len(data):
+                os.ftruncate(file, size)  # otherwise the next line would start in the middle of this one
+                raise OSError(28, "No space left on device")
+        finally:
+            os.close(file)
+    except OSError as error:
+        raise ExplorerError(f"The class cannot be stored: {error.strerror}. Nothing was changed; try again.") from error
+
+
+def apply_line(room: Room, line: dict[str, Any]) -> None:
+    """Apply a *line* of the room's file to the room."""
+    if "vote" in line:
+        voter, question, round, choice = line["vote"]
+        room.votes.setdefault((question, round), {})[voter] = choice
+        room.last_polls.setdefault(voter, float("-inf"))
+        room.voters.add(voter)
+    elif "step" in line:
+        room.at, room.phase = line["step"]
+        room.changes += 1
+        if line.get("reveal") is not None:
+            room.reveals[room.at] = line["reveal"]
+
+
+def replay(code: str, file: Path, clock: Callable[[], float]) -> Room:
+    """Rebuild a room from its *file*. A last line that a crash cut off was never acknowledged."""
+    lines = file.read_bytes().split(b"\n")
+    opened = json.loads(lines[0])["open"]
+    questions = tuple(
+        Question(prompt, tuple(choices), link, block) for prompt, choices, link, block in opened["questions"]
+    )
+    room = Room(code, opened["teacher"], opened["lesson"], questions, file, language=opened.get("language", ""))
+    room.last_sign, room.clock = file.stat().st_mtime, clock
+    for line in lines[1:-1]:
+        try:
+            apply_line(room, json.loads(line))
+        except ValueError:
+            continue
+    if lines[-1]:  # so that the next entry starts on a new line
+        with file.open("ab") as end:
+            end.write(b"\n")
+    return room

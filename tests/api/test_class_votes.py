@@ -1,0 +1,50 @@
+"""The votes of a class as CSV: for its teacher, of all questions whose answer was shown, with both rounds and moves."""
+
+import csv
+import io
+
+from tests.api.classes import Class, opened, refused
+from tests.api.conftest import Served
+
+
+def rows(room: Class) -> list[tuple[str, ...]]:
+    """The rows as (question, vote, answer before, answer, count)."""
+    answer = room.teacher.get(f"/class/{room.code}/votes.csv")
+    assert answer.headers["content-type"].startswith("text/csv")
+    assert answer.headers["content-disposition"] == f'attachment; filename="class-{room.code}.csv"'
+    names = ("question", "vote", "before", "answer", "count")
+    return [tuple(row[name] for name in names) for row in csv.DictReader(io.StringIO(answer.text))]
+
+
+def test_all_questions_so_far_with_both_votes_and_the_moves(taught: Served) -> None:
+    room = opened(taught, lesson="pieces").until("vote1")
+    phones = [room.phone() for _ in range(3)]
+    for phone, choice in zip(phones, (0, 0, 1), strict=True):
+        room.vote(phone, choice)
+    assert rows(room) == [], "its votes are hidden until the answer is shown"
+    room.until("vote2")
+    for phone, choice in zip(phones[:2], (0, 1), strict=True):
+        room.vote(phone, choice, 2)
+    room.until("reveal")
+    first = [("1", "1", "", "cat", "2"), ("1", "1", "", "xyz", "1"), ("1", "2", "", "cat", "1")]
+    first += [("1", "2", "", "xyz", "1"), ("1", "1 to 2", "cat", "cat", "1"), ("1", "1 to 2", "cat", "xyz", "1")]
+    assert rows(room) == first
+    for _ in range(2):  # the second question gets no votes, the third asks for a number
+        assert room.step("next").status_code == 200
+        room.until("vote1")
+        if room.question == 2:
+            for phone, number in zip(phones, ("3", "3", "2,5"), strict=True):
+                room.vote(phone, number)
+            room.until("vote2")
+            room.vote(phones[2], "3", 2)
+        room.until("reveal")
+    second = [("2", "1", "", text, "0") for text in ("It was rare.", "It is long.", "It is foreign.")]
+    third = [("3", "1", "", "2.5", "1"), ("3", "1", "", "3.0", "2"), ("3", "2", "", "3.0", "1")]
+    assert rows(room) == [*first, *second, *third, ("3", "1 to 2", "2.5", "3.0", "1")]
+
+
+def test_a_phone_does_not_get_them(taught: Served) -> None:
+    room = opened(taught, {"prompt": "=1+1?", "choices": ["=A1", "b"]}).until("reveal")
+    refused(room.phone().get(f"/class/{room.code}/votes.csv"), "Only the browser that opened this class")
+    table = room.teacher.get(f"/class/{room.code}/votes.csv").text
+    assert "'=1+1?" in table and ",'=A1,0" in table, "a spreadsheet takes no answer for a formula"

@@ -1,0 +1,26 @@
+"""Classes in a folder of their own, and a clock that tests move."""
+
+import time
+
+import pytest
+
+from bertexplorer.learn.classroom import Classroom
+
+
+class Clock:
+    """The time now, and as much later as a test wants."""
+
+    later = 0.0
+
+    def __call__(self):
+        return time.time() + self.later
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+@pytest.fixture
+def rooms(tmp_path, clock):
+    return Classroom(tmp_path / "class", clock=clock)
