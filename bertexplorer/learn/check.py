@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.expressions import Expression, format_value, slots
-from bertexplorer.learn.lesson import Block, Lesson, Problem
+from bertexplorer.learn.lesson import CHOOSING, Block, Lesson, Problem
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -83,6 +83,8 @@ def evaluate_block(
         yield from check_click(block, facts, grading.tokens_of(explore, state))
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)
+    if block.kind in CHOOSING and any(item.value for item in block.items):
+        yield describe_shares(block, facts)
 
 
 def check_claim(block: Block, facts: grading.Facts) -> str:
@@ -99,7 +101,11 @@ def describe_number(block: Block, facts: grading.Facts) -> str:
 
 
 def describe_shares(block: Block, facts: grading.Facts) -> str:
+    """Describe the values of the choices. Raises ExplorerError for one that is not a share of 0 to 1."""
     shares = grading.shares_of(block, facts)
+    for item, share in zip(block.items, shares, strict=True):
+        if not 0 <= share <= 1:
+            raise ExplorerError(f"value: {item.value} = {share:.4g}; wanted a share, 0 to 1.")
     return ", ".join(f"{item.text} {share:.2f}" for item, share in zip(block.items, shares, strict=True))
 
 
@@ -107,7 +113,6 @@ KEYS: dict[str, Callable[[Block, grading.Facts], str]] = {
     "claim": check_claim,
     "predict": lambda block, facts: f"answer: {block.items[grading.key_of(block, facts)].text}",
     "number": describe_number,
-    "share": describe_shares,
 }
 
 

@@ -10,14 +10,15 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import Question, Room
-from bertexplorer.learn.lesson import Block
+from bertexplorer.learn.expressions import fill_slots
+from bertexplorer.learn.lesson import CHOOSING, Block
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import VIEWS
 
-CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
+CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 YES_NO, OTHER = ("yes", "no"), "something else"
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
@@ -37,7 +38,7 @@ def parse_questions(
     if names_lesson:
         checkpoint, language = str(request.get("checkpoint", "")), str(request.get("language", ""))
         lesson = catalogue.lesson(str(request["lesson"]), language)
-        blocks = [block for block in lesson.blocks if block.kind in CLASS_KINDS]
+        blocks = [block for block in lesson.blocks if is_for_class(block)]
         translated_to = language if language in catalogue.languages(lesson.slug) else ""
         return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, translated_to
     own_question = request["question"]
@@ -53,17 +54,22 @@ def parse_questions(
     return [Question(prompt, tuple(choices), link)], "", ""
 
 
+def is_for_class(block: Block) -> bool:
+    """Whether a class can vote on *block*. On a share it can if the block says in vote: what each person chooses."""
+    return block.kind in CLASS_KINDS or "vote" in block.fields
+
+
 def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:
     """A block of a lesson as a question for a class, about *checkpoint* if given. Tokens to press become choices."""
     link = block.link
     if checkpoint and link and not link.startswith(PREFIX):
         link += f"&checkpoint={quote(checkpoint)}"
         grading.state_of(explore, link, opening)
-    choices = tuple(item.text for item in block.items) if block.kind in ("predict", "choice") else ()
+    choices = tuple(item.text for item in block.items) if block.kind in CHOOSING else ()
     if block.kind == "click":
         tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening))
         choices = tuple(f"`{token}`" for token in tokens)
-    return Question(block.prompt, choices, link, block.id)
+    return Question(block.fields.get("vote", block.prompt), choices, link, block.id)
 
 
 def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, opening: State) -> dict[str, Any]:
@@ -81,8 +87,12 @@ def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, open
 
 
 def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State) -> dict[str, Any]:
-    """The answer to *block* on the view *link*. Raises ExplorerError if its checkpoint has none."""
+    """The answer to *block* on the view *link*: with the share that the checkpoint gives to each choice, where the
+    lesson names them. Raises ExplorerError if its checkpoint has none."""
     facts = grading.facts_for(explore, link, opening)
+    if block.kind == "share":
+        after = fill_slots(block.fields.get("after", ""), facts)
+        return {"shares": grading.shares_of(block, facts), "after": tree(after)}
     if block.kind == "number":
         feedback = grading.grade(block, "0", facts, grading.ATTEMPTS)
         key = grading.number_key(block, facts)
@@ -94,7 +104,17 @@ def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State)
         "right": [i for i, feedback in enumerate(graded) if feedback.right],
         "feedback": [tree(feedback.text) for feedback in graded],
         "after": tree(graded[0].after),
+        **lesson_shares(block, facts),
     }
+
+
+def lesson_shares(block: Block, facts: grading.Facts) -> dict[str, Any]:
+    """The checkpoint's share for each choice of *block*, where the lesson names them and the checkpoint has them."""
+    try:
+        shares = grading.shares_of(block, facts)
+    except ExplorerError:  # the bars are left out; the answer is the right choice
+        return {}
+    return {"shares": shares} if shares else {}
 
 
 def choice_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:

@@ -215,7 +215,10 @@ def normalize(text: str) -> str:
 
 
 def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
-    """The checkpoint's share for each choice; the choice without a value gets the remainder."""
+    """The checkpoint's share for each choice; the choice without a value gets the remainder. Empty if no choice has
+    a value."""
+    if not any(item.value for item in block.items):
+        return ()
     values = [Expression.read(item.value, facts).number(facts) if item.value else None for item in block.items]
     rest = max(0.0, 1 - sum(value for value in values if value is not None))
     return tuple(rest if value is None else value for value in values)

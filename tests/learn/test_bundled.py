@@ -90,6 +90,7 @@ WRONG = {  # a block -> what is said of it
     f"{CLAIM}run:none\nholds: best() > 0": "There is no recorded run 'run:none'",
     f"{CLAIM}elsewhere\nholds: 1 > 0": "is not the link of a view",
     f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
+    f"predict a\nQ\n- x\n  > f\n  when: 1 > 0\n  value: 7\n- y\n  > f\n  when: 1 < 0\nview: {MASK}": "wanted a share",
     f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
     f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",
 }
