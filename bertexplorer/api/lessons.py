@@ -20,6 +20,7 @@ from bertexplorer.learn import export as exports
 from bertexplorer.learn import grading
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
+from bertexplorer.learn.class_questions import is_for_class
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
@@ -148,6 +149,7 @@ def lesson_json(lesson: Lesson) -> dict[str, Any]:
 def part_of(block: Block) -> dict[str, Any]:
     """A block without fields that reveal its answer."""
     out: dict[str, Any] = {"kind": block.kind, "id": block.id, "prompt": tree(block.prompt), "link": block.shown}
+    out |= {"class": True} if is_for_class(block) else {}
     if block.kind in ("predict", "choice", "share"):
         out["choices"] = [inline(item.text) for item in block.items]
     if block.kind == "figure":

@@ -11,7 +11,7 @@ from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import Question, Room
 from bertexplorer.learn.expressions import fill_slots
-from bertexplorer.learn.lesson import CHOOSING, Block
+from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
@@ -19,6 +19,7 @@ from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import VIEWS
 
 CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
+LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
 YES_NO, OTHER = ("yes", "no"), "something else"
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
@@ -27,18 +28,17 @@ def parse_questions(
     explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State
 ) -> tuple[list[Question], str, str]:
     """Return (questions, the slug of the lesson, its language) for a request. Raises ExplorerError."""
-    names_lesson = (
-        isinstance(request, dict) and "lesson" in request and set(request) <= {"lesson", "checkpoint", "language"}
-    )
+    names_lesson = isinstance(request, dict) and "lesson" in request and set(request) <= LESSON_FIELDS
     if not names_lesson and (not isinstance(request, dict) or set(request) != {"question"}):
         raise ExplorerError(
-            'Send {"lesson": "…"}, with {"checkpoint": "…"} for a checkpoint other than the page\'s and '
-            '{"language": "…"} for a translation, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
+            'Send {"lesson": "…"}, with {"checkpoint": "…"} for a checkpoint other than the page\'s, '
+            '{"language": "…"} for a translation and {"first": "…"} for the block to begin with, '
+            'or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
         )
     if names_lesson:
         checkpoint, language = str(request.get("checkpoint", "")), str(request.get("language", ""))
         lesson = catalogue.lesson(str(request["lesson"]), language)
-        blocks = [block for block in lesson.blocks if is_for_class(block)]
+        blocks = class_blocks(lesson, str(request.get("first", "")))
         translated_to = language if language in catalogue.languages(lesson.slug) else ""
         return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, translated_to
     own_question = request["question"]
@@ -52,6 +52,15 @@ def parse_questions(
     if link:
         grading.state_of(explore, link, opening)
     return [Question(prompt, tuple(choices), link)], "", ""
+
+
+def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:
+    """The blocks that a class is asked: all, or those from *first* on. Raises ExplorerError if *first* is not there."""
+    blocks = [block for block in lesson.blocks if is_for_class(block)]
+    ids = [block.id for block in blocks]
+    if first and first not in ids:
+        raise ExplorerError(f"first: got {first!r:.60}; wanted one of {', '.join(ids)}.")
+    return blocks[ids.index(first) if first else 0 :]
 
 
 def is_for_class(block: Block) -> bool:

@@ -101,13 +101,14 @@ class Learn extends HTMLElement {
       saveRecords(lesson.slug, records);
       this.#advance(article);
     });
+    const openClass = (first) => this.#openClass({ lesson: lesson.slug, ...(first && { first }), ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) });
     let number = 0;
     const helpers = { judge, reveal };
     const parts = lesson.parts.map((part) => {
       if (part.kind === "prose") return h("div", { class: "words" }, render(part.text));
       if (part.kind === "claim") return claim(part, helpers);
       if (part.kind === "figure") return figure(part, helpers);
-      const question = h("bx-question", { class: part.kind });
+      const question = h("bx-question", { class: part.kind, onask: () => openClass(part.id) });
       question.open(part, { ...helpers, record: records[part.id], number: ++number });
       return question;
     });
@@ -126,7 +127,7 @@ class Learn extends HTMLElement {
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind, checkpoint) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => this.#openClass({ lesson: lesson.slug, ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) }) }, "Ask the class");
+    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
     this.skipped = new Set();
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
@@ -157,7 +158,7 @@ class Learn extends HTMLElement {
     else this.status.textContent = JSON.parse(words).detail;
   }
 
-  /** Open a class for the questions of a lesson. */
+  /** Open a class for the questions of a lesson, or those from one on. */
   async #openClass(request) {
     const { status, answer } = await post("api/v1/class", request);
     if (status !== 200) { this.status.textContent = answer.detail; return; }
