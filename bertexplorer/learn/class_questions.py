@@ -9,18 +9,21 @@ from urllib.parse import quote
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.classroom import Question, Room
+from bertexplorer.learn.classroom import MOST_CHOICES, Question, Room
 from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
-from bertexplorer.ui.tabs import VIEWS
 
 CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
 YES_NO, OTHER = ("yes", "no"), "something else"
+TOKEN_QUESTIONS = {  # view -> a question whose answer is a token of the text
+    "attention": "Which word does BERT look at most here?",
+    "saliency": "Which word matters most for BERT's answer?",
+}
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
 
@@ -146,9 +149,10 @@ def choice_shares(explore: Explore, question: Question, opening: State) -> dict[
 
 
 def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, Any]:
-    """A question about the view *link* that does not give its answer away, for the teacher to change."""
+    """A question about the view *link* that does not give its answer away, for the teacher to change; "" for a view
+    whose answer is neither a word nor a token."""
     state = grading.state_of(explore, link, opening)
-    prompt, choices = VIEWS[state.view].question, []
+    prompt, choices = "", []
     if state.view == "next-sentence":
         prompt, choices = (
             f"Does BERT think that the second follows the first?\n\n{state.text}\n\n{state.pair}",
@@ -159,4 +163,7 @@ def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, A
         answers = [str(facts["top"](rank)) for rank in (1, 2, 3, *RARE)]
         prompt = f"What would BERT put here?\n\n{state.text}"
         choices = [*sorted(dict.fromkeys(answers)), OTHER]
+    elif state.view in TOKEN_QUESTIONS:
+        prompt = f"{TOKEN_QUESTIONS[state.view]}\n\n{state.text}"
+        choices = [f"`{token}`" for token in grading.tokens_of(explore, state)][:MOST_CHOICES]
     return {"prompt": prompt, "choices": choices, "link": link}
