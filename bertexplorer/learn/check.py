@@ -96,6 +96,12 @@ def check_claim(block: Block, facts: grading.Facts) -> str:
     return f"holds: {condition} ({values})"
 
 
+def describe_prediction(block: Block, facts: grading.Facts) -> str:
+    key = block.items[grading.key_of(block, facts)]
+    others = [item.text for item in block.items if item.ticked and item is not key]
+    return f"answer: {key.text}" + "".join(f"; the feedback expects {text}, and is not shown" for text in others)
+
+
 def describe_number(block: Block, facts: grading.Facts) -> str:
     return f"answer: {block.fields['key']} = {Expression.read(block.fields['key'], facts).number(facts):.4g}"
 
@@ -111,7 +117,7 @@ def describe_shares(block: Block, facts: grading.Facts) -> str:
 
 KEYS: dict[str, Callable[[Block, grading.Facts], str]] = {
     "claim": check_claim,
-    "predict": lambda block, facts: f"answer: {block.items[grading.key_of(block, facts)].text}",
+    "predict": describe_prediction,
     "number": describe_number,
 }
 

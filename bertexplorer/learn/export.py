@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.learn import grading
-from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import plain
 from bertexplorer.ui.explore import Explore
@@ -42,7 +41,8 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
         return
     right = grading.grade(block, 0, facts, grading.ATTEMPTS).key
     for i, item in enumerate(block.items):
-        feedback = f" # {escape_gift(plain(fill_slots(item.feedback, facts)))}" if item.feedback else ""
+        text = grading.grade(block, i, facts, grading.ATTEMPTS).text
+        feedback = f" # {escape_gift(plain(text))}" if text else ""
         yield f"{'=' if i == right else '~'}{escape_gift(plain(item.text))}{feedback}"
 
 
