@@ -100,9 +100,10 @@ def add_answer_routes(
     """Add the routes that compute: grading, and exports with all answers."""
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
-    async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
-        """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server."""
-        lesson, own = catalogue.lesson(slug), explore.for_owner(request.scope["state"]["owner"])
+    async def export(request: Request, slug: str, kind: str, checkpoint: str = "", lang: str = "") -> Response:
+        """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server.
+        *lang*: the language, where a translation exists."""
+        lesson, own = catalogue.lesson(slug, lang), explore.for_owner(request.scope["state"]["owner"])
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
 

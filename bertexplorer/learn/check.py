@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
+from bertexplorer.learn.answer_keys import example_state
 from bertexplorer.learn.expressions import Expression, format_value, slots
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson, Problem
 from bertexplorer.learn.recording import PREFIX
@@ -70,7 +71,7 @@ def evaluate_block(
         return
     state = None if block.link.startswith(PREFIX) else grading.state_of(explore, block.link, opening, checkpoint)
     if state and block.kind == "find":
-        yield from check_find(explore, block, state)
+        yield from check_find(explore, block, state, opening, checkpoint)
         return
     if block.link not in computed:
         computed[block.link] = grading.facts_for(explore, block.link, opening, checkpoint)
@@ -130,7 +131,7 @@ def fact_values(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
             yield call, format_value(Expression.read(call, facts).value(facts))
 
 
-def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
+def check_find(explore: Explore, block: Block, state: State, opening: State, checkpoint: str) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
     hints = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
@@ -139,8 +140,7 @@ def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
     example = block.fields.get("example", "")
     if not example:
         return
-    text, _, pair = (part.strip() for part in example.partition(" | "))
-    facts = grading.facts_of(explore, replace(state, text=text, pair=pair or state.pair, hidden=(), picked=()))
+    facts = grading.facts_of(explore, example_state(explore, block, state, opening, checkpoint))
     values = ", ".join(f"{call} = {value}" for call, value in fact_values(block.fields["accept"], facts))
     if not grading.grade(block, None, facts).right:
         raise ExplorerError(f"its own example is not accepted: {block.fields['accept']} ({values})")

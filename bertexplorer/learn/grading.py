@@ -139,8 +139,7 @@ def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     hint = next((text for condition, text in block.near if Expression.read(condition, facts).holds(facts)), "")
     if not hint and last:
         hint = block.fields.get("hint", "")
-    example = block.fields.get("example", "") if last else ""
-    return Feedback(False, hint, False, example)
+    return Feedback(False, hint, False, block.shown_example if last else "")
 
 
 def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:

@@ -91,6 +91,15 @@ class Block:
         return "" if self.fields.get("show") == "no" else self.link
 
     @property
+    def shown_example(self) -> str:
+        """The solution of a find, in Markdown for a reader: a text, two, or the link of a view; "" for none."""
+        example = self.fields.get("example", "")
+        if example.startswith("/?"):
+            return f"[this view](<{example}>)"
+        text, _, pair = (part.strip() for part in example.partition(" | "))
+        return f"{text} Second sentence: {pair}" if pair else text
+
+    @property
     def is_question(self) -> bool:
         return self.kind in QUESTIONS
 

@@ -278,6 +278,8 @@ def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str,
     asked.get_by_label("Paris", exact=True).check()
     asked.get_by_role("button", name="Check").click()
     expect(asked.locator(".said")).to_contain_text("BERT puts paris first")
+    expect(asked.get_by_label("France")).to_be_disabled()
+    expect(asked.locator(".view img")).to_have_attribute("src", re.compile("^data:image/svg"))
     asked.get_by_role("button", name="Go on").click()
     expect(page.locator("#share-rome")).to_be_visible()
     assert all(one.evaluate("img => img.naturalWidth > 100") for one in page.locator("img").all())

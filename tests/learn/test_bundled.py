@@ -108,6 +108,8 @@ WRONG = {  # a block -> what is said of it
     f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
     f"predict a\nQ\n- x\n  > f\n  when: 1 > 0\n  value: 7\n- y\n  > f\n  when: 1 < 0\nview: {MASK}": "wanted a share",
     f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
+    f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: {MASK}&top=9": "its own example is not accepted",
+    f"find a\nQ\nstart: {MASK}\naccept: 1 > 0\nexample: {MASK}&speed=9": "no setting 'speed'",
     f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",
 }
 

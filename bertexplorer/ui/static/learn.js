@@ -156,7 +156,7 @@ class Learn extends HTMLElement {
     button.disabled = true;
     tell("Computing the answers…");
     try {
-      const keys = await get(`lessons/${lesson.slug}/keys?checkpoint=${encodeURIComponent(checkpoint)}`);
+      const keys = await get(`lessons/${lesson.slug}/keys?${new URLSearchParams({ checkpoint, lang })}`);
       if (keys.detail) throw new Error(keys.detail);
       await saveLesson(lesson, keys, reveal, tell);
       tell("Saved. The file works without a network.");
@@ -166,7 +166,7 @@ class Learn extends HTMLElement {
 
   /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind) {
-    const reply = await fetch(`api/v1/lessons/${slug}/${kind}?checkpoint=${encodeURIComponent(checkpoint)}`), words = await reply.text();
+    const reply = await fetch(`api/v1/lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`), words = await reply.text();
     if (reply.ok) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([words], { type: "text/plain;charset=utf-8" })));
     else this.status.textContent = JSON.parse(words).detail;
   }
