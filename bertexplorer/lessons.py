@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -25,7 +26,7 @@ class Feedback:
     answer: str = ""
 
     def __str__(self) -> str:
-        verdict = {True: "Right.", False: "Not yet.", None: ""}[self.right]
+        verdict = {True: "Right.", False: "Not quite." if self.answer else "Not yet.", None: ""}[self.right]
         return " ".join(part for part in (verdict, self.text, self.answer and f"Answer: {self.answer}") if part)
 
     __repr__ = __str__
@@ -50,23 +51,38 @@ class Lesson:
     @property
     def questions(self) -> dict[str, str]:
         """Question ids -> their texts."""
-        return {block.id: prose.plain(block.prompt) for block in self.content.questions}
+        return {block.id: prose.quoted(block.prompt) for block in self.content.questions}
 
-    def check(self, id: str, answer: Any = None, *, text: str = "", pair: str = "", attempt: int = 1) -> Feedback:
+    def check(
+        self,
+        id: str,
+        answer: Any = None,
+        *,
+        text: str = "",
+        pair: str = "",
+        options: Mapping[str, Any] | None = None,
+        link: str = "",
+        attempt: int = 1,
+    ) -> Feedback:
         """Grade an answer to the question *id*: the number of a choice from 0, or its text; a number; points for each
-        choice; or, if a text must be found, *text* and *pair*. Raises ExplorerError for an unknown question and for
-        an answer of another kind."""
+        choice; or, if something must be found, *text* and *pair*, *options* of the view such as {"draws": 8}, or the
+        *link* of the view as you left it. Raises ExplorerError for an unknown question and for an answer of another
+        kind."""
         block, explore, start = self.content.block(id), *explore_and_opening()
         if not block.is_question:
             raise ExplorerError(f"{id} has no question; the questions are {', '.join(self.questions)}.")
-        facts = grading.facts_for(explore, block.link, start, self.checkpoint) if block.kind != "find" else {}
+        facts: grading.Facts
         if block.kind == "find":
-            state = grading.state_of(explore, block.link, start, self.checkpoint)
-            state = replace(state, text=text or state.text, pair=pair or state.pair, hidden=(), picked=())
-            facts = grading.facts_of(explore, state)
+            state = grading.state_of(explore, link or block.link, start, self.checkpoint)
+            if text or pair:
+                state = replace(state, text=text or state.text, pair=pair or state.pair, hidden=(), picked=())
+            facts = grading.facts_of(explore, with_options(state, options or {}))
+        else:
+            facts = grading.facts_for(explore, block.link, start, self.checkpoint)
         grade = grading.grade(block, choice_number(block, answer), facts, attempt)
         text = " ".join(prose.plain(part) for part in (grade.text, grade.after) if part)
-        return Feedback(grade.right, text, prose.plain(grade.answer))
+        revealed = block.fields["example"] if block.kind == "find" and grade.answer else prose.plain(grade.answer)
+        return Feedback(grade.right, text, revealed)
 
     def claims(self) -> dict[str, bool]:
         """Whether each claim of the lesson holds on the checkpoint."""
@@ -110,6 +126,15 @@ def lesson(name: str, *, checkpoint: str = "mini") -> Lesson:
 def explore_and_opening() -> tuple[Explore, State]:
     """The engine of the page, and the state that completes links."""
     return Explore(library()), opening(library().settings)
+
+
+def with_options(state: State, options: Mapping[str, Any]) -> State:
+    """*state* with these settings of its view. Raises ExplorerError for one that it does not have."""
+    if unknown := sorted(set(options) - set(state.options)):
+        raise ExplorerError(
+            f"{state.view} has no setting {unknown[0]!r:.40}; its settings are {', '.join(state.options)}."
+        )
+    return replace(state, options={**state.options, **options})
 
 
 def choices_of(block: Block) -> tuple[Any, ...]:

@@ -33,6 +33,7 @@ OPENED = body(
     lesson={**TEXT, "description": "A lesson whose questions are asked in order."},
     checkpoint={**TEXT, "description": "The checkpoint that answers the lesson; without it, the page's."},
     language={**TEXT, "description": "The language to ask in, where the lesson has a translation; else English."},
+    first={**TEXT, "description": "The block of the lesson to begin with; without it, the first question."},
     question={"type": "object", "description": "Instead of a lesson: prompt, choices, and the link of a view."},
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)

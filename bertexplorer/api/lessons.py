@@ -20,6 +20,7 @@ from bertexplorer.learn import export as exports
 from bertexplorer.learn import grading
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
+from bertexplorer.learn.class_questions import is_for_class
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
@@ -100,9 +101,10 @@ def add_answer_routes(
     """Add the routes that compute: grading, and exports with all answers."""
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
-    async def export(request: Request, slug: str, kind: str, checkpoint: str = "") -> Response:
-        """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server."""
-        lesson, own = catalogue.lesson(slug), explore.for_owner(request.scope["state"]["owner"])
+    async def export(request: Request, slug: str, kind: str, checkpoint: str = "", lang: str = "") -> Response:
+        """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server.
+        *lang*: the language, where a translation exists."""
+        lesson, own = catalogue.lesson(slug, lang), explore.for_owner(request.scope["state"]["owner"])
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
 
@@ -149,6 +151,7 @@ def lesson_json(lesson: Lesson) -> dict[str, Any]:
 def part_of(block: Block) -> dict[str, Any]:
     """A block without fields that reveal its answer."""
     out: dict[str, Any] = {"kind": block.kind, "id": block.id, "prompt": tree(block.prompt), "link": block.shown}
+    out |= {"class": True} if is_for_class(block) else {}
     if block.kind in ("predict", "choice", "share"):
         out["choices"] = [inline(item.text) for item in block.items]
     if block.kind == "figure":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
@@ -20,7 +21,7 @@ def answer_keys(explore: Explore, lesson: Lesson, opening: State, checkpoint: st
         if block.kind == "figure":
             continue
         try:
-            facts = {} if block.kind == "find" else grading.facts_for(explore, block.link, opening, checkpoint)
+            facts = block_facts(explore, block, opening, checkpoint)
             keys[block.id] = answer_key(block, facts)
             if block.kind == "click":
                 state = grading.state_of(explore, block.link, opening, checkpoint)
@@ -32,7 +33,8 @@ def answer_keys(explore: Explore, lesson: Lesson, opening: State, checkpoint: st
 
 def answer_key(block: Block, facts: grading.Facts) -> dict[str, Any]:
     """The right answer to *block*, with feedback on each answer. Raises ExplorerError if the checkpoint has none."""
-    after = {"after": tree(fill_slots(block.fields.get("after", ""), facts))} if block.kind != "find" else {}
+    has_after = facts or block.kind != "find"  # a find without an example has no facts
+    after = {"after": tree(fill_slots(block.fields.get("after", ""), facts)) if has_after else []}
     if block.kind == "claim":
         claim = grading.claim(block, facts)
         return {"holds": claim.holds, "text": inline(claim.text)}
@@ -50,10 +52,30 @@ def answer_key(block: Block, facts: grading.Facts) -> dict[str, Any]:
     if block.kind == "say":
         return {"answer": inline(block.fields["model"]), "criteria": [inline(item.text) for item in block.items]}
     if block.kind == "find":
-        return {"example": block.fields.get("example", ""), "hint": inline(block.fields.get("hint", ""))}
+        return {"example": inline(block.shown_example), "hint": inline(block.fields.get("hint", "")), **after}
     return after
 
 
 def click_key(block: Block, facts: grading.Facts, tokens: list[str]) -> dict[str, Any]:
     """The tokens that can be pressed, and the right ones."""
-    return {"tokens": tokens, "right": [token for token in tokens if grading.grade(block, token, facts).right]}
+    right = [token for token in tokens if grading.grade(block, token, facts).right]
+    return {"tokens": tokens, "right": right, "hint": inline(fill_slots(block.fields.get("hint", ""), facts))}
+
+
+def block_facts(explore: Explore, block: Block, opening: State, checkpoint: str) -> grading.Facts:
+    """The facts of the view of *block*; of a find, those of its example, or none without one."""
+    if block.kind != "find":
+        return grading.facts_for(explore, block.link, opening, checkpoint)
+    if not block.fields.get("example"):
+        return {}
+    state = grading.state_of(explore, block.link, opening, checkpoint)
+    return grading.facts_of(explore, example_state(explore, block, state, opening, checkpoint))
+
+
+def example_state(explore: Explore, block: Block, state: State, opening: State, checkpoint: str = "") -> State:
+    """The view *state* of a find with its example: the link of a view, or "text | second text"."""
+    example = block.fields["example"]
+    if example.startswith("/?"):
+        return grading.state_of(explore, example, opening, checkpoint)
+    text, _, pair = (part.strip() for part in example.partition(" | "))
+    return replace(state, text=text, pair=pair or state.pair, hidden=(), picked=())

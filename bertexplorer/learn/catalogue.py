@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import secrets
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -75,11 +76,15 @@ class LessonCatalogue:
 
     @cached_property
     def by_view(self) -> dict[str, list[dict[str, str]]]:
-        """View -> the lessons that show it."""
+        """View -> the lessons that show it, first those that show it in most blocks."""
+        uses = [
+            (view, times, {"slug": slug, "title": lesson.title})
+            for slug, lesson in self.lessons.items()
+            for view, times in Counter(view for block in lesson.blocks for view in views_of(block)).items()
+        ]
         lessons_of: dict[str, list[dict[str, str]]] = {}
-        for slug, lesson in self.lessons.items():
-            for view in sorted({view for block in lesson.blocks for view in views_of(block)}):
-                lessons_of.setdefault(view, []).append({"slug": slug, "title": lesson.title})
+        for view, _, entry in sorted(uses, key=lambda use: -use[1]):
+            lessons_of.setdefault(view, []).append(entry)
         return lessons_of
 
     def lesson(self, slug: str, language: str = "") -> Lesson:

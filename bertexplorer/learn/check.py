@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
+from bertexplorer.learn.answer_keys import example_state
 from bertexplorer.learn.expressions import Expression, format_value, slots
 from bertexplorer.learn.front_matter import Problem
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -71,7 +72,7 @@ def evaluate_block(
         return
     state = None if block.link.startswith(PREFIX) else grading.state_of(explore, block.link, opening, checkpoint)
     if state and block.kind == "find":
-        yield from check_find(explore, block, state)
+        yield from check_find(explore, block, state, opening, checkpoint)
         return
     if block.link not in computed:
         computed[block.link] = grading.facts_for(explore, block.link, opening, checkpoint)
@@ -84,6 +85,8 @@ def evaluate_block(
         yield from check_click(block, facts, grading.tokens_of(explore, state))
     elif block.kind in KEYS:
         yield KEYS[block.kind](block, facts)
+    if block.kind in CHOOSING and any(item.value for item in block.items):
+        yield describe_shares(block, facts)
 
 
 def check_claim(block: Block, facts: grading.Facts) -> str:
@@ -93,6 +96,12 @@ def check_claim(block: Block, facts: grading.Facts) -> str:
     if not grading.claim(block, facts).holds:
         raise ExplorerError(f"does not hold: {condition} ({values})")
     return f"holds: {condition} ({values})"
+
+
+def describe_prediction(block: Block, facts: grading.Facts) -> str:
+    key = block.items[grading.key_of(block, facts)]
+    others = [item.text for item in block.items if item.ticked and item is not key]
+    return f"answer: {key.text}" + "".join(f"; the feedback expects {text}, and is not shown" for text in others)
 
 
 def describe_number(block: Block, facts: grading.Facts) -> str:
@@ -110,15 +119,18 @@ def describe_number(block: Block, facts: grading.Facts) -> str:
 
 
 def describe_shares(block: Block, facts: grading.Facts) -> str:
+    """Describe the values of the choices. Raises ExplorerError for one that is not a share of 0 to 1."""
     shares = grading.shares_of(block, facts)
+    for item, share in zip(block.items, shares, strict=True):
+        if not 0 <= share <= 1:
+            raise ExplorerError(f"value: {item.value} = {share:.4g}; wanted a share, 0 to 1.")
     return ", ".join(f"{item.text} {share:.2f}" for item, share in zip(block.items, shares, strict=True))
 
 
 KEYS: dict[str, Callable[[Block, grading.Facts], str]] = {
     "claim": check_claim,
-    "predict": lambda block, facts: f"answer: {block.items[grading.key_of(block, facts)].text}",
+    "predict": describe_prediction,
     "number": describe_number,
-    "share": describe_shares,
 }
 
 
@@ -130,7 +142,7 @@ def fact_values(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
             yield call, format_value(Expression.read(call, facts).value(facts))
 
 
-def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
+def check_find(explore: Explore, block: Block, state: State, opening: State, checkpoint: str) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
     hints = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
@@ -140,8 +152,7 @@ def check_find(explore: Explore, block: Block, state: State) -> Iterator[str]:
     example = block.fields.get("example", "")
     if not example:
         return
-    text, _, pair = (part.strip() for part in example.partition(" | "))
-    facts = grading.facts_of(explore, replace(state, text=text, pair=pair or state.pair, hidden=(), picked=()))
+    facts = grading.facts_of(explore, example_state(explore, block, state, opening, checkpoint))
     values = ", ".join(f"{call} = {value}" for call, value in fact_values(block.fields["accept"], facts))
     if not grading.grade(block, None, facts).right:
         raise ExplorerError(f"its own example is not accepted: {block.fields['accept']} ({values})")

@@ -9,16 +9,22 @@ from urllib.parse import quote
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.lesson import Block
+from bertexplorer.learn.classroom import MOST_CHOICES
+from bertexplorer.learn.expressions import fill_slots
+from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.room import Question, Room
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
-from bertexplorer.ui.tabs import VIEWS
 
-CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks of a lesson that a class can answer
+CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
+LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
 YES_NO, OTHER = ("yes", "no"), "something else"
+TOKEN_QUESTIONS = {  # view -> a question whose answer is a token of the text
+    "attention": "Which word does BERT look at most here?",
+    "saliency": "Which word matters most for BERT's answer?",
+}
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
 
@@ -26,18 +32,17 @@ def parse_questions(
     explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State
 ) -> tuple[list[Question], str, str]:
     """Return (questions, the slug of the lesson, its language) for a request. Raises ExplorerError."""
-    names_lesson = (
-        isinstance(request, dict) and "lesson" in request and set(request) <= {"lesson", "checkpoint", "language"}
-    )
+    names_lesson = isinstance(request, dict) and "lesson" in request and set(request) <= LESSON_FIELDS
     if not names_lesson and (not isinstance(request, dict) or set(request) != {"question"}):
         raise ExplorerError(
-            'Send {"lesson": "…"}, with {"checkpoint": "…"} for a checkpoint other than the page\'s and '
-            '{"language": "…"} for a translation, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
+            'Send {"lesson": "…"}, with {"checkpoint": "…"} for a checkpoint other than the page\'s, '
+            '{"language": "…"} for a translation and {"first": "…"} for the block to begin with, '
+            'or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
         )
     if names_lesson:
         checkpoint, language = str(request.get("checkpoint", "")), str(request.get("language", ""))
         lesson = catalogue.lesson(str(request["lesson"]), language)
-        blocks = [block for block in lesson.blocks if block.kind in CLASS_KINDS]
+        blocks = class_blocks(lesson, str(request.get("first", "")))
         translated_to = language if language in catalogue.languages(lesson.slug) else ""
         return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, translated_to
     own_question = request["question"]
@@ -53,17 +58,31 @@ def parse_questions(
     return [Question(prompt, tuple(choices), link)], "", ""
 
 
+def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:
+    """The blocks that a class is asked: all, or those from *first* on. Raises ExplorerError if *first* is not there."""
+    blocks = [block for block in lesson.blocks if is_for_class(block)]
+    ids = [block.id for block in blocks]
+    if first and first not in ids:
+        raise ExplorerError(f"first: got {first!r:.60}; wanted one of {', '.join(ids)}.")
+    return blocks[ids.index(first) if first else 0 :]
+
+
+def is_for_class(block: Block) -> bool:
+    """Whether a class can vote on *block*. On a share it can if the block says in vote: what each person chooses."""
+    return block.kind in CLASS_KINDS or "vote" in block.fields
+
+
 def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:
     """A block of a lesson as a question for a class, about *checkpoint* if given. Tokens to press become choices."""
     link = block.link
     if checkpoint and link and not link.startswith(PREFIX):
         link += f"&checkpoint={quote(checkpoint)}"
         grading.state_of(explore, link, opening)
-    choices = tuple(item.text for item in block.items) if block.kind in ("predict", "choice") else ()
+    choices = tuple(item.text for item in block.items) if block.kind in CHOOSING else ()
     if block.kind == "click":
         tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening))
         choices = tuple(f"`{token}`" for token in tokens)
-    return Question(block.prompt, choices, link, block.id)
+    return Question(block.fields.get("vote", block.prompt), choices, link, block.id)
 
 
 def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, opening: State) -> dict[str, Any]:
@@ -81,8 +100,12 @@ def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, open
 
 
 def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State) -> dict[str, Any]:
-    """The answer to *block* on the view *link*. Raises ExplorerError if its checkpoint has none."""
+    """The answer to *block* on the view *link*: with the share that the checkpoint gives to each choice, where the
+    lesson names them. Raises ExplorerError if its checkpoint has none."""
     facts = grading.facts_for(explore, link, opening)
+    if block.kind == "share":
+        after = fill_slots(block.fields.get("after", ""), facts)
+        return {"shares": grading.shares_of(block, facts), "after": tree(after)}
     if block.kind == "number":
         feedback = grading.grade(block, "0", facts, grading.ATTEMPTS)
         key = grading.number_key(block, facts)
@@ -94,7 +117,17 @@ def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State)
         "right": [i for i, feedback in enumerate(graded) if feedback.right],
         "feedback": [tree(feedback.text) for feedback in graded],
         "after": tree(graded[0].after),
+        **lesson_shares(block, facts),
     }
+
+
+def lesson_shares(block: Block, facts: grading.Facts) -> dict[str, Any]:
+    """The checkpoint's share for each choice of *block*, where the lesson names them and the checkpoint has them."""
+    try:
+        shares = grading.shares_of(block, facts)
+    except ExplorerError:  # the bars are left out; the answer is the right choice
+        return {}
+    return {"shares": shares} if shares else {}
 
 
 def choice_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:
@@ -117,9 +150,10 @@ def choice_shares(explore: Explore, question: Question, opening: State) -> dict[
 
 
 def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, Any]:
-    """A question about the view *link* that does not give its answer away, for the teacher to change."""
+    """A question about the view *link* that does not give its answer away, for the teacher to change; "" for a view
+    whose answer is neither a word nor a token."""
     state = grading.state_of(explore, link, opening)
-    prompt, choices = VIEWS[state.view].question, []
+    prompt, choices = "", []
     if state.view == "next-sentence":
         prompt, choices = (
             f"Does BERT think that the second follows the first?\n\n{state.text}\n\n{state.pair}",
@@ -130,4 +164,7 @@ def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, A
         answers = [str(facts["top"](rank)) for rank in (1, 2, 3, *RARE)]
         prompt = f"What would BERT put here?\n\n{state.text}"
         choices = [*sorted(dict.fromkeys(answers)), OTHER]
+    elif state.view in TOKEN_QUESTIONS:
+        prompt = f"{TOKEN_QUESTIONS[state.view]}\n\n{state.text}"
+        choices = [f"`{token}`" for token in grading.tokens_of(explore, state)][:MOST_CHOICES]
     return {"prompt": prompt, "choices": choices, "link": link}

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.learn import grading
-from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import Block, Lesson
-from bertexplorer.learn.prose import plain
+from bertexplorer.learn.prose import quoted
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
@@ -27,7 +26,7 @@ def gift(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "")
             facts = grading.facts_for(explore, block.link, opening, checkpoint)
             answers = "\n".join(f"  {line}" for line in gift_answers(block, facts))
             parts += [
-                f"::{escape_gift(f'{lesson.slug}-{block.id}')}:: {escape_gift(plain(block.prompt))} {{\n{answers}\n}}",
+                f"::{escape_gift(f'{lesson.slug}-{block.id}')}:: {escape_gift(quoted(block.prompt))} {{\n{answers}\n}}",
                 "",
             ]
     return "\n".join(parts)
@@ -42,8 +41,9 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
         return
     right = grading.grade(block, 0, facts, grading.ATTEMPTS).key
     for i, item in enumerate(block.items):
-        feedback = f" # {escape_gift(plain(fill_slots(item.feedback, facts)))}" if item.feedback else ""
-        yield f"{'=' if i == right else '~'}{escape_gift(plain(item.text))}{feedback}"
+        text = grading.grade(block, i, facts, grading.ATTEMPTS).text
+        feedback = f" # {escape_gift(quoted(text))}" if text else ""
+        yield f"{'=' if i == right else '~'}{escape_gift(quoted(item.text))}{feedback}"
 
 
 def escape_gift(text: str) -> str:
@@ -59,13 +59,13 @@ def question_table(explore: Explore, lesson: Lesson, opening: State, checkpoint:
             answer = grading.grade(block, "0" if block.kind == "number" else 0, facts, grading.ATTEMPTS).answer
             if block.kind == "choice":
                 answer = next(item.text for item in block.items if item.ticked)
-            choices = " | ".join(plain(item.text) for item in block.items) if block.kind != "number" else ""
-            question = {"lesson": lesson.slug, "question": block.id, "kind": block.kind, "text": plain(block.prompt)}
+            choices = " | ".join(quoted(item.text) for item in block.items) if block.kind != "number" else ""
+            question = {"lesson": lesson.slug, "question": block.id, "kind": block.kind, "text": quoted(block.prompt)}
             rows.append(
                 {
                     **question,
                     "choices": choices,
-                    "answer": plain(answer),
+                    "answer": quoted(answer),
                     "checkpoint": checkpoint or opening.checkpoint,
                 }
             )

@@ -22,6 +22,7 @@ from bertexplorer.ui.link import restore_state
 from bertexplorer.ui.state import State
 from bertexplorer.ui.tabs import VIEWS
 
+UNEXPECTED = "The lesson was written for a checkpoint that answers otherwise. What follows is measured on this one."
 ATTEMPTS = 2  # before the answer is shown
 NUMBER = re.compile(r"\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*")
 Facts = Mapping[str, Callable[..., Value]]
@@ -110,20 +111,17 @@ def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Feedback
 
 def predict(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     chosen, key = choice_index(block, answer), key_of(block, facts)
-    return Feedback(chosen == key, block.items[chosen].feedback, True, block.items[key].text, key=key)
+    expected = next((item for item in block.items if item.ticked), block.items[key])
+    text = block.items[chosen].feedback if expected is block.items[key] else UNEXPECTED
+    return Feedback(chosen == key, text, True, block.items[key].text, key=key)
 
 
 def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     chosen = choice_index(block, answer)
     key = next(i for i, item in enumerate(block.items) if item.ticked)
     done = chosen == key or last
-    return Feedback(
-        chosen == key,
-        block.items[chosen].feedback,
-        done,
-        block.items[key].text if done else "",
-        key=key if done else None,
-    )
+    text, answer = block.items[chosen].feedback, block.items[key].text if done else ""
+    return Feedback(chosen == key, text, done, answer, key=key if done else None)
 
 
 def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
@@ -141,8 +139,7 @@ def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     hint = next((text for condition, text in block.near if Expression.read(condition, facts).holds(facts)), "")
     if not hint and last:
         hint = block.fields.get("hint", "")
-    example = block.fields.get("example", "") if last else ""
-    return Feedback(False, hint, False, example)
+    return Feedback(False, hint, False, block.shown_example if last else "")
 
 
 def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
@@ -215,7 +212,10 @@ def normalize(text: str) -> str:
 
 
 def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
-    """The checkpoint's share for each choice; the choice without a value gets the remainder."""
+    """The checkpoint's share for each choice; the choice without a value gets the remainder. Empty if no choice has
+    a value."""
+    if not any(item.value for item in block.items):
+        return ()
     values = [Expression.read(item.value, facts).number(facts) if item.value else None for item in block.items]
     rest = max(0.0, 1 - sum(value for value in values if value is not None))
     return tuple(rest if value is None else value for value in values)

@@ -31,10 +31,13 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required 
     "find": (frozenset({"start", "accept"}), frozenset({"near", "example", "after", "hint"})),
     "click": (frozenset({"view", "accept"}), frozenset({"after", "hint"})),
     "say": (frozenset({"model"}), frozenset({"view"})),
-    "share": (frozenset({"view"}), frozenset({"after", "show"})),
+    "share": (frozenset({"view"}), frozenset({"after", "show", "vote"})),
     "claim": (frozenset({"text", "view", "holds"}), frozenset({"otherwise"})),
     "figure": (frozenset({"view"}), frozenset({"text"})),
-    "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model", "near"})),  # of a translation
+    "text": (
+        frozenset({"of"}),
+        frozenset({"text", "otherwise", "after", "hint", "model", "vote", "near"}),
+    ),  # translated
 }
 BLOCKS = tuple(kind for kind in KINDS if kind != "text")
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
@@ -75,6 +78,15 @@ class Block:
     def shown(self) -> str:
         """The view to show with the answer; "" for none, for example because it would answer a later question."""
         return "" if self.fields.get("show") == "no" else self.link
+
+    @property
+    def shown_example(self) -> str:
+        """The solution of a find, in Markdown for a reader: a text, two, or the link of a view; "" for none."""
+        example = self.fields.get("example", "")
+        if example.startswith("/?"):
+            return f"[this view](<{example}>)"
+        text, _, pair = (part.strip() for part in example.partition(" | "))
+        return f"{text} Second sentence: {pair}" if pair else text
 
     @property
     def is_question(self) -> bool:
@@ -216,8 +228,11 @@ def block_problem(block: Block) -> str:
         return f"The choice {block.id} has {ticked} right answers; mark one with [x]."
     if block.kind == "predict" and not block.fields.get("key") and not all(item.when for item in block.items):
         return f"The predict {block.id} has no key:, and not every choice has a when: below it."
-    if block.kind == "share" and sum(not item.value for item in block.items) > 1:
-        return f"In the share {block.id} every choice but one needs a value: below it."
+    without = sum(not item.value for item in block.items)
+    if block.kind in CHOOSING and without > 1 and (block.kind == "share" or without < len(block.items)):
+        return f"In the {block.kind} {block.id} every choice but one needs a value: below it."
+    if without < len(block.items) and not block.link:
+        return f"The {block.kind} {block.id} has values but no view:, which they are read from."
     if block.kind == "number" and (bad_ranges := [item.text for item in block.items if not RANGE.match(item.text)]):
         return f"{bad_ranges[0]!r:.40} is not a range; wanted below 0.3, above 0.8, or 0.3 to 0.8."
     return ""

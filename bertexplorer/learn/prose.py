@@ -66,8 +66,27 @@ def element(name: str, attrs: dict[str, str], children: Tree) -> str:
 
 def plain(source: str) -> str:
     """The text of *source*, without markup."""
+    return words(tree(source))
 
-    def words(parts: Tree) -> str:
-        return "".join(part if isinstance(part, str) else words(part[2]) for part in parts)
 
-    return " ".join(words(tree(source)).split())
+def quoted(source: str) -> str:
+    """The text of *source* for a place without italics: what they quote is in quotation marks, unless it is the whole.
+
+    Example:
+        >>> quoted("What does *not* do?")
+        'What does “not” do?'
+    """
+    parts = inline(source)
+    return words(parts, quotes=len(parts) > 1)
+
+
+def words(parts: Tree, quotes: bool = False) -> str:
+    """The text of a tree, in which *quotes* puts quotation marks around emphasis."""
+
+    def text(part: Any) -> str:
+        if isinstance(part, str):
+            return part
+        inside = "".join(map(text, part[2]))
+        return f"“{inside}”" if quotes and part[0] == "em" else inside
+
+    return " ".join("".join(map(text, parts)).split())

@@ -14,7 +14,7 @@ from hashlib import sha256
 from bertexplorer.learn.front_matter import Problem, front_matter
 from bertexplorer.learn.lesson import Block, Item, Lesson, split_parts
 
-TEXTS = ("text", "otherwise", "after", "hint", "model")  # fields with text for the reader
+TEXTS = ("text", "otherwise", "after", "hint", "model", "vote")  # fields with text for the reader
 FRONT_MATTER_TEXTS = ("title", "question", "can", "guards")
 
 
@@ -33,9 +33,10 @@ def translatable_parts(lesson: Lesson) -> dict[str, Block]:
 
 def fingerprint(block: Block) -> str:
     """Eight hexadecimal digits that change with the English text of *block*."""
-    texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS)]
+    texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS if name != "vote")]
     texts += [text for item in block.items for text in (item.text, item.feedback)]
     texts += [hint for _, hint in block.near]
+    texts += [block.fields["vote"]] if "vote" in block.fields else []  # so that older fingerprints stay valid
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 

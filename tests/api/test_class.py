@@ -198,5 +198,8 @@ def test_a_question_is_suggested_without_its_answer(taught: Served) -> None:
         assert len(masked["choices"]) == 6 and masked["link"] == MASKED["link"]
         pair = teacher.post("/class/suggest", json={"link": "/?view=next-sentence&text=A+cat.&pair=A+dog."}).json()
         assert pair["choices"] == ["yes", "no"] and "A cat." in pair["prompt"] and "A dog." in pair["prompt"]
+        look = teacher.post("/class/suggest", json={"link": "/?view=attention&text=The+cat+saw+the+cat."}).json()
+        assert look["choices"] == ["`the`", "`cat`", "`s`", "`##a`", "`##w`", "`.`"] and "The cat saw" in look["prompt"]
+        assert not teacher.post("/class/suggest", json={"link": "/?view=layers&text=A+[MASK]."}).json()["prompt"]
         refused(teacher.post("/class/suggest", json={"link": 7}), "is not the link of a view")
         refused(teacher.post("/class/suggest", json={}), "Send an object with link.")

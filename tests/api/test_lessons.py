@@ -17,7 +17,7 @@ from tests.api.teaching import EVIL, VIEW, elements, words
 
 OWN = "/lessons/pieces"
 CATALOGUE = LessonCatalogue((BUNDLED,))
-SHOWN = {"kind", "id", "prompt", "link", "choices", "text"}  # of a part, before it is answered
+SHOWN = {"kind", "id", "prompt", "link", "choices", "text", "class"}  # of a part, before it is answered
 RULES = {"when", "value", "key", "accept", "holds"}  # expressions
 
 

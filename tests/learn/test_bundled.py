@@ -7,7 +7,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
-from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue, views_of
 from bertexplorer.learn.check import check
 from bertexplorer.learn.expressions import Expression
 from bertexplorer.learn.lesson import read_lesson
@@ -62,11 +62,27 @@ def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, explore)
             grading.state_of(explore, block.link, START)
 
 
+def test_lessons_on_a_view_begin_with_those_that_show_it_most():
+    links = {view: [one["slug"] for one in lessons] for view, lessons in CATALOGUE.by_view.items()}
+    assert "sure-and-wrong" in links["fill-mask"][:2] and links["template"][0] == "doctor-and-nurse"
+    assert all(
+        set(slugs)
+        == {slug for slug in CATALOGUE.files if any(view in views_of(b) for b in CATALOGUE.lesson(slug).blocks)}
+        for view, slugs in links.items()
+    )
+
+
+def test_every_prediction_says_what_its_feedback_expects():
+    for slug in CATALOGUE.files:
+        blocks = [block for block in CATALOGUE.lesson(slug).blocks if block.kind == "predict"]
+        assert all(sum(item.ticked for item in block.items) == 1 for block in blocks), slug
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", CATALOGUE.files)
 def test_every_claim_key_and_example_holds(slug, explore):
     lines = list(check(explore, CATALOGUE.lesson(slug), START))
-    assert [line for line in lines if line.wrong] == []
+    assert [line for line in lines if line.wrong or "the feedback expects" in line.text] == []
     assert {line.block for line in lines} >= {
         f"claim {block.id}" for block in CATALOGUE.lesson(slug).blocks if block.kind == "claim"
     }
@@ -90,9 +106,12 @@ WRONG = {  # a block -> what is said of it
     f"{CLAIM}run:none\nholds: best() > 0": "There is no recorded run 'run:none'",
     f"{CLAIM}elsewhere\nholds: 1 > 0": "is not the link of a view",
     f"predict a\nQ\n- [ ] x\n  > f\n- [ ] y\n  > f\nview: {MASK}\nkey: top()": "None of the choices",
+    f"predict a\nQ\n- x\n  > f\n  when: 1 > 0\n  value: 7\n- y\n  > f\n  when: 1 < 0\nview: {MASK}": "wanted a share",
     f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: The [MASK].": "its own example is not accepted",
     f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{tip()}}.": "names 'tip', which this view",
     f"find a\nQ\nstart: {MASK}\naccept: words() > 0\nafter: It is {{p(1)}}.\nexample: The [MASK].": "has 1 where",
+    f"find a\nQ\nstart: {MASK}\naccept: top() == 'zebra'\nexample: {MASK}&top=9": "its own example is not accepted",
+    f"find a\nQ\nstart: {MASK}\naccept: 1 > 0\nexample: {MASK}&speed=9": "no setting 'speed'",
     f"click a\nQ\nview: {MASK}\naccept: clicked() == 'zebra'": "0 of 3 tokens are right",
     f"{CLAIM}{MASK}\nholds: mentions(1)": "has 1 where a word in quotes is wanted",
     f"{CLAIM}{MASK}\nholds: p(1.5) > 0": "has 1.5 where a word in quotes is wanted",

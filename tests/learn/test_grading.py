@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.grading import claim, grade, read_number
+from bertexplorer.learn.grading import UNEXPECTED, claim, grade, read_number
 from bertexplorer.learn.lesson import read_lesson
 from tests.learn.test_lesson import HEAD
 
@@ -55,6 +55,13 @@ def facts(**given):
 
 def always(value, *_):
     return value
+
+
+def test_feedback_for_another_checkpoint_is_left_out():
+    written = block("predict a\nWhich?\n- [x] Paris\n  > Yes.\n- [ ] Rome\n  > No.\nview: v\nkey: top()")
+    assert grade(written, 0, FACTS).text == "Yes." and grade(written, 1, FACTS).text == "No."
+    other = grade(written, 1, {"top": lambda: "rome"})
+    assert other.right and other.text == UNEXPECTED and other.answer == "Rome"
 
 
 def test_predictions_have_one_attempt_and_the_key_of_the_view():

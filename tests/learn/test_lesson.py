@@ -57,6 +57,8 @@ def test_a_view_that_would_answer_a_later_question_is_not_shown():
         ("```say a\nWhat?\n```", 10, "The say a has no model:"),
         ("```say a\nmodel: x\n```", 10, "asks nothing"),
         ("```say a\nWhat?\nmodel: x\n```\n```say a\nWhat?\nmodel: x\n```", 14, "'a' occurs twice"),
+        ("```predict a\nQ\n- x\n  value: 1\n- y\n- z\nview: v\nkey: k\n```", 10, "every choice but one needs a value"),
+        ("```choice a\nQ\n- [x] x\n  value: 1\n- y\n```", 10, "has values but no view:"),
         ("```say a\nWhat?\nkey: 1\nmodel: x\n```", 12, "A say has no key:"),
         ("```say a\nWhat?\nmodel: x\nmore\n```", 13, "belongs to nothing"),
         ("```say a\nWhat?\nmodel: x", 10, "has no end"),

@@ -5,7 +5,7 @@ import { h, post } from "./kit.js";
 export async function askClass(link) {
   const problem = h("p", { class: "message error", role: "alert", hidden: true });
   const fail = (words) => { problem.textContent = words; problem.hidden = false; };
-  const prompt = h("textarea", { id: "ask-prompt", rows: 4 }), choices = h("textarea", { id: "ask-choices", rows: 7 });
+  const prompt = h("textarea", { id: "ask-prompt", rows: 4, required: true }), choices = h("textarea", { id: "ask-choices", rows: 7 });
   const open = async (event) => {
     event.preventDefault();
     const lines = choices.value.split("\n").map((one) => one.trim()).filter(Boolean);
@@ -23,5 +23,6 @@ export async function askClass(link) {
   const { status, answer } = await post("api/v1/class/suggest", { link });
   if (status !== 200) { fail(answer.detail); return; }
   prompt.value = answer.prompt;
+  if (!answer.prompt) prompt.placeholder = "Write a question about this view.";
   choices.value = answer.choices.join("\n");
 }

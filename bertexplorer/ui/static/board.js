@@ -107,7 +107,7 @@ class Board extends HTMLElement {
     const cast = (count, round) => bar(count / totals[round], round ? "second" : "mine", again ? `${count} in vote ${round + 1}` : String(count));
     const list = h("ul", { class: "shares" }, choices.map((words, i) => h("li", { class: reveal?.right?.includes(i) ? "right" : null }, h("span", { class: "label" }, render(words)),
       cast(first[i], 0), again ? cast(second[i], 1) : "", shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "")));
-    if (shares) {
+    if (shares && Math.abs(shares.reduce((sum, one) => sum + one, 0) - 1) < 0.005) {  // else they are no distribution over the choices
       const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]), 0);
       return h("div", {}, list, h("p", { class: "after" }, `The class and BERT agree on ${Math.round(100 * overlap)} %.`));
     }

@@ -5,10 +5,9 @@ import "./nav.js";
 import "./picker.js";
 import "./stage.js";
 import "./strip.js";
-import { askClass } from "./ask.js";
 import { saveView } from "./hand_in.js";
 import { grow, h, post, save } from "./kit.js";
-import { about, masthead } from "./masthead.js";
+import { about, masthead, teach } from "./masthead.js";
 import { picture } from "./picture.js";
 import { State, settingsInQuery } from "./state.js";
 
@@ -17,7 +16,7 @@ const OTHER = {
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt,.pickle,.pkl" };
-const SHOWN_MS = 1500, LESSONS = 3;
+const SHOWN_MS = 1500;
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }));
 
@@ -267,6 +266,7 @@ class Explore extends HTMLElement {
     this.form.draw(now.view, view.settings);
     this.form.fill(now.options, layers ? { layers, heads } : {});
     this.moment.show(series, now.checkpoint);
+    teach(this.teaching, this.schema, this.state);
     if (this.dataset.view === now.view) return;
     this.dataset.view = now.view;
     this.nav.mark(now.view);
@@ -276,8 +276,6 @@ class Explore extends HTMLElement {
     this.upload.textContent = `Upload ${view.upload}`;
     this.file.accept = ACCEPTS[view.upload] ?? "";
     this.classList.toggle("textless", !view.text);
-    const lessons = (this.schema.lessons[now.view] ?? []).slice(0, LESSONS).map((one) => h("a", { href: `learn?lesson=${one.slug}` }, one.title));
-    this.teaching.replaceChildren(...(lessons.length ? ["Lessons on this view: ", ...lessons.flatMap((one, i) => (i ? [" · ", one] : [one])), " · "] : []), small("Ask the class…", "do-ask", () => askClass(this.state.link)));
     this.examples.replaceChildren(h("span", {}, "Try"), ...view.examples.map((one, i) => h("button", {
       type: "button", class: "example", title: one.text, "data-example": i, onclick: () => this.#example(one),
     }, one.label)));

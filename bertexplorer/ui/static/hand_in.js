@@ -19,14 +19,15 @@ export async function handIn(article, lesson) {
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });
   const note = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
-  saveAsFile(lesson.slug, lesson.title, [copy, note]);
+  saveAsFile(lesson.slug, lesson.title, [copy, note], { language: lesson.language });
 }
 
-/** Save *parts* as a standalone page that makes no requests. *script*: the source of its script, if any. */
-export function saveAsFile(name, title, parts, script = "") {
+/** Save *parts* as a standalone page that makes no requests. *script*: the source of its script, if any; *language*: of the
+ *  page. */
+export function saveAsFile(name, title, parts, { script = "", language = "en" } = {}) {
   const policy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src ${script ? "data:" : "'none'"}`;
   const page = document.implementation.createHTMLDocument(title);
-  page.documentElement.lang = "en";
+  page.documentElement.lang = language;
   page.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
   page.body.append(...parts.map((one) => page.importNode(one, true)));
   page.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they do not work in a file
@@ -53,10 +54,10 @@ export async function still(view) {
   return element;
 }
 
-/** The figure on the screen as a picture, or bars as a list. */
+/** The figure on the screen as a picture; the alternative of bars names each of them. */
 async function asPicture(element, said) {
   const bars = element.querySelector(":scope > .bars");
-  if (bars) return h("ul", {}, [...bars.querySelectorAll("li")].map((one) => h("li", {}, [...one.children].map((part) => part.textContent).join(": "))));
+  if (bars) said = [...bars.querySelectorAll("li")].map((one) => [...one.children].map((part) => part.textContent).join(": ")).join("; ");
   return element.figure ? h("img", { src: await drawing(element.figure, NARROW), alt: said }) : "";
 }
 

@@ -4,18 +4,22 @@ import "./question.js";
 import "./view.js";
 import { h, post, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
+import { WELCOME, welcomed } from "./masthead.js";
 import { saveLesson } from "./offline.js";
 
 const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // in this order; other topics follow
-const STORAGE_PREFIX = "bx-lesson:";  // + slug -> block -> record, in the browser's storage
+const STORAGE_PREFIX = "bx-lesson:";  // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
 const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
 const lang = new URLSearchParams(location.search).get("lang") ?? "";  // stays the same from lesson to lesson
-const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
+const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";  // that answers, also in the next lesson; "" for the page's
+const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
+let kept = "";  // the end of a key of the storage
 
 class Learn extends HTMLElement {
   async open() {
     const [schema, lessons] = await Promise.all([get("page"), get(`lessons?lang=${lang}`)]);
     Object.assign(this, { schema, lessons });
+    kept = checkpoint && checkpoint !== schema.opening.checkpoint ? `@${checkpoint}` : "";
     addEventListener("popstate", () => this.#route());
     this.#route();
   }
@@ -41,6 +45,7 @@ class Learn extends HTMLElement {
     if (!slug) { this.replaceChildren(...this.#list()); return; }
     const lesson = await get(`lessons/${slug}?lang=${lang}`);
     if (slug !== this.#query.get("lesson")) return;
+    if (slug === WELCOME) welcomed();
     this.replaceChildren(...(lesson.parts ? this.#lesson(lesson) : [h("p", { class: "message error" }, lesson.detail), this.#backLink()]));
   }
 
@@ -88,7 +93,6 @@ class Learn extends HTMLElement {
 
   #lesson(lesson) {
     const records = loadRecords(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
-    const checkpoint = this.#query.get("checkpoint") ?? "";
     const judge = (id, request) => post(`api/v1/lessons/${lesson.slug}/${id}?lang=${lang}`, { ...request, ...(checkpoint && { checkpoint }) });
     const reveal = (link) => {
       if (link.startsWith("run:")) return run(link.slice(4));
@@ -101,19 +105,21 @@ class Learn extends HTMLElement {
       saveRecords(lesson.slug, records);
       this.#advance(article);
     });
+    const openClass = (first) => this.#openClass({ lesson: lesson.slug, ...(first && { first }), ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) });
     let number = 0;
     const helpers = { judge, reveal };
     const parts = lesson.parts.map((part) => {
       if (part.kind === "prose") return h("div", { class: "words" }, render(part.text));
       if (part.kind === "claim") return claim(part, helpers);
       if (part.kind === "figure") return figure(part, helpers);
-      const question = h("bx-question", { class: part.kind });
+      const question = h("bx-question", { class: part.kind, onask: () => openClass(part.id) });
       question.open(part, { ...helpers, record: records[part.id], number: ++number });
       return question;
     });
     article.append(
       h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, render(lesson.question))),
       h("p", { class: "hint" }, ...summary(lesson)),
+      this.#answering(lesson.slug),
       ...lesson.problems.map((words) => h("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
       h("aside", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
@@ -122,11 +128,11 @@ class Learn extends HTMLElement {
     this.status = h("p", { class: "hint", role: "status" });
     const again = h("button", { type: "button", class: "quiet", onclick: () => { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
-    const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, checkpoint, reveal, offline) }, "Save for offline");
-    const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind, checkpoint) }, words);
+    const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) }, "Save for offline");
+    const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => this.#openClass({ lesson: lesson.slug, ...(checkpoint && { checkpoint }), ...(lang && { language: lang }) }) }, "Ask the class");
+    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
     this.skipped = new Set();
     this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
@@ -136,13 +142,21 @@ class Learn extends HTMLElement {
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
+  /** Which checkpoint answers, and a choice of another. */
+  #answering(slug) {
+    const own = this.schema.opening.checkpoint, now = checkpoint || own;
+    const list = h("select", { id: "answering", translate: "no", onchange: () => { location.href = link({ lesson: slug, checkpoint: list.value }); } }, h("option", { value: now }, now));
+    get("checkpoints").then((all) => list.append(...all.filter(({ name }) => name !== now).map(({ name, label }) => h("option", { value: name }, label))));
+    return h("p", { class: "hint answering", lang: "en" }, h("label", { for: "answering" }, "Answered by "), list);
+  }
+
   /** Save the lesson as one file, with its answers and a picture of each view. */
-  async #offline(lesson, checkpoint, reveal, button) {
+  async #offline(lesson, reveal, button) {
     const tell = (words) => { this.status.textContent = words; };
     button.disabled = true;
     tell("Computing the answers…");
     try {
-      const keys = await get(`lessons/${lesson.slug}/keys?checkpoint=${encodeURIComponent(checkpoint)}`);
+      const keys = await get(`lessons/${lesson.slug}/keys?${new URLSearchParams({ checkpoint, lang })}`);
       if (keys.detail) throw new Error(keys.detail);
       await saveLesson(lesson, keys, reveal, tell);
       tell("Saved. The file works without a network.");
@@ -151,13 +165,13 @@ class Learn extends HTMLElement {
   }
 
   /** Save the questions and their answers as a file for another system. */
-  async #questions(slug, kind, checkpoint) {
-    const reply = await fetch(`api/v1/lessons/${slug}/${kind}?checkpoint=${encodeURIComponent(checkpoint)}`), words = await reply.text();
+  async #questions(slug, kind) {
+    const reply = await fetch(`api/v1/lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`), words = await reply.text();
     if (reply.ok) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([words], { type: "text/plain;charset=utf-8" })));
     else this.status.textContent = JSON.parse(words).detail;
   }
 
-  /** Open a class for the questions of a lesson. */
+  /** Open a class for the questions of a lesson, or those from one on. */
   async #openClass(request) {
     const { status, answer } = await post("api/v1/class", request);
     if (status !== 200) { this.status.textContent = answer.detail; return; }
@@ -238,11 +252,11 @@ const summary = ({ minutes, can, language }) => {  // either may be missing in a
 };
 
 function loadRecords(slug) {
-  try { return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug)) ?? {}; } catch { return {}; }
+  try { return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept)) ?? {}; } catch { return {}; }
 }
 
 function saveRecords(slug, records) {
-  try { localStorage.setItem(STORAGE_PREFIX + slug, JSON.stringify(records)); } catch { /* the page also works without storage */ }
+  try { localStorage.setItem(STORAGE_PREFIX + slug + kept, JSON.stringify(records)); } catch { /* the page also works without storage */ }
 }
 
 const page = h("bx-learn", { class: "bx" });

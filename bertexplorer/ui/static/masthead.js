@@ -1,7 +1,9 @@
-// The parts above and below the workbench: title, instruction, a link to the first lesson for new users, limits and promises.
+// The parts above and below the workbench: title, instruction, the first lesson for new users, lessons, limits and promises.
+import { askClass } from "./ask.js";
 import { h } from "./kit.js";
 
-const SEEN = "bx-welcome";  // in the browser's storage, once the link was opened or dismissed
+export const WELCOME = "welcome";  // the first lesson
+const SEEN = "bx-welcome";  // in the browser's storage, once the first lesson was opened or the link dismissed
 
 export function masthead() {
   const todo = h("p", {}, "Type a sentence. See how BERT reads it.");
@@ -11,14 +13,31 @@ export function masthead() {
 
 /** The link to the first lesson, until it is opened or dismissed. */
 function welcome() {
-  const dismiss = () => { try { localStorage.setItem(SEEN, "1"); } catch { /* without storage, it appears again */ } };
-  const element = h("span", { class: "welcome" }, h("a", { href: "learn?lesson=welcome", onclick: dismiss }, "New here? Three things to try"),
-    h("button", { type: "button", "aria-label": "Do not show this again", onclick: () => { dismiss(); element.remove(); } }, "✕"));
+  const element = h("span", { class: "welcome" }, h("a", { href: `learn?lesson=${WELCOME}`, onclick: welcomed }, "New here? Three things to try"),
+    h("button", { type: "button", "aria-label": "Do not show this again", onclick: () => { welcomed(); element.remove(); document.querySelector("#text-box")?.focus(); } }, "✕"));
   return element;
+}
+
+/** Do not offer the first lesson again. */
+export function welcomed() {
+  try { localStorage.setItem(SEEN, "1"); } catch { /* without storage, it appears again */ }
 }
 
 function isNewUser() {
   try { return !localStorage.getItem(SEEN); } catch { return false; }
+}
+
+const LESSONS = 3;
+
+/** Fill *place* with the lessons on the view of *state*, answered by its checkpoint, and with the class. */
+export function teach(place, { lessons, opening }, state) {
+  const { view, checkpoint } = state.now, shown = `${view} ${checkpoint}`;
+  if (place.dataset.shown === shown) return;
+  place.dataset.shown = shown;
+  const query = (lesson) => new URLSearchParams({ lesson, ...(checkpoint !== opening.checkpoint && { checkpoint }) });
+  const links = (lessons[view] ?? []).slice(0, LESSONS).map(({ slug, title }) => h("a", { href: `learn?${query(slug)}` }, title));
+  place.replaceChildren(...(links.length ? ["Lessons on this view: ", ...links.flatMap((one, i) => (i ? [" · ", one] : [one])), " · "] : []),
+    h("button", { type: "button", id: "do-ask", onclick: () => askClass(state.link) }, "Ask the class…"));
 }
 
 export function about(parts) {

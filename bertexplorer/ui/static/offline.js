@@ -16,7 +16,7 @@ export async function saveLesson(lesson, keys, reveal, tell) {
   parts.push(h("div", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
     h("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`));
   const player = await fetch(new URL("offline_player.js", import.meta.url)).then((reply) => reply.text());
-  saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, player);
+  saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: player, language: lesson.language });
 }
 
 /** The input fields of a question. */

@@ -42,6 +42,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
     if (done && !right && answer.length) line("Answer: ", toFragment(answer));
     if (done && key.after) line(toFragment(key.after));
     if (done && view) view.hidden = false;
+    if (done) for (const one of section.querySelectorAll("input, .check, [data-token]")) one.disabled = true;
   };
   const check = {
     predict: () => choose(), choice: () => choose(),
@@ -62,7 +63,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
       show(null, [`${Math.round(100 * overlap)} of your 100 points are where BERT puts them: ${key.shares.map((share) => `${Math.round(100 * share)} %`).join(", ")}.`]);
     },
     say: () => { said.replaceChildren(); line("A model answer: ", toFragment(key.answer)); line("Does yours do this, too?"); for (const one of key.criteria) line("☐ ", toFragment(one)); },
-    find: () => { said.replaceChildren(); if (key.hint?.length) line(toFragment(key.hint)); if (key.example) line("One that works: ", key.example); line("To try texts of your own, open the lesson in BERT Explorer."); },
+    find: () => { said.replaceChildren(); if (key.hint?.length) line(toFragment(key.hint)); if (key.example.length) line("One that works: ", toFragment(key.example)); if (key.after?.length) line(toFragment(key.after)); line("To try texts of your own, open the lesson in BERT Explorer."); },
   };
   const choose = () => {
     const at = inputs.findIndex((one) => one.checked);
@@ -75,7 +76,11 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   if (kind === "click") {
     section.append(goOnButton(section));
     for (const button of section.querySelectorAll("[data-token]"))
-      button.addEventListener("click", () => { attempts += 1; show(key.right.includes(button.dataset.token), [], [key.right.join(", ")]); });
+      button.addEventListener("click", () => {
+        const right = key.right.includes(button.dataset.token);
+        attempts += 1;
+        show(right, right || attempts >= ATTEMPTS ? [] : key.hint, [key.right.join(", ")]);
+      });
     continue;
   }
   if (!check[kind]) continue;
@@ -83,6 +88,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   section.append(goOnButton(section));
   const button = document.createElement("button");
   button.textContent = kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
+  button.className = "check";
   button.addEventListener("click", check[kind]);
   said.before(button);
 }

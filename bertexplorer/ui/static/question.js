@@ -22,6 +22,7 @@ class Question extends HTMLElement {
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
     else form.append(this.button, this.feedback, this.place);
+    if (part.class) form.append(h("button", { type: "button", class: "ask", title: "Opens a class that begins with this question", onclick: () => this.dispatchEvent(new CustomEvent("ask")) }, "Ask it in class"));
     this.append(form);
   }
 

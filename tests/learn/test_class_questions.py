@@ -1,0 +1,77 @@
+"""Questions for a class: those of a lesson, and BERT's shares beside the votes."""
+
+import pytest
+import torch
+import transformers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn import grading
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
+from bertexplorer.learn.class_questions import lesson_shares, parse_questions, reveal_answer
+from bertexplorer.learn.classroom import Room
+from bertexplorer.learn.lesson import read_lesson
+from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui.explore import Explore, opening
+from tests.learn.test_lesson import HEAD
+
+MINI = ASSETS / "checkpoints" / "mini"
+CATALOGUE = LessonCatalogue((BUNDLED,))
+START = opening(Settings())
+ODD = f"""{HEAD}```predict a
+Which?
+- [ ] antidisestablishmentarianism
+  value: p("antidisestablishmentarianism")
+- [ ] paris
+  value: p("paris")
+view: /?view=fill-mask&text=Paris+is+the+capital+of+[MASK].
+key: top()
+```"""
+
+
+@pytest.fixture(scope="module")
+def explore(tmp_path_factory):
+    return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
+
+
+def asked(explore, **request):
+    return parse_questions(explore, CATALOGUE, request, START)[0]
+
+
+def revealed(explore, slug, block, tmp_path):
+    questions = asked(explore, lesson=slug)
+    at = [question.block for question in questions].index(block)
+    return reveal_answer(explore, CATALOGUE, Room("ABCD", "t", slug, tuple(questions), tmp_path, at=at), START)
+
+
+def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
+    model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
+    ids = tokenizer("Paris is the capital of [MASK].", return_tensors="pt")
+    at = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
+    probabilities = model(**ids).logits[0, at].detach().softmax(-1)
+    wanted = [float(probabilities[tokenizer.vocab[word]]) for word in ("france", "paris", "europe")]
+    shares = revealed(explore, "sure-and-wrong", "paris-is", tmp_path)["shares"]
+    assert shares == pytest.approx(wanted, rel=0.1)  # in the precision of the page
+
+
+def test_a_class_votes_on_a_share_that_says_what_each_person_chooses(explore, tmp_path):
+    questions = {question.block: question for question in asked(explore, lesson="sure-and-wrong")}
+    assert questions["share-rome"].prompt.endswith("where would most of them be?")
+    assert questions["share-rome"].choices == ("*rome*", "*italy*", "every other piece")
+    said = revealed(explore, "sure-and-wrong", "share-rome", tmp_path)
+    assert sum(said["shares"]) == pytest.approx(1) and said["after"] and "right" not in said
+
+
+def test_a_class_begins_with_the_question_that_is_asked(explore):
+    blocks = [question.block for question in asked(explore, lesson="sure-and-wrong")]
+    later = [question.block for question in asked(explore, lesson="sure-and-wrong", first="not-an-animal")]
+    assert later == blocks[2:] and blocks[2] == "not-an-animal"
+    with pytest.raises(ExplorerError, match=r"first: got 'in-your-words'; wanted one of paris-is, "):
+        asked(explore, lesson="sure-and-wrong", first="in-your-words")
+
+
+def test_a_choice_that_the_checkpoint_does_not_have_leaves_out_the_bars(explore, tmp_path):
+    block = read_lesson(ODD, "x").blocks[0]
+    facts = grading.facts_for(explore, block.link, START)
+    assert lesson_shares(block, facts) == {} and grading.grade(block, 0, facts).key == 1
