@@ -174,7 +174,7 @@ def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str,
     problems = [
         Problem(1, f"The front matter has {name!r:.40}; wanted {', '.join(ALLOWED)}.")
         for name in about
-        if name not in ALLOWED
+        if name not in ALLOWED and not (translation and name == "of")
     ]
     if not translation and (missing := [name for name in NEEDED if name not in about]):
         problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
