@@ -100,5 +100,5 @@ def zero_based(number: int, count: int, kind: str) -> int:
 def name_index(names: Sequence[str], name: str, kind: str) -> int:
     """The index of *name* among *names*. Raises ExplorerError, which lists them, if it is not one of them."""
     if name not in names:
-        raise ExplorerError(f"There is no {kind} {name!r:.60}; there are {', '.join(names)}.")
+        raise ExplorerError(f"There is no {kind} {name!r:.60}; wanted one of {', '.join(map(repr, names))}.")
     return list(names).index(name)

@@ -6,10 +6,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
-from bertexplorer.learn.catalogue import LessonCatalogue, read_file
+from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
 from bertexplorer.learn.lesson import Lesson
-from bertexplorer.learn.translation import template
+from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
@@ -52,6 +53,9 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
     explore, problems = Explore(library), 0
     for name in names:
         path = Path(name)
+        if (match := NAME.fullmatch(path.name)) and match[3]:
+            problems += check_translation(catalogue, path, match[2])
+            continue
         lesson = read_file(path) if path.suffix == ".md" else catalogue.lesson(name)
         started = time.perf_counter()
         for line in check.check(explore, lesson, opening(library.settings), checkpoint):
@@ -62,3 +66,19 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
     if problems:
         print(f"bertexplorer: {problems} thing{'s' * (problems > 1)} to fix.", file=sys.stderr)
     return 1 if problems else 0
+
+
+def check_translation(catalogue: LessonCatalogue, path: Path, slug: str) -> int:
+    """Print what is missing or stale in the translation *path*, and return how many things. Its English lesson is the
+    file beside it, or the one in the catalogue. Raises ExplorerError if a file cannot be read."""
+    number = path.name.split("-")[0]
+    english_path = path.with_name(f"{number}-{slug}.md")
+    english = read_file(english_path) if english_path.exists() else catalogue.lesson(slug)
+    try:
+        _, problems = translate(english, path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ExplorerError(f"{path} cannot be read as UTF-8. Give a Markdown file.") from error
+    for problem in problems:
+        print(f"{path}:{problem.line}: WRONG: {problem.text}")
+    print(f"{path}: a translation of {len(translatable_parts(english))} parts")
+    return len(problems)

@@ -8,7 +8,7 @@ from bertexplorer.figures.style import SHADES, finish, label, percent, quote, sa
 
 
 def draw(result: Template) -> go.Figure:
-    labels = [label(" / ".join(f), 28) for f in result.fillings]
+    labels = [" /<br>".join(label(part, 28) for part in filling) for filling in result.fillings]
     words = [safe(w) for w in result.words]
     top = float(result.probabilities.max())
     shares = [[percent(float(p)) for p in row] for row in result.probabilities]
@@ -18,7 +18,11 @@ def draw(result: Template) -> go.Figure:
     across = kit.ticks([label(word, 14) for word in result.words], mono=14)
     fig.update_xaxes(side="top", showgrid=False, **across)
     fig.update_yaxes(kit.down(labels))
-    return finish(fig, max(360, 80 + 34 * len(labels)), margin={"l": 8, "r": 16, "t": 40, "b": 8})
+    return finish(
+        fig,
+        max(360, 80 + max(34, 20 * len(result.fillings[0])) * len(labels)),
+        margin={"l": 8, "r": 16, "t": 40, "b": 8},
+    )
 
 
 def say(result: Template) -> str:

@@ -17,6 +17,7 @@ MAX_CHARACTERS, MAX_DEPTH, MAX_ITEMS, MAX_ITEM, MAX_MINUTES = 20_000, 8, 50, 500
 TEXTS = {"title": 200, "question": 500, "topic": 100, "can": 500, "guards": 1000}  # field -> most characters
 LISTS = ("sources", "holds_on")
 ALLOWED = (*TEXTS, "minutes", *LISTS)
+FINGERPRINT = "of"  # in a translation, of the English texts
 NEEDED = ("title", "question", "topic", "minutes", "can", "guards", "sources")
 FIRST = 2  # the line of the file on which the front matter begins, below ---
 
@@ -38,11 +39,12 @@ def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str,
     if problems:
         return {}, end + 1, problems
     about: dict[str, Any] = {}
+    allowed = (*ALLOWED, FINGERPRINT) if translation else ALLOWED
     names = [str(key.value) for key, _ in nodes]
     for name, (key, node) in zip(names, nodes, strict=True):
         try:
-            if name not in ALLOWED:
-                raise ExplorerError(f"The front matter has {name!r:.40}; wanted {', '.join(ALLOWED)}.")
+            if name not in allowed:
+                raise ExplorerError(f"The front matter has {name!r:.40}; wanted {', '.join(allowed)}.")
             about[name] = read_field(name, node)
         except ExplorerError as error:
             problems.append(Problem(key.start_mark.line + FIRST, str(error)))
@@ -83,8 +85,8 @@ def forbidden_line(source: str) -> int:
 
 def read_field(name: str, node: yaml.Node) -> Any:
     """The value of the field *name*. Raises ExplorerError, which says what was wanted."""
-    if name in TEXTS:
-        return read_text(name, node, TEXTS[name])
+    if name in TEXTS or name == FINGERPRINT:
+        return read_text(name, node, TEXTS.get(name, MAX_ITEM))
     if name == "minutes":
         text = node.value.strip() if isinstance(node, yaml.ScalarNode) else ""
         if not (text.isascii() and text.isdigit() and len(text) <= 3 and 1 <= int(text) <= MAX_MINUTES):

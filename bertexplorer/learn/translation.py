@@ -40,6 +40,12 @@ def fingerprint(block: Block) -> str:
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 
+def about_fingerprint(lesson: Lesson) -> str:
+    """Eight hexadecimal digits that change with the English texts of the front matter."""
+    texts = [str(lesson.about.get(name, "")) for name in FRONT_MATTER_TEXTS]
+    return sha256("\0".join(texts).encode()).hexdigest()[:8]
+
+
 def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
     """Return *lesson* with the texts of the translation *source*, and problems: unusable parts, which stay English."""
     lines = source.replace("\r\n", "\n").split("\n")
@@ -64,6 +70,14 @@ def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
             else merge_texts(part, translation)
         )
     texts = {name: about[name] for name in FRONT_MATTER_TEXTS if name in about}
+    wanted = f'of: "{about_fingerprint(lesson)}"'
+    if texts and "of" not in about:  # written before front matter had a fingerprint
+        problems.append(Problem(1, f"The front matter does not say which English text it translates; add {wanted}."))
+    elif texts and str(about["of"]) != about_fingerprint(lesson):
+        problems.append(
+            Problem(1, f"The English text of the front matter has changed; translate it again, with {wanted}.")
+        )
+        texts = {}
     return replace(lesson, about={**lesson.about, **texts}, parts=tuple(parts)), problems
 
 
@@ -100,6 +114,7 @@ def template(lesson: Lesson) -> Iterator[str]:
     """Yield the lines of a translation to fill in: the English texts with their fingerprints."""
     yield "---"
     yield from (f"{name}: {lesson.about.get(name, '')}" for name in FRONT_MATTER_TEXTS)
+    yield f'of: "{about_fingerprint(lesson)}"'
     yield "---"
     for id, block in translatable_parts(lesson).items():
         yield ""

@@ -1,11 +1,16 @@
 """Translations: texts are replaced block by block; stale or missing blocks stay English."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
+from bertexplorer.cli.lesson import command
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.grading import grade
 from bertexplorer.learn.lesson import read_lesson
-from bertexplorer.learn.translation import fingerprint, template, translatable_parts, translate
+from bertexplorer.learn.translation import about_fingerprint, fingerprint, template, translatable_parts, translate
+from bertexplorer.settings import Settings
 from tests.learn.test_lesson import GUESS, HEAD
 
 ASKED = GUESS.replace('  when: top() == "rome"\n', "")
@@ -64,6 +69,26 @@ def test_stale_or_missing_blocks_stay_english(old, new, message, id):
     lesson, problems = translate(LESSON, GERMAN.replace(old, new))
     assert any(message in problem.text for problem in problems)
     assert translatable_parts(lesson)[id].prompt == translatable_parts(LESSON)[id].prompt
+
+
+def test_a_stale_title_stays_english_and_one_without_a_fingerprint_is_reported():
+    german = GERMAN.replace("title: Masks", "title: Masken")
+    changed = replace(LESSON, about={**LESSON.about, "question": "Which one?"})
+    lesson, problems = translate(changed, german)
+    assert lesson.title == "Masks" and "The English text of the front matter has changed" in problems[-1].text
+    older = german.replace(f'of: "{about_fingerprint(LESSON)}"\n', "", 1)
+    lesson, problems = translate(LESSON, older)
+    assert lesson.title == "Masken" and about_fingerprint(LESSON) in problems[-1].text
+
+
+def test_the_check_lists_what_is_stale_in_a_translation(tmp_path, capsys):
+    (tmp_path / "30-masks.md").write_text(f"{HEAD}Hello again.\n\n{ASKED}\n\nBye.", "utf-8")
+    (tmp_path / "30-masks.de.md").write_text(GERMAN, "utf-8")
+    library = SimpleNamespace(settings=Settings(data_dir=tmp_path))
+    assert command(library, ["check", str(tmp_path / "30-masks.de.md")]) == 1
+    said = capsys.readouterr().out
+    assert "WRONG: The English text of prose-1 has changed" in said and said.count("WRONG") == 1
+    assert command(library, ["check", str(BUNDLED / "00-welcome.de.md")]) == 0
 
 
 @pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.*.md")), ids=lambda file: file.name)

@@ -13,6 +13,9 @@ export function h(name, attributes = {}, ...children) {
   return element;
 }
 
+/** An element of the page's own English, for a place that may be in another language. */
+export const en = (name, attributes, ...children) => h(name, { lang: "en", ...attributes }, ...children);
+
 /** *words* with no line breaks between a number and the signs next to it, as in < 0.1 %. */
 export const unbroken = (words) => words.replace(/(?<=[<>]) (?=\d)|(?<=\d) (?=%)/g, "\u00a0");
 

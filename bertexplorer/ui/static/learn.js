@@ -2,7 +2,7 @@
 import "./board.js";
 import "./question.js";
 import "./view.js";
-import { h, post, render, save, unbroken } from "./kit.js";
+import { en, h, post, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
 import { saveLesson } from "./offline.js";
@@ -96,7 +96,7 @@ class Learn extends HTMLElement {
     const judge = (id, request) => post(`api/v1/lessons/${lesson.slug}/${id}?lang=${lang}`, { ...request, ...(checkpoint && { checkpoint }) });
     const reveal = (link) => {
       if (link.startsWith("run:")) return run(link.slice(4));
-      const view = h("bx-view");
+      const view = en("bx-view");
       Object.assign(view, { schema: this.schema, link: checkpoint ? `${link}&checkpoint=${encodeURIComponent(checkpoint)}` : link });
       return view;
     };
@@ -120,10 +120,10 @@ class Learn extends HTMLElement {
       h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, render(lesson.question))),
       h("p", { class: "hint" }, ...summary(lesson)),
       this.#answering(lesson.slug),
-      ...lesson.problems.map((words) => h("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
+      ...lesson.problems.map((words) => en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
-      h("aside", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
-      h("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
+      h("aside", { class: "guards" }, en("h2", {}, "How not to misread this"), h("p", {}, en("span", {}, "It is easy to think: "), h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
+      en("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
     );
     this.status = h("p", { class: "hint", role: "status" });
     const again = h("button", { type: "button", class: "quiet", onclick: () => { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
@@ -134,7 +134,7 @@ class Learn extends HTMLElement {
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
     const ask = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
     this.skipped = new Set();
-    this.skip = h("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
+    this.skip = en("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
     const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
@@ -202,9 +202,9 @@ customElements.define("bx-learn", Learn);
 
 /** A claim, measured on the checkpoint in use before it is shown; a button reveals its view. */
 function claim(part, { judge, reveal }) {
-  const words = h("p", {}, "Measuring…"), place = h("div", { class: "place" });
-  const look = h("button", { type: "button", class: "quiet", onclick: () => { look.hidden = true; place.append(reveal(part.link)); } }, "Show me");
-  const element = h("div", { class: "claim", id: part.id }, h("span", { class: "mark" }), words, look, place);
+  const words = h("p", {}, en("span", {}, "Measuring…")), place = h("div", { class: "place" });
+  const look = en("button", { type: "button", class: "quiet", onclick: () => { look.hidden = true; place.append(reveal(part.link)); } }, "Show me");
+  const element = h("div", { class: "claim", id: part.id }, en("span", { class: "mark" }), words, look, place);
   element.start = async () => {
     element.start = null;
     const { status, answer } = await judge(part.id, {}).catch((error) => ({ status: 0, answer: { detail: error.message } }));
@@ -217,7 +217,7 @@ function claim(part, { judge, reveal }) {
 
 /** A recorded run: its figure, its description, and the command to repeat it. */
 function run(name) {
-  const element = h("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
+  const element = en("div", { class: "run" }, h("p", { class: "hint" }, "Loading the run…"));
   get(`lessons/runs/${name}`).then(({ title, said, card, command, figure, detail }) => {
     if (detail) { element.replaceChildren(h("p", { class: "message error" }, detail)); return; }
     const picture = h("bx-figure", { class: "figure" }), facts = Object.entries(card).flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]);

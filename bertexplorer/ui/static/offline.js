@@ -1,5 +1,5 @@
 // A lesson as one file that needs no server: views as pictures, answers computed in advance, interactive questions.
-import { h, render } from "./kit.js";
+import { en, h, render } from "./kit.js";
 import { saveAsFile, still } from "./hand_in.js";
 
 const PATIENCE_MS = 30_000;  // the longest wait for a view's answer
@@ -13,8 +13,8 @@ export async function saveLesson(lesson, keys, reveal, tell) {
     else parts.push(h("section", { id: part.id, "data-kind": part.kind, "data-key": JSON.stringify(keys[part.id] ?? {}) }, render(part.prompt ?? []),
       inputs(part, keys[part.id] ?? {}), h("div", { class: "said" }), part.link && h("div", { class: "view" }, await snapshot(reveal(part.link)))));
   }
-  parts.push(h("div", { class: "guards" }, h("h2", {}, "How not to misread this"), h("p", {}, "It is easy to think: ", h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
-    h("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`));
+  parts.push(h("div", { class: "guards" }, en("h2", {}, "How not to misread this"), h("p", {}, en("span", {}, "It is easy to think: "), h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
+    en("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`));
   const player = await fetch(new URL("offline_player.js", import.meta.url)).then((reply) => reply.text());
   saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: player, language: lesson.language });
 }

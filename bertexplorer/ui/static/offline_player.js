@@ -25,6 +25,7 @@ function advance() {
 function goOnButton(section) {
   const button = document.createElement("button");
   button.textContent = "Go on";
+  button.lang = "en";
   button.addEventListener("click", () => { done.add(section.id); button.remove(); advance(); });
   return button;
 }
@@ -88,7 +89,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   section.append(goOnButton(section));
   const button = document.createElement("button");
   button.textContent = kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
-  button.className = "check";
+  Object.assign(button, { className: "check", lang: "en" });
   button.addEventListener("click", check[kind]);
   said.before(button);
 }

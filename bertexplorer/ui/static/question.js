@@ -1,6 +1,6 @@
 // <bx-question>: one question of a lesson: its prompt, the learner's answer, the server's feedback and the live view. Its
 // record is {answer, attempt, said}; it fires "record" whenever the record changes.
-import { h, render } from "./kit.js";
+import { en, h, render } from "./kit.js";
 
 const LABELS = { predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "", say: "Compare with a model answer", share: "Lock in my points" };
 const FIRST = new Set(["find", "click"]);  // questions whose view comes first
@@ -14,15 +14,15 @@ class Question extends HTMLElement {
     Object.assign(this, { block: part, judge, record });
     this.reveal = () => { this.view ??= reveal(this.record.link ?? part.link); return this.view; };
     this.id = part.id;
-    this.legend = h("legend", {}, h("span", { class: "count" }, `Question ${number}`), render(part.prompt));
+    this.legend = h("legend", {}, en("span", { class: "count" }, `Question ${number}`), render(part.prompt));
     this.fields = h("fieldset", {}, this.legend, this.#controls());
-    this.button = h("button", { type: "submit", class: "go", hidden: !LABELS[part.kind] }, LABELS[part.kind]);
+    this.button = en("button", { type: "submit", class: "go", hidden: !LABELS[part.kind] }, LABELS[part.kind]);
     this.feedback = h("div", { class: "feedback", role: "status", tabindex: -1 });
     this.place = h("div", { class: "place" });
     const form = h("form", { novalidate: true, onsubmit: (event) => { event.preventDefault(); this.#send(); } }, this.fields);
     if (FIRST.has(part.kind)) form.append(this.place, this.button, this.feedback);
     else form.append(this.button, this.feedback, this.place);
-    if (part.class) form.append(h("button", { type: "button", class: "ask", title: "Opens a class that begins with this question", onclick: () => this.dispatchEvent(new CustomEvent("ask")) }, "Ask it in class"));
+    if (part.class) form.append(en("button", { type: "button", class: "ask", title: "Opens a class that begins with this question", onclick: () => this.dispatchEvent(new CustomEvent("ask")) }, "Ask it in class"));
     this.append(form);
   }
 
@@ -43,17 +43,17 @@ class Question extends HTMLElement {
       return h("div", { class: "answers" }, choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words)))));
     }
     if (kind === "number") {
-      this.inputs = [h("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": "Your estimate" })];
+      this.inputs = [en("input", { type: "text", inputmode: "decimal", autocomplete: "off", "aria-label": "Your estimate" })];
       return h("div", { class: "answers" }, this.inputs);
     }
     if (kind === "say") {
-      this.inputs = [h("textarea", { rows: 3, "aria-label": "In your words" })];
+      this.inputs = [en("textarea", { rows: 3, "aria-label": "In your words" })];
       return h("div", { class: "answers" }, this.inputs);
     }
     if (kind === "share") {
       const even = Math.floor(100 / choices.length);
       this.inputs = choices.map((_, i) => h("input", { type: "number", min: 0, max: 100, step: 1, value: i ? even : 100 - even * (choices.length - 1), oninput: () => this.#updateRest() }));
-      this.rest = h("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
+      this.rest = en("p", { class: "hint", role: "status" }, "All 100 points are shared out.");
       return [h("div", { class: "answers points" }, choices.map((words, i) => h("label", {}, this.inputs[i], h("span", {}, render(words))))), this.rest];
     }
     this.inputs = [];
@@ -98,7 +98,7 @@ class Question extends HTMLElement {
 
   #saveRecord() { this.dispatchEvent(new CustomEvent("record", { bubbles: true })); }
 
-  #showError(words) { this.feedback.replaceChildren(h("p", { class: "message error" }, words)); }
+  #showError(words) { this.feedback.replaceChildren(en("p", { class: "message error" }, words)); }
 
   /** Show the feedback of the record. */
   #showFeedback() {
@@ -106,16 +106,16 @@ class Question extends HTMLElement {
     this.#restore(answer);
     this.dataset.right = said.right === null ? "" : String(said.right);
     const lines = [];
-    if (kind === "predict") lines.push(h("p", {}, said.right ? "As you guessed: " : "Not as you guessed: ", h("strong", {}, render(said.answer))));
-    else if (said.right !== null) lines.push(h("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
+    if (kind === "predict") lines.push(h("p", {}, en("span", {}, said.right ? "As you guessed: " : "Not as you guessed: "), h("strong", {}, render(said.answer))));
+    else if (said.right !== null) lines.push(en("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
     if (said.text.length) lines.push(h("div", {}, render(said.text)));
-    if (said.done && kind === "number") lines.push(h("p", {}, "The answer: ", h("strong", {}, render(said.answer)), `. You: ${answer}.`));
-    if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, "The answer: ", h("strong", {}, render(said.answer))));
-    if (kind === "find" && !said.done && said.answer.length) lines.push(h("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
-    if (kind === "say") lines.push(h("p", {}, h("strong", {}, "A model answer: "), render(said.answer)), h("p", {}, "Tick what your answer does. It …"), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one)))))));
+    if (said.done && kind === "number") lines.push(en("p", {}, "The answer: ", h("strong", {}, render(said.answer)), `. You: ${asTyped(answer, said.answer)}.`));
+    if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, en("span", {}, "The answer: "), h("strong", {}, render(said.answer))));
+    if (kind === "find" && !said.done && said.answer.length) lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
+    if (kind === "say") lines.push(h("p", {}, en("strong", {}, "A model answer: "), render(said.answer)), en("p", {}, "Tick what your answer does. It …"), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one)))))));
     if (kind === "share") lines.push(shares(choices, answer, said.shares));
     if (said.after.length) lines.push(h("div", { class: "after" }, render(said.after)));
-    if (!said.done && kind !== "find") lines.push(h("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
+    if (!said.done && kind !== "find") lines.push(en("p", { class: "hint" }, `Attempt ${attempt} of ${ATTEMPTS}.`));
     this.feedback.replaceChildren(...lines);
     if (!said.done) return;
     this.classList.add("done");
@@ -141,6 +141,13 @@ class Question extends HTMLElement {
   }
 }
 customElements.define("bx-question", Question);
+
+/** A typed number as the question takes it: in per cent, where *key*, the answer shown, is. */
+function asTyped(typed, key) {
+  if (!String(key).endsWith("%")) return typed;
+  const number = Number(typed.replace(",", ".").replace("%", ""));
+  return `${typed.includes("%") || Math.abs(number) >= 1 ? number : Math.round(10_000 * number) / 100} %`;
+}
 
 /** Two bars for each choice: the learner's points, and the checkpoint's share. */
 function shares(choices, points, values) {

@@ -1,0 +1,22 @@
+"""Template: the label of a row shows what differs between the fillings; a fact asked for in vain lists the names."""
+
+import re
+
+import pytest
+
+import bertexplorer as bx
+from bertexplorer.analysis.facts import name_index
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures.template import draw
+
+
+def test_rows_differ_in_what_is_shown_of_them():
+    text = "The {doctor|nurse} {said that [MASK] is busy|said that [MASK] is dead}."
+    fig = draw(bx.load("tiny").template(text, words="he, she").value)
+    labels = [re.sub("<br>", " ", label) for label in fig.layout.yaxis.ticktext]
+    assert labels == [f"{who} / said that [MASK] is {how}" for who in ("doctor", "nurse") for how in ("busy", "dead")]
+
+
+def test_names_that_are_sentences_are_quoted():
+    with pytest.raises(ExplorerError, match=r"There is no candidate 'x'; wanted one of 'He left\.', 'She came\.'\.$"):
+        name_index(["He left.", "She came."], "x", "candidate")
