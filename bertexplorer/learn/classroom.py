@@ -32,9 +32,7 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
 }
 ROUND = {"vote1": 1, "vote2": 2}
 MOST_ROOMS, MOST_OWN_ROOMS, MOST_VOTERS, MOST_QUESTIONS, MOST_CHOICES = 200, 10, 1000, 50, 40
-JOINED_S = (
-    180.0  # a phone keeps its place in a full class for this long after its last poll, and for good if it has voted
-)
+JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long, or for good if it voted
 EXPIRY_S = 24 * 3600.0  # after this long without a sign of its teacher, a room is deleted
 IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
 SIGN_S = 60.0  # seconds between writes of the teacher's sign, and between searches for expired rooms
