@@ -38,6 +38,10 @@ def check(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = ""
     yield from (
         CheckLine(problem.line, "", problem.text, True) for problem in [*lesson.problems, *style_problems(lesson)]
     )
+    written_for = lesson.about.get("holds_on", [])
+    if checkpoint and written_for and checkpoint not in written_for:
+        text = f"written for {', '.join(written_for)}; what it says need not hold on {checkpoint}"
+        yield CheckLine(1, "", text)
     computed: dict[str, grading.Facts] = {}  # by link, so that blocks on the same view share one computation
     for block in lesson.blocks:
         name = f"{block.kind} {block.id}"

@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -86,6 +87,14 @@ def test_every_claim_key_and_example_holds(slug, explore):
     assert {line.block for line in lines} >= {
         f"claim {block.id}" for block in CATALOGUE.lesson(slug).blocks if block.kind == "claim"
     }
+
+
+def test_a_lesson_checked_on_a_checkpoint_that_it_was_not_written_for_says_so(explore):
+    lesson, told = replace(CATALOGUE.lesson("two-blanks"), parts=()), "written for mini; what it says need not hold on "
+    right = {
+        name: [line.text for line in check(explore, lesson, START, name) if not line.wrong] for name in ("mini", "tiny")
+    }
+    assert right == {"mini": [], "tiny": [f"{told}tiny"]}
 
 
 @pytest.mark.parametrize("name", RUNS)
