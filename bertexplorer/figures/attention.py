@@ -160,16 +160,21 @@ def pooling_note(result: Attention) -> str:
 
 
 def say_map(result: Attention) -> str:
-    gives = result.gives
-    best = int(gives.argmax())
+    best = int(result.gives.argmax())
     median = float(np.median(result.by_head[:, :, best]))
-    statement = f"{quote(clip(subject(result), 40))} {gives_to(result, float(gives[best]), best)}"
-    about_itself = result.columns[best] in [result.rows[i] for i in result.about]
-    other = "" if not about_itself and not result.columns[best].special else say_others(result)
     layers, heads = result.every.shape[:2]
     compare = f"; a random head gives {number(result, median)} (median of all {layers * heads} heads)"
     many = len(result.chosen) == layers * heads
-    return f"{describe_heads(result)} {statement}{other}{'' if many else compare}."
+    return f"{say_combined(result)}{'' if many else compare}."
+
+
+def say_combined(result: Attention) -> str:
+    """The main target of the tokens that the view is about, in the chosen heads together."""
+    best = int(result.gives.argmax())
+    statement = f"{quote(clip(subject(result), 40))} {gives_to(result, float(result.gives[best]), best)}"
+    about_itself = result.columns[best] in [result.rows[i] for i in result.about]
+    other = "" if not about_itself and not result.columns[best].special else say_others(result)
+    return f"{describe_heads(result)} {statement}{other}"
 
 
 def gives_to(result: Attention, value: float, column: int) -> str:
@@ -204,10 +209,11 @@ def say_grid(result: Attention) -> str:
     value = float(result.by_head[layer, head, column])
     median = number(result, float(np.median(result.by_head[:, :, column])))
     layers, heads = result.every.shape[:2]
+    together = f" {say_combined(result)}." if len(result.chosen) == layers * heads else ""
     return (
         f"Each tile is a head: rows look, columns are looked at. In head {Head(layer, head)} "
         f"{quote(clip(subject(result), 40))} {gives_to(result, value, column)}, more than in any of the other "
-        f"{layers * heads - 1} heads (median {median})."
+        f"{layers * heads - 1} heads (median {median}).{together}"
     )
 
 

@@ -151,6 +151,10 @@ def test_say_of_the_grid() -> None:
         f"In head 2·3 “{EVIL}” gives 60 % of its attention to “t2”, more than in any of the other 5 heads" in sentence
     )
     assert sentence.endswith("(median 5.0 %).")
+    every = figure.say(attention("grid", chosen=tuple(Head(i, j) for i in range(2) for j in range(3))))
+    assert every.endswith(
+        f"“{EVIL}” gives 80 % of its attention to “[CLS]”, and of the other words most to “t2” (14 %)."
+    )
     long = replace(attention("grid", 512, 12, 12), notes=("7 tokens beyond the limit are not read.",))
     sentence = figure.say(long)
     assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
