@@ -48,7 +48,7 @@ class OptionSpec:
         if self.kind in (int, float) and not (
             (low is None or value >= low) and (high is None or value <= high) and value == value
         ):
-            raise ExplorerError(f"{label}: got {value}; wanted {self.wanted()}.")
+            raise ExplorerError(f"{label}: got {str(value):.60}; wanted {self.wanted()}.")
         return value
 
     def wanted(self) -> str:

@@ -56,7 +56,10 @@ def test_bounds_are_included(top: Any, kept: int) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *(("top", value) for value in (0, 101, -1, "abc", "", "1.5", 2.7, None, nan, inf, -inf, [1], "9" * 5000)),
+        *(
+            ("top", value)
+            for value in (0, 101, -1, "abc", "", "1.5", 2.7, None, nan, inf, -inf, 1e308, [1], "9" * 5000)
+        ),
         *(("rate", value) for value in (-0.01, 1.01, nan, inf, "nan", "x", None, {})),
         *(("way", value) for value in ("up", "", None, ["left"], "LEFT")),
         *(("loud", value) for value in ("maybe", None, 7)),

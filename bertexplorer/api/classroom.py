@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
-from bertexplorer.api.models import TEXT, body
+from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
@@ -85,7 +85,9 @@ def routes(
 
         return admission.respond(request, move, queued=to == "reveal")
 
-    @router.get("/{code}/votes.csv", operation_id="class-votes", summary="Save the votes of a class")
+    @router.get(
+        "/{code}/votes.csv", operation_id="class-votes", summary="Save the votes of a class", **of_type("text/csv")
+    )
     def votes(request: Request, code: str) -> Response:
         """For the teacher: the votes on all questions whose answer was shown, both rounds and the moves, as CSV."""
         room, owner = find_room(rooms, request, code)
@@ -125,7 +127,7 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
             return Response(status_code=204, headers={"cache-control": "no-store"})
         return to_response(json_reply(snapshot(room, owner)))
 
-    @router.get("/{code}/qr.svg", operation_id="class-code", summary="A class's QR code")
+    @router.get("/{code}/qr.svg", operation_id="class-code", summary="A class's QR code", **of_type("image/svg+xml"))
     def code_of(request: Request, code: str) -> Response:
         """The address of the class as a QR code."""
         room, _ = find_room(rooms, request, code)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
-from bertexplorer.api.models import TEXT, body
+from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import STATE, read_state
 from bertexplorer.errors import ExplorerError
@@ -100,7 +100,7 @@ def add_answer_routes(
 ) -> None:
     """Add the routes that compute: grading, and exports with all answers."""
 
-    @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson")
+    @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson", **of_type("text/plain"))
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "", lang: str = "") -> Response:
         """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server.
         *lang*: the language, where a translation exists."""

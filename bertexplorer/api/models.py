@@ -3,6 +3,7 @@
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
+from starlette.responses import Response
 
 from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
 from bertexplorer.options import OptionSpec, option_specs
@@ -120,6 +121,11 @@ def example(view: View) -> dict[str, Any]:
     picked = [span._asdict() for span in read_spans(first.picked)]
     fields = {"text": first.text, "pair": first.pair, "picked": picked, **first.options}
     return {name: value for name, value in fields.items() if value not in ("", [])}
+
+
+def of_type(media: str) -> dict[str, Any]:
+    """The parameters of a route whose answer is not JSON but *media*."""
+    return {"response_class": Response, "responses": {200: {"content": {media: {"schema": {"type": "string"}}}}}}
 
 
 def body(required: tuple[str, ...], example: dict[str, Any], **properties: Any) -> dict[str, Any]:

@@ -58,16 +58,23 @@ def validation_problem(error: RequestValidationError) -> Reply:
     """The problem for the first error in a request."""
     first = error.errors()[0]
     if first["type"] == "json_invalid":
-        return problem(400, "Not JSON", 'The request is not JSON. Send an object such as {"text": "…"}.')
+        return not_json()
     if first["loc"][0] == "path":
         detail = f"There is no {excerpt(first['input'])} here. GET /api/v1/openapi.json lists the routes."
         return problem(404, "Not Found", detail)
-    return problem(422, "Not possible", describe(first))
+    return problem(422, "Not possible", describe(first, error.body))
 
 
-def describe(error: Any) -> str:
-    """field: got …; wanted …. *error*: one of pydantic's."""
-    field = ".".join(str(part) for part in error["loc"] if part != "body")[:MAX_EXCERPT] or "The request"
+def not_json() -> Reply:
+    return problem(400, "Not JSON", 'The request is not JSON that can be read. Send an object such as {"text": "…"}.')
+
+
+def describe(error: Any, body: Any = None) -> str:
+    """field: got …; wanted …. *error*: one of pydantic's, about *body*."""
+    parts = [str(part) for part in error["loc"] if part != "body"]
+    if len(parts) > 1 and isinstance(body, dict) and parts[0] not in body and error["loc"][0] == "body":
+        del parts[0]  # the kind of body, such as a task, to which pydantic's union led
+    field = ".".join(parts)[:MAX_EXCERPT] or "The request"
     if error["type"] == "extra_forbidden":
         return f"{field}: not a field here; leave it out, or see the fields at /api/v1/docs."
     got = "nothing" if error["type"] in ("missing", "union_tag_not_found") else excerpt(error["input"])
@@ -93,7 +100,8 @@ class Route(APIRoute):
 
         async def handle_errors(request: Request) -> Response:
             try:
-                if self.takes_json and not request.headers.get("content-type", "").lower().startswith(JSON):
+                media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+                if self.takes_json and media != JSON:
                     detail = "The request is not marked as JSON. Send the header Content-Type: application/json."
                     return to_response(problem(415, "Not JSON", detail))
                 return await handle(request)
@@ -102,6 +110,8 @@ class Route(APIRoute):
             except ExplorerError as error:
                 return to_response(error_reply(error))
             except HTTPException as error:
+                if self.takes_json and error.status_code == 400:  # nested too deeply, or a number with too many digits
+                    return to_response(not_json())
                 return to_response(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
             except Exception:
                 return to_response(problem(500, "Unforeseen", unforeseen(log, "a request failed")))

@@ -14,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, problem, to_response
-from bertexplorer.api.models import Asked, one_of, option_fields
+from bertexplorer.api.models import Asked, of_type, one_of, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
@@ -121,9 +121,7 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
         """One run."""
         return to_response(find_run(service, id, owner(request), run_json))
 
-    @router.get(
-        "/{id}/events", operation_id="follow-run", summary="Follow a run", responses={200: {"content": {STREAM: {}}}}
-    )
+    @router.get("/{id}/events", operation_id="follow-run", summary="Follow a run", **of_type(STREAM))
     async def follow(request: Request, id: Id) -> Response:
         """The log of a run as server-sent events, until the run ends. The last event, "end", contains the run.
         Last-Event-ID continues after that event."""

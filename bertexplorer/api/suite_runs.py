@@ -12,7 +12,7 @@ from starlette.responses import FileResponse, Response
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import built_in
 from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_response
-from bertexplorer.api.models import Asked, option_fields
+from bertexplorer.api.models import Asked, of_type, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.api.runs import Id, RunOf, owner, run_json
 from bertexplorer.errors import ExplorerError
@@ -78,14 +78,14 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
 
         return admission.respond(request, compute, slow=True)
 
-    table: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
+    table = of_type("text/csv")
 
-    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite", responses=table)
+    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite", **table)
     def cases(request: Request, id: Id) -> Response:
         """The scored cases as CSV, once the run is finished."""
         return csv_file(service, request, id, "cases.csv")
 
-    @router.get("/{id}/summary", operation_id="get-suite-summary", summary="Take the score of a suite", responses=table)
+    @router.get("/{id}/summary", operation_id="get-suite-summary", summary="Take the score of a suite", **table)
     def summary(request: Request, id: Id) -> Response:
         """The score as CSV, in all and by category, once the run is finished. Runs of earlier versions have none."""
         return csv_file(service, request, id, "summary.csv")

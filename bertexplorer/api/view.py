@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, problem, task_response
 from bertexplorer.api.calls import Backend, Call
-from bertexplorer.api.models import TEXT, body
+from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
@@ -80,7 +80,13 @@ def routes(
         """The answer to a state, or to the link of one."""
         return await respond(request)
 
-    @router.post("/view/{kind}", operation_id="export-view", summary="Export a view", openapi_extra=REQUEST)
+    @router.post(
+        "/view/{kind}",
+        operation_id="export-view",
+        summary="Export a view",
+        openapi_extra=REQUEST,
+        **of_type("text/plain"),
+    )
     async def export(request: Request, kind: str) -> Response:
         """The numbers of a state as a file: csv, json, or the Python that repeats them."""
         return await respond(request, kind)
@@ -143,13 +149,18 @@ def parse_request(explore: Explore, body: Any, opening: State) -> tuple[State, s
     unknown = sorted(set(body) - {"state", "link", "counted_in", "fill"})
     if unknown:
         raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted state or link, counted_in, fill.")
-    if isinstance(link := body.get("link"), str):
+    if (link := body.get("link")) is not None:
+        if not isinstance(link, str):
+            raise ExplorerError(f"link: got {link!r:.60}; wanted the query of a link to the page.")
         return restore_state(explore, dict(parse_qsl(link.removeprefix("?"), keep_blank_values=True)), opening)
     state = read_state(body.get("state"), opening)
     state = replace(state, options=asdict(explore.options(state)))
-    before = body.get("counted_in")
-    if isinstance(before, dict):
-        text, pair = (str(before.get(name, "")) for name in ("text", "pair"))
+    if (before := body.get("counted_in")) is not None:
+        if not isinstance(before, dict) or not all(
+            name in ("text", "pair") and isinstance(text, str) for name, text in before.items()
+        ):
+            raise ExplorerError(f"counted_in: got {before!r:.60}; wanted an object with the texts text and pair.")
+        text, pair = before.get("text", ""), before.get("pair", "")
         state = explore.with_edited_text(replace(state, text=text, pair=pair), state.text, state.pair)
     if fill := parse_spans(body, "fill"):
         state = explore.with_mask_filled(state, fill[0])

@@ -23,7 +23,9 @@ from bertexplorer.store.quota import Quota
 FORM_BYTES = 65_536  # that a form adds to its files
 RESERVE_BYTES = 1_000_000_000  # of the disk that uploads leave free
 DRAIN_FACTOR = 4  # read and discard up to this many times the limit, so that the browser gets to see the response
+DRAIN_BYTES = 32_000_000  # the same for a request that is not an upload: many clients read only once they have sent all
 MAX_HASH = 100  # characters of a page's hash; gradio's have about a dozen
+NOT_UTF8 = "The request is not JSON in UTF-8. Send it in this encoding, or reload the page."
 DISCONNECTED = (400, "The request ended early. Send it again.")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORECASE)
@@ -217,7 +219,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) 
         size, more = size + len(parts[-1]), message.get("more_body", False)
         if size > limit:
             parts = []
-        if size > DRAIN_FACTOR * limit or (length.isdecimal() and int(length) > DRAIN_FACTOR * limit):
+        if size > DRAIN_BYTES or (length.isdecimal() and int(length) > DRAIN_BYTES):
             break
     if size > limit or more:
         raise Rejected(413, detail)
@@ -227,15 +229,18 @@ async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) 
 def clean_json(body: bytes) -> bytes:
     """JSON without lone surrogates: halves of characters that JavaScript and JSON can represent, but UTF-8 cannot. One
     in an answer would end the stream for which its page waits. Raises Rejected for anything but JSON in UTF-8."""
-    text = body.decode("utf-8", "replace")
+    try:
+        text = body.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise Rejected(400, NOT_UTF8) from error
     if "\0" in text:  # UTF-16, which Python's json would also accept
-        raise Rejected(400, "The request is not JSON in UTF-8. Reload the page.")
+        raise Rejected(400, NOT_UTF8)
     if body.isascii() and rb"\u" not in body:
         return body
     try:
         return json.dumps(replace_surrogates(json.loads(text)), ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
-        raise Rejected(400, "The request is not JSON. Reload the page.") from error
+        raise Rejected(400, "The request is not JSON that can be read. Send an object, or reload the page.") from error
 
 
 def replace_surrogates(value: Any) -> Any:

@@ -113,3 +113,22 @@ def test_the_page_asks_for_nothing_elsewhere(browser: httpx.Client) -> None:
     assert "<script>" not in (STATIC / "docs.html").read_text("utf-8")
     assert browser.get("/docs/../openapi.json").status_code == 200
     assert browser.get("/docs/docs.html").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "media"),
+    [
+        ("/class/{code}/votes.csv", "text/csv"),
+        ("/class/{code}/qr.svg", "image/svg+xml"),
+        ("/runs/{id}/events", "text/event-stream"),
+        ("/view/{kind}", "text/plain"),
+    ],
+)
+def test_answers_that_are_not_json_are_documented_as_such(path: str, media: str, document: dict) -> None:
+    (operation,) = [
+        document["paths"][key][method]
+        for key in document["paths"]
+        if key.endswith(path)
+        for method in document["paths"][key]
+    ]
+    assert list(operation["responses"]["200"]["content"]) == [media]

@@ -198,3 +198,16 @@ def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.Monkey
     for _ in range(2):
         api.problem(state("no mask here"))
     assert len(asked) == 6
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ({"link": 5}, "link: got 5; wanted the query of a link to the page."),
+        ({"counted_in": "Paris"}, "counted_in: got 'Paris'; wanted an object"),
+        ({"counted_in": {"text": 5}}, "counted_in: got {'text': 5}; wanted an object"),
+        ({"counted_in": {"words": "a"}}, "counted_in: got {'words': 'a'}; wanted an object"),
+    ],
+)
+def test_wrong_fields_beside_the_state_are_rejected(sent: dict[str, Any], said: str, api: Api) -> None:
+    assert said in api.problem({**state("A [MASK]."), **sent})["detail"]
