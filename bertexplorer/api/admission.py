@@ -160,12 +160,19 @@ class TaskResponse(Response):
         if self.lines and (started or reply.status >= 400):  # browsers log an error status as a fault of the page
             if not started:
                 await send(response_start(200, LINES, {}))
-            last_line = {"status": reply.status, "answer": orjson.Fragment(reply.body)}
+            last_line = {"status": reply.status, "answer": as_json(reply)}
             await send({"type": "http.response.body", "body": json_line(last_line)})
             return
         headers = {"content-length": str(len(reply.body)), **reply.headers}
         await send(response_start(reply.status, reply.media, headers))
         await send({"type": "http.response.body", "body": reply.body})
+
+
+def as_json(reply: Reply) -> Any:
+    """The body of *reply* as a value in JSON: a file becomes an object with its content and its name."""
+    if reply.media in (JSON, PROBLEM):
+        return orjson.Fragment(reply.body)
+    return {"content": reply.body.decode(), "name": reply.headers.get("x-file-name")}
 
 
 async def wait_for_disconnect(receive: Receive) -> None:

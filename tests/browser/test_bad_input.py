@@ -63,6 +63,19 @@ def test_odd_characters_are_shown_as_they_are(page: Page) -> None:
     expect(page.locator(".note")).to_contain_text("😀")
 
 
+def test_a_word_of_any_length_stays_in_its_column(page: Page) -> None:
+    """A note quotes it."""
+    write(page, "x" * 3000 + " [MASK]")
+    expect(page.locator("#strip .note")).to_contain_text("xxx")
+    for part in ("#workbench", "#strip .note"):
+        assert page.evaluate(
+            f"document.querySelector({part!r}).scrollWidth <= document.querySelector('#work').clientWidth"
+        )
+    beside, main = (page.locator(part).bounding_box() for part in ("#strip .note", "#main"))
+    assert beside and main
+    assert beside["x"] + beside["width"] <= main["x"] or beside["y"] + beside["height"] <= main["y"]
+
+
 def test_markup_in_the_text_stays_text(page: Page) -> None:
     for view in ("One mask", "Several masks", "Whole sentence", "Left side only", "Template"):
         choose_view(page, view)

@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import App, opened
-from tests.browser.steps import TEXT, chip, choose_view, expect_said, wait_until, write
+from tests.browser.steps import TEXT, chip, choose_view, expect_message, expect_said, wait_until, write
 
 VIEW = "**/api/v1/view"
 SEQUENCES, STEPS = int(os.environ.get("SEQUENCES", "60")), 6
@@ -89,6 +89,20 @@ def test_the_newest_state_is_on_the_screen(page: Page, trouble: Callable[[Route,
     expect_said(page, "first choice")
     page.unroute(VIEW)
     assert page.locator(TEXT).input_value() == TEXTS[-1]
+    agrees(page)
+
+
+def test_a_proxy_that_answers_instead_of_the_server_is_not_shown(page: Page) -> None:
+    """While the server restarts, its proxy answers 502 with a page of its own; an error without words gets some."""
+    page.route(VIEW, lambda route: route.fulfill(status=502, content_type="text/html", body="<b>no</b>"), times=2)
+    write(page, TEXTS[1])
+    expect(page.locator(".strip")).to_contain_text("piano")
+    expect(page.locator("#message")).to_be_empty()
+    page.route(VIEW, lambda route: route.fulfill(status=500, content_type="text/plain", body=""), times=1)
+    write(page, TEXTS[0])
+    expect_message(page, "The server answered with error 500 and without a reason. Try again, or reload the page.")
+    write(page, TEXTS[2])
+    expect(page.locator(".strip")).to_contain_text("cabinet")
     agrees(page)
 
 

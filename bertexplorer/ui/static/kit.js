@@ -73,8 +73,9 @@ async function read(reply, tell) {
   const { status } = reply, kind = reply.headers.get("content-type") || "";
   if (kind.startsWith("application/x-ndjson")) return lines(reply, tell);
   if (kind.includes("json")) return { status, answer: await reply.json() };
-  const answer = await reply.text();
-  return { status, answer: status < 400 ? { content: answer, name: reply.headers.get("x-file-name") } : { detail: answer } };
+  if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
+  if (status >= 400) return { status, answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` } };
+  return { status, answer: { content: await reply.text(), name: reply.headers.get("x-file-name") } };
 }
 
 async function lines(reply, tell) {
