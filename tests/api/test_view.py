@@ -4,18 +4,22 @@ import json
 import re
 import shutil
 from collections.abc import Callable
+from concurrent.futures import Future
 from copy import deepcopy
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
+from starlette.testclient import TestClient
 
+from bertexplorer.api.admission import Reply, TaskResponse
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.state import State
 from tests.server.conftest import Api
-from tests.server.talk import LINES, VIEW, state
+from tests.server.talk import LINES, VIEW, read_lines, state
 
 FRANCE = "The capital of France is [MASK]."
 OPENING = State(FRANCE, checkpoint="small", precision="fp32")
@@ -164,6 +168,29 @@ def test_who_accepts_lines_gets_the_same_answer(api: Api) -> None:
     last = json.loads(body.splitlines()[-1])
     answer = last["answer"] if set(last) == {"status", "answer"} else last
     assert same(answer) == same(api.shown(state(FRANCE, view="referee")))
+
+
+class LongTask:
+    """Reports progress once, and then answers with a table."""
+
+    def start(self, send_line: Callable[[dict[str, Any]], None]) -> Future[Reply]:
+        done: Future[Reply] = Future()
+        send_line({"done": 0.5})
+        Timer(0.2, done.set_result, [Reply(b"a,b\r\n", "text/csv", headers={"x-file-name": "rows.csv"})]).start()
+        return done
+
+    def progress(self) -> dict[str, Any]:
+        return {}
+
+    def stop(self) -> None: ...
+
+
+def test_a_file_that_takes_long_arrives_whole() -> None:
+    """After lines about the progress, the last line is JSON, whatever kind of file it holds."""
+    client = TestClient(TaskResponse(LongTask(), lines=True))
+    first, last = read_lines(client.get("/"))
+    assert first == {"done": 0.5}
+    assert last == {"status": 200, "answer": {"content": "a,b\r\n", "name": "rows.csv"}}
 
 
 def test_the_page_is_told_its_views_and_what_it_opens_with(api: Api) -> None:
