@@ -176,7 +176,7 @@ class LongTask:
     def start(self, send_line: Callable[[dict[str, Any]], None]) -> Future[Reply]:
         done: Future[Reply] = Future()
         send_line({"done": 0.5})
-        Timer(0.2, done.set_result, [Reply(b"a,b\r\n", "text/csv", headers={"x-file-name": "rows.csv"})]).start()
+        Timer(1.0, done.set_result, [Reply(b"a,b\r\n", "text/csv", headers={"x-file-name": "rows.csv"})]).start()
         return done
 
     def progress(self) -> dict[str, Any]:
