@@ -13,6 +13,7 @@ from bertexplorer.ui.tabs import VIEWS
 from tests import tiny
 from tests.browser.conftest import App, opened
 from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, wait_until_quiet, write
+from tests.browser.test_training import choose
 
 SOON = 150_000
 IMAGE = "<img src=x onerror=window.__pwn=1>"
@@ -107,6 +108,7 @@ def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, f"{nest}train") as page:
         expect(page.locator("#check")).to_be_visible()
         wait_until_quiet(page)
+        choose(page, "Start from", "hostile")
         page.get_by_label("my file").click()
         page.locator("#rows-file input[type=file]").set_input_files(file)
         wait_until_quiet(page)
