@@ -29,6 +29,7 @@ pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.tx
 
 
 KILLS = int(os.environ.get("KILLS", "1"))  # each of a run of its own
+EPOCHS = 30  # 240 steps, each with a commit
 GPUS = int(os.environ.get("GPUS", "0"))  # that each node claims to have
 
 
@@ -86,14 +87,14 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
 def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_path: Path) -> None:
     from bertexplorer.cluster.ray_runs import RayRuns
 
-    started, quiet = time.monotonic(), begin("quiet", epochs=60)
+    started, quiet = time.monotonic(), begin("quiet", epochs=EPOCHS)
     assert [event["event"] for event in finetune(quiet)][-1] == "finished"
     seconds, draw = time.monotonic() - started, random.Random(7)
     with small_cluster(num_gpus=GPUS) as cluster:
         launcher = RayRuns(Settings(ray=cluster.address))
         assert (launcher.slots, launcher.gpus) == (2 * max(1, GPUS), min(1, GPUS))
         for number in range(KILLS):
-            killed = begin(f"killed-{number}", epochs=60)
+            killed = begin(f"killed-{number}", epochs=EPOCHS)
             handle = launcher.start((sys.executable, "-c", OFTEN), killed)
             until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1, 60)
             time.sleep(draw.uniform(0, 0.7 * seconds))
@@ -108,14 +109,16 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
             assert digest(killed) == digest(quiet), f"kill {number}"
             replace_node(cluster, before)
         launchers = (RayRuns(Settings(ray=cluster.address)) for _ in range(2))
-        adopted = outlive_the_server(launchers, begin("adopted", epochs=60), tmp_path / "jobs")
+        adopted = outlive_the_server(launchers, begin("adopted", epochs=EPOCHS), tmp_path / "jobs")
         events = [event["event"] for event in runs.history(adopted)]
         assert events[-1] == "finished" and events.count("begun") == 1 and "resumed" not in events
         assert current_epoch(adopted) == 1 and digest(adopted) == digest(quiet)
-        carried = begin("carried", epochs=60)
+        carried = begin("carried", epochs=EPOCHS)
         survive_storage_and_node(cluster, carried, tmp_path / "store")
         assert digest(carried) == digest(quiet) and runs.history(carried)[-1]["event"] == "finished"
         over = Settings(ray=cluster.address, runs_url=f"file://{tmp_path}/store")
-        adopted = outlive_the_server((RayRuns(over) for _ in range(2)), begin("over", epochs=60), tmp_path / "others")
+        adopted = outlive_the_server(
+            (RayRuns(over) for _ in range(2)), begin("over", epochs=EPOCHS), tmp_path / "others"
+        )
         events = [event["event"] for event in runs.history(adopted)]
         assert events[-1] == "finished" and "resumed" not in events and digest(adopted) == digest(quiet)
