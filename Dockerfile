@@ -1,4 +1,4 @@
-# BERT Explorer in a container. Build it, then serve it with a class code, or to everyone with --public:
+# BERT Explorer in a container. Build it, then serve it with an access code, or to everyone with --public:
 #   docker build -t bertexplorer .
 #   docker run -p 7860:7860 -v bertexplorer:/data -e BERTEXPLORER_CODE=robin-2026 bertexplorer
 #   docker run -p 7860:7860 -v bertexplorer:/data bertexplorer serve --public

@@ -1,4 +1,4 @@
-"""BERT Explorer: `python app.py` opens the page; `--public` serves it to others without a class code."""
+"""BERT Explorer: `python app.py` opens the page; `--public` serves it to others without an access code."""
 
 import sys
 

@@ -21,7 +21,7 @@ ABOUT = (
     "Errors are application/problem+json with a sentence that says what was given, what was wanted and what to do. "
     f"A client that accepts {LINES} gets lines while it waits: its place in line or the share done, last "
     "the answer or the problem as {status, answer}. "
-    "Where the server has a class code, send it as `Authorization: Bearer CODE`. Runs belong to the cookie that the "
+    "Where the server has an access code, send it as `Authorization: Bearer CODE`. Runs belong to the cookie that the "
     "first answer sets: keep it, as `curl -c jar -b jar` does."
 )
 ERRORS = {  # status -> (when, whether the response has Retry-After)

@@ -9,7 +9,7 @@ request_filter.py  admits only requests with a valid host name, origin and route
 health.py          /healthz, /readyz and /metrics
 sessions.py        recognizes each browser by a signed cookie and protects its pages from others
 queue_limit.py     limits the pending events of gradio's pages; ends streams that have nothing left to send
-access_code.py     the class code, which each browser enters once
+access_code.py     the access code, which each browser enters once
 body.py            limits the size and the time of request bodies; cleans their JSON
 compression.py     compresses pages, and scripts only once for everyone
 files.py           lets each browser read only the files that it uploaded or that were made for it

@@ -43,7 +43,7 @@ class AccessCode:
         elif route == "page":
             await reply(send, 401, form(safe_target(scope["path"], scope["query_string"])), media=HTML)
         else:
-            await reply(send, 401, "The class code is required first. Open the page at / and type it.")
+            await reply(send, 401, "The access code is required first. Open the page at / and type it.")
 
     def has_proof(self, scope: Scope) -> bool:
         owner = scope["state"]["owner"]
@@ -73,7 +73,7 @@ class AccessCode:
         address = network((scope.get("client") or ("", 0))[0])
         if scheme.lower() != "bearer":
             detail = (
-                "The class code is required. Send it as Authorization: Bearer CODE, or open the page at / and type it."
+                "The access code is required. Send it as Authorization: Bearer CODE, or open the page at / and type it."
             )
             await reply(send, 401, detail, [("www-authenticate", "Bearer")])
         elif wait := self.seconds_to_wait(address):
@@ -82,7 +82,7 @@ class AccessCode:
             await self.app(scope, receive, send)
         else:
             self.count_wrong(address)
-            await reply(send, 401, "Wrong class code (it is case-sensitive).", [("www-authenticate", "Bearer")])
+            await reply(send, 401, "Wrong access code (it is case-sensitive).", [("www-authenticate", "Bearer")])
 
     def seconds_to_wait(self, address: str) -> float:
         """Seconds until *address* may try again, 0 for now."""

@@ -18,7 +18,7 @@ POLICY = "; ".join(
 )
 COMMON = (
     (b"x-content-type-options", b"nosniff"),
-    (b"referrer-policy", b"same-origin"),  # no-referrer would remove the Origin from the class code's form
+    (b"referrer-policy", b"same-origin"),  # no-referrer would remove the Origin from the access code's form
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )

@@ -157,7 +157,7 @@ def check_access(settings: Settings) -> None:
     """Raises ExplorerError if the page would be open to everyone without --public."""
     if not (settings.local or settings.code or settings.public):
         raise ExplorerError(
-            f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to a class code that they type once, or start "
+            f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to an access code that they type once, or start "
             "with --public to let everyone in."
         )
 

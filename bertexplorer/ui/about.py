@@ -17,7 +17,7 @@ PROMISES = (
 )
 NOT_PROMISED = (
     "Only a cookie identifies your browser: delete it, and you no longer see your runs. Export what you want to keep.",
-    "These limits do not protect against attackers. Set a class code on a public network.",
+    "These limits do not protect against attackers. Set an access code on a public network.",
     "A hosted demo may forget everything when it restarts.",
     "Computing time is shared: when many people ask at once, everyone waits.",
 )

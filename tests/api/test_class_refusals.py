@@ -154,11 +154,11 @@ def test_phones_need_no_code_but_the_teacher_does(models: Path, tmp_path: Path) 
         asked += [("GET", f"/class/{room.code}/qr.svg"), ("GET", "/page"), ("POST", "/view")]
         for method, path in asked:
             refused(
-                phone.request(method, path, json={} if method == "POST" else None), "The class code is required", 401
+                phone.request(method, path, json={} if method == "POST" else None), "The access code is required", 401
             )
         assert phone.get("/lessons", headers=BEARER).status_code == 200
         wrong = phone.get("/lessons", headers={"authorization": "Bearer no"})
-        refused(wrong, "Wrong class code", 401)
+        refused(wrong, "Wrong access code", 401)
     finally:
         made.close()
 

@@ -134,12 +134,12 @@ def closed(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
 def test_the_class_code_is_a_bearer_or_a_cookie(closed: Served) -> None:
     with closed.browser() as browser:
         answer = browser.post("/fill-mask", json=TEXT)
-        problem(answer, 401, "The class code is required.")
+        problem(answer, 401, "The access code is required.")
         assert answer.headers["www-authenticate"] == "Bearer"
         for wrong in ("Bearer class of 27", "Bearer", "Bearer é"):
             sent = browser.post("/fill-mask", json=TEXT, headers=[(b"authorization", wrong.encode())])
-            problem(sent, 401, "Wrong class code")
-        problem(browser.get("/runs", headers={"authorization": f"Basic {CODE}"}), 401, "The class code is required.")
+            problem(sent, 401, "Wrong access code")
+        problem(browser.get("/runs", headers={"authorization": f"Basic {CODE}"}), 401, "The access code is required.")
         good = browser.post("/fill-mask", json=TEXT, headers={"authorization": f"Bearer {CODE}"})
         assert good.status_code == 200
         assert browser.get("/runs").status_code == 401, "a code said once is not kept"

@@ -1,4 +1,4 @@
-"""The class code: asked once, not to be guessed, and wanted wherever others can reach the page."""
+"""The access code: asked once, not to be guessed, and wanted wherever others can reach the page."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,7 +22,7 @@ def test_the_code_opens_the_page_once_and_for_all(alone: Callable[..., Any]) -> 
         made = alone(code=CODE)
         async with made.browser() as browser:
             asked = await browser.get("/train?text=a")
-            assert asked.status_code == 401 and "Class code" in asked.text and 'value="/train?text=a"' in asked.text
+            assert asked.status_code == 401 and "Access code" in asked.text and 'value="/train?text=a"' in asked.text
             for path in ("/config", "/assets/a.js", "/gradio_api/queue/data", "/gradio_api/file=/tmp/a"):
                 assert (await browser.get(path)).status_code == 401
             assert (await browser.post("/gradio_api/queue/join", content=b"{}")).status_code == 401
