@@ -179,9 +179,15 @@ def results(room: Room) -> dict[str, Any]:
 
 
 def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
-    """Further fields for the teacher: how many are present and have voted; with *peek*, the counts of a closed vote."""
+    """Further fields for the teacher: the lesson, how many are present and have voted; with *peek*, the counts of a
+    closed vote."""
     round = 2 if room.phase in ("vote2", "closed2") else 1
-    out = {"teacher": True, "here": room.present(), "voted": len(room.votes.get((room.at, round), {}))}
+    out = {
+        "teacher": True,
+        "lesson": room.lesson,
+        "here": room.present(),
+        "voted": len(room.votes.get((room.at, round), {})),
+    }
     return {**out, **results(room)} if peek and room.phase in ("closed1", "discuss", "closed2") else out
 
 
@@ -189,7 +195,10 @@ def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str
     """The address for phones, and what to do if they cannot reach it."""
     note = ""
     if explore.registry.settings.local:
-        note = "Only this computer can reach the page. Start it with --host 0.0.0.0 so that phones can join."
+        note = (
+            "Phones cannot join yet: only this computer can reach the page. Stop it, and start it again with "
+            "--host 0.0.0.0 and an access code in BERTEXPLORER_CODE. This class stays open."
+        )
     return {"address": address(explore, request, room.code), "note": note}
 
 

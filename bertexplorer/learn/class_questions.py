@@ -87,7 +87,8 @@ def question_of(explore: Explore, block: Block, opening: State, checkpoint: str 
 
 def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, opening: State) -> dict[str, Any]:
     """The checkpoint's answer to the current question of the room: the right choices or the number, and feedback on
-    each choice. A teacher's own question has no key: the view is the answer."""
+    each choice. For a teacher's own question, the choice that the checkpoint finds likeliest, where the view has one;
+    else the view is the answer."""
     question = room.questions[room.at]
     if not question.block:
         return {"link": question.link, **choice_shares(explore, question, opening)}
@@ -131,13 +132,14 @@ def lesson_shares(block: Block, facts: grading.Facts) -> dict[str, Any]:
 
 
 def choice_shares(explore: Explore, question: Question, opening: State) -> dict[str, Any]:
-    """The probability that the checkpoint gives to each choice of a teacher's question, where the view has one."""
+    """The probability that the checkpoint gives to each choice of a teacher's question, and the likeliest answer, where
+    the view has one. "something else" is the answer only if no choice is the checkpoint's first."""
     if not question.link or not question.choices:
         return {}
     state = grading.state_of(explore, question.link, opening)
     if state.view == "next-sentence" and question.choices == YES_NO:
         is_next = float(grading.facts_of(explore, state)["is_next"]())
-        return {"shares": [is_next, 1 - is_next]}
+        return {"shares": [is_next, 1 - is_next], "right": [int(is_next < 0.5)]}
     if state.view != "fill-mask":
         return {}
     facts, shares = grading.facts_of(explore, state), []
@@ -146,7 +148,11 @@ def choice_shares(explore: Explore, question: Question, opening: State) -> dict[
             shares.append(float(facts["p"](text)))
         except ExplorerError:  # the choice has several pieces, so it has no single probability
             return {}
-    return {"shares": [*shares, max(0.0, 1 - sum(shares))]} if question.choices[-1] == OTHER else {}
+    if question.choices[-1] != OTHER:
+        return {}
+    best = max(shares)
+    right = shares.index(best) if best >= facts["p"](facts["top"](1)) else len(shares)
+    return {"shares": [*shares, max(0.0, 1 - sum(shares))], "right": [right]}
 
 
 def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, Any]:

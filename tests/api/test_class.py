@@ -180,7 +180,9 @@ def test_the_code_is_drawn_as_a_picture(taught: Served) -> None:
     assert picture.headers["content-type"] == "image/svg+xml" and picture.text.startswith("<?xml")
     assert "<svg" in picture.text and "script" not in picture.text and len(picture.content) < 20_000
     board = room.seen(room.teacher)
-    assert board["address"] == f"{taught.url}/j/{room.code}" and "--host 0.0.0.0" in board["note"]
+    assert board["address"] == f"{taught.url}/j/{room.code}" and all(
+        words in board["note"] for words in ("--host 0.0.0.0", "BERTEXPLORER_CODE")
+    )
 
 
 def test_markup_in_a_question_stays_text(taught: Served) -> None:

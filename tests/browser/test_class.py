@@ -153,6 +153,18 @@ def second_question(teacher: Page, pages: tuple[Page, ...]) -> None:
     answered(teacher.locator("bx-view"))
 
 
+def test_the_board_fits_a_small_projector_and_is_found_again(browser: Browser, address: str) -> None:
+    with teaching(browser, address) as (teacher, code):
+        expect(teacher.locator(".join")).to_contain_text("What is inside? · 3 questions")
+        teacher.set_viewport_size({"width": 1280, "height": 720})
+        expect(teacher.get_by_role("button", name="Start the vote")).to_be_in_viewport(ratio=1)
+        teacher.goto(address + "learn")
+        teacher.get_by_role("link", name=f"Back to your class {code}").click()
+        teacher.wait_for_url(f"**/learn?class={code}")
+        press(teacher, "Start the vote")
+        expect(teacher.get_by_role("button", name="Close the vote")).to_be_visible()
+
+
 def test_a_phone_loads_little_and_a_keyboard_is_enough_for_it(browser: Browser, address: str) -> None:
     sizes: dict[str, int] = {}
 

@@ -75,3 +75,15 @@ def test_a_choice_that_the_checkpoint_does_not_have_leaves_out_the_bars(explore,
     block = read_lesson(ODD, "x").blocks[0]
     facts = grading.facts_for(explore, block.link, START)
     assert lesson_shares(block, facts) == {} and grading.grade(block, 0, facts).key == 1
+
+
+@pytest.mark.parametrize(
+    ("choices", "wanted"),
+    [(("italy", "paris", "something else"), "paris"), (("italy", "now", "something else"), "something else")],
+)
+def test_a_teachers_own_question_names_the_word_that_bert_would_put(explore, tmp_path, choices, wanted):
+    link = "/?view=fill-mask&text=The+capital+of+France+is+[MASK]."
+    given = {"prompt": "What would BERT put here?", "choices": list(choices), "link": link}
+    room = Room("ABCD", "t", "", tuple(asked(explore, question=given)), tmp_path)
+    said = reveal_answer(explore, CATALOGUE, room, START)
+    assert [choices[at] for at in said["right"]] == [wanted] and said["shares"][-1] > 0.5

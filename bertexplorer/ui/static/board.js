@@ -6,13 +6,29 @@ import { h, post, render } from "./kit.js";
 const POLL_MS = 1500;
 const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
 
+const CLASS_KEY = "bx-class";  // -> the code of the class that this browser opened last, in its storage
+const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
+const forgetClass = (code) => { try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ } };
+
+/** The code of the class that this browser opened last, if it is still open; "" if not. */
+export async function openClass() {
+  try {
+    const code = localStorage.getItem(CLASS_KEY);
+    if (!code) return "";
+    const reply = await fetch(`api/v1/class/${code}`), room = await reply.json();
+    if (room.teacher) return code;
+    if (room.missing === "class") forgetClass(code);
+  } catch { /* no storage, or no server */ }
+  return "";
+}
+
 class Board extends HTMLElement {
   #lastKey = "";
   #peek = false;
 
-  /** Watch the class *code*. *schema*: the page's. */
-  open(schema, code) {
-    Object.assign(this, { schema, code });
+  /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn. */
+  open(schema, code, lessons, link) {
+    Object.assign(this, { schema, code, lessons, link });
     this.join = h("section", { class: "join" });
     this.stage = h("section", { class: "asked" });
     this.status = h("p", { class: "hint", role: "status" });
@@ -37,7 +53,7 @@ class Board extends HTMLElement {
     this.timer = setTimeout(() => this.#poll(), POLL_MS);
   }
 
-  #showEnded(words) { this.replaceChildren(h("p", { class: "message error" }, words)); }
+  #showEnded(words) { forgetClass(this.code); this.replaceChildren(h("p", { class: "message error" }, words)); }
 
   async #step(to) {
     const { question, phase } = this.room;
@@ -51,9 +67,10 @@ class Board extends HTMLElement {
 
   #show(room) {
     this.room = room;
+    keepClass(this.code);
     const { phase, here, voted, round } = room;
     this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`);
-    const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers]);
+    const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers, room.address]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
@@ -62,20 +79,22 @@ class Board extends HTMLElement {
     this.#showButtons(room);
   }
 
-  #join({ address, note, phase, code }) {
-    const large = phase === "lobby";
+  #join({ address, note, phase, code, lesson, of }) {
+    const large = phase === "lobby", title = this.lessons.find((one) => one.slug === lesson)?.title;
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
+      large ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`) : "",
       large ? h("img", { src: `api/v1/class/${code}/qr.svg`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
       h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
-  #showButtons({ phase, question, of }) {
+  #showButtons({ phase, question, of, lesson }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
-    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); location.href = "learn"; } });
+    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); forgetClass(this.code); location.href = "learn"; } });
     this.buttons.replaceChildren(
-      last ? "" : h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words),
+      !last ? h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words)
+        : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
       ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Peek at the votes", () => { this.#peek = true; this.#poll(); }) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "", end);

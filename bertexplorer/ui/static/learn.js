@@ -1,5 +1,5 @@
 // <bx-learn>: the page of lessons: their list, or one lesson as a column. Progress stays in this browser.
-import "./board.js";
+import { openClass } from "./board.js";
 import "./question.js";
 import "./view.js";
 import { en, h, post, render, save, unbroken } from "./kit.js";
@@ -39,7 +39,7 @@ class Learn extends HTMLElement {
     if (code) {
       const board = h("bx-board");
       this.replaceChildren(board);
-      board.open(this.schema, code);
+      board.open(this.schema, code, this.lessons, link);
       return;
     }
     if (!slug) { this.replaceChildren(...this.#list()); return; }
@@ -57,10 +57,21 @@ class Learn extends HTMLElement {
     return [
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
       h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
+      this.#ownClass(),
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
       this.#uploadForm(),
     ];
+  }
+
+  /** The way back to a class of this browser, if one is open. */
+  #ownClass() {
+    const row = h("div", { class: "row", hidden: true });
+    openClass().then((code) => {
+      row.append(h("a", { class: "quiet accent", href: link({ class: code }) }, h("span", {}, "Back to your class ", h("span", { translate: "no" }, code))));
+      row.hidden = !code;
+    });
+    return row;
   }
 
   /** The form to upload a lesson of one's own, whose address can be shared. */
