@@ -181,7 +181,7 @@ def results(room: Room) -> dict[str, Any]:
 def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
     """Further fields for the teacher: the lesson, how many are present and have voted; with *peek*, the counts of a
     closed vote."""
-    round = 2 if room.phase in ("vote2", "closed2") else 1
+    round = 2 if room.phase in ("vote2", "closed2") or room.votes.get((room.at, 2)) else 1
     out = {
         "teacher": True,
         "lesson": room.lesson,

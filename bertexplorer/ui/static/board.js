@@ -6,6 +6,7 @@ import { h, post, render } from "./kit.js";
 const POLL_MS = 1500;
 const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
 
+const stepOf = ({ question, phase }) => `${question} ${phase}`;
 const CLASS_KEY = "bx-class";  // -> the code of the class that this browser opened last, in its storage
 const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
 const forgetClass = (code) => { try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ } };
@@ -24,7 +25,7 @@ export async function openClass() {
 
 class Board extends HTMLElement {
   #lastKey = "";
-  #peek = false;
+  #peek = "";  // the question and phase whose counts are shown early
 
   /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn. */
   open(schema, code, lessons, link) {
@@ -44,7 +45,7 @@ class Board extends HTMLElement {
     clearTimeout(this.timer);
     if (this.gone) return;
     try {
-      const reply = await fetch(`api/v1/class/${this.code}?peek=${this.#peek}`), room = await reply.json();
+      const reply = await fetch(`api/v1/class/${this.code}?peek=${Boolean(this.#peek)}`), room = await reply.json();
       if (reply.status >= 500) throw new Error(room.detail);
       if (!reply.ok) { this.#showEnded(room.detail); return; }
       if (!room.teacher) { location.href = `./j/${this.code}`; return; }
@@ -59,7 +60,6 @@ class Board extends HTMLElement {
     const { question, phase } = this.room;
     for (const one of this.buttons.children) one.disabled = true;
     const { status, answer } = await post(`api/v1/class/${this.code}/step`, { question, phase, to });
-    this.#peek = false;
     this.problem = status === 200 ? "" : answer.detail;
     this.#lastKey = "";
     this.#poll();
@@ -69,6 +69,7 @@ class Board extends HTMLElement {
     this.room = room;
     keepClass(this.code);
     const { phase, here, voted, round } = room;
+    if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
     this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`);
     const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers, room.address]);
     if (key === this.#lastKey) return;
@@ -96,7 +97,7 @@ class Board extends HTMLElement {
       !last ? h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words)
         : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
-      ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Peek at the votes", () => { this.#peek = true; this.#poll(); }) : "",
+      ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Peek at the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "", end);
   }
 

@@ -1,0 +1,29 @@
+"""The board of a class: on a small projector, after it was left, and beside another tab of its teacher."""
+
+from playwright.sync_api import Browser, expect
+
+from tests.browser.test_class import press, teaching
+
+
+def test_the_board_fits_a_small_projector_and_is_found_again(browser: Browser, address: str) -> None:
+    with teaching(browser, address) as (teacher, code):
+        expect(teacher.locator(".join")).to_contain_text("What is inside? · 3 questions")
+        teacher.set_viewport_size({"width": 1280, "height": 720})
+        expect(teacher.get_by_role("button", name="Start the vote")).to_be_in_viewport(ratio=1)
+        teacher.goto(address + "learn")
+        teacher.get_by_role("link", name=f"Back to your class {code}").click()
+        teacher.wait_for_url(f"**/learn?class={code}")
+        press(teacher, "Start the vote")
+        expect(teacher.get_by_role("button", name="Close the vote")).to_be_visible()
+
+
+def test_a_peek_ends_when_another_tab_moves_on(browser: Browser, address: str) -> None:
+    with teaching(browser, address) as (teacher, _):
+        for name in ("Start the vote", "Close the vote", "Peek at the votes"):
+            press(teacher, name)
+        expect(teacher.locator(".shares")).to_have_count(1)
+        step = 'JSON.stringify({ question: 0, phase: "closed1", to: "discuss" })'
+        teacher.evaluate(f"""fetch("api/v1/class/" + location.href.slice(-4) + "/step", {{ method: "POST", body: {step},
+            headers: {{ "content-type": "application/json" }} }}).then((reply) => reply.json())""")
+        expect(teacher.get_by_role("button", name="Start the second vote")).to_be_visible()
+        expect(teacher.locator(".shares")).to_have_count(0)
