@@ -147,7 +147,7 @@ def handed_in(browser: Browser, file: Path) -> None:
         assert words in said, words
     assert "To notice a change of topic." in said and "☑ names the topic" in said and "☐ says why" in said
     pictures = page.locator("figure img").all()
-    assert len(pictures) + page.locator("figure ul").count() >= 3 and page.locator("script, button, b").count() == 0
+    assert len(pictures) + page.locator("figure ul").count() >= 3 and page.locator("script, button, select, b").count() == 0
     assert all(one.evaluate("img => img.naturalWidth > 100") for one in pictures)
     context.close()
 
@@ -276,8 +276,10 @@ def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str,
     asked = page.locator("#paris-is")
     expect(page.locator("#share-rome")).to_be_hidden()
     asked.get_by_label("Paris", exact=True).check()
-    asked.get_by_role("button", name="Check").click()
+    asked.get_by_role("button", name="Lock in my guess").click()
+    expect(asked.locator(".said")).to_contain_text("As you guessed: Paris")
     expect(asked.locator(".said")).to_contain_text("BERT puts paris first")
+    expect(page.locator("body > .hint").first).to_contain_text("5 minutes. Afterwards you can say what")
     expect(asked.get_by_label("France")).to_be_disabled()
     expect(asked.locator(".view img")).to_have_attribute("src", re.compile("^data:image/svg"))
     asked.get_by_role("button", name="Go on").click()

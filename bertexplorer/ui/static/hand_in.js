@@ -16,6 +16,7 @@ export async function handIn(article, lesson) {
   [...copy.querySelectorAll("input, textarea")].forEach((one, i) => { if (!one.closest("bx-view")) one.replaceWith(words(inputs[i])); });
   const copies = [...copy.querySelectorAll("bx-view, .run")];
   for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view));
+  copy.querySelectorAll("select").forEach((one) => one.replaceWith(one.value));
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });
   const note = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);

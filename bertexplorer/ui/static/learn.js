@@ -169,7 +169,7 @@ class Learn extends HTMLElement {
     try {
       const keys = await get(`lessons/${lesson.slug}/keys?${new URLSearchParams({ checkpoint, lang })}`);
       if (keys.detail) throw new Error(keys.detail);
-      await saveLesson(lesson, keys, reveal, tell);
+      await saveLesson(lesson, keys, summary(lesson), reveal, tell);
       tell("Saved. The file works without a network.");
     } catch (error) { tell(error.message); }
     button.disabled = false;

@@ -4,9 +4,10 @@ import { saveAsFile, still } from "./hand_in.js";
 
 const PATIENCE_MS = 30_000;  // the longest wait for a view's answer
 
-/** Save *lesson*; *keys*: its answers; *reveal* returns the live view of a link; *tell* receives the progress. */
-export async function saveLesson(lesson, keys, reveal, tell) {
-  const parts = [h("h1", {}, lesson.title), h("p", {}, render(lesson.question)), h("p", { class: "hint" }, `${lesson.minutes} min · `, render(lesson.can))];
+/** Save *lesson*; *keys*: its answers; *about*: its duration and aim; *reveal* returns the live view of a link; *tell* receives
+ *  the progress. */
+export async function saveLesson(lesson, keys, about, reveal, tell) {
+  const parts = [h("h1", {}, lesson.title), h("p", {}, render(lesson.question)), h("p", { class: "hint" }, about)];
   for (const [i, part] of lesson.parts.entries()) {
     tell(`Part ${i + 1} of ${lesson.parts.length}…`);
     if (part.kind === "prose") parts.push(h("div", {}, render(part.text)));

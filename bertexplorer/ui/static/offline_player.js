@@ -38,9 +38,10 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   const show = (right, text = [], answer = []) => {
     said.replaceChildren();
     const done = right !== false || attempts >= ATTEMPTS || kind === "predict";
-    if (right !== null) line(right ? "Right." : done ? "Not quite." : "Not yet.");
+    if (kind === "predict") line(right ? "As you guessed: " : "Not as you guessed: ", toFragment(answer));
+    else if (right !== null) line(right ? "Right." : done ? "Not quite." : "Not yet.");
     if (text.length) line(toFragment(text));
-    if (done && !right && answer.length) line("Answer: ", toFragment(answer));
+    if (done && !right && kind !== "predict" && answer.length) line("Answer: ", toFragment(answer));
     if (done && key.after) line(toFragment(key.after));
     if (done && view) view.hidden = false;
     if (done) for (const one of section.querySelectorAll("input, .check, [data-token]")) one.disabled = true;
@@ -88,7 +89,7 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   if (view && kind !== "find") view.hidden = true;  // until there is a guess
   section.append(goOnButton(section));
   const button = document.createElement("button");
-  button.textContent = kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
+  button.textContent = kind === "predict" ? "Lock in my guess" : kind === "find" ? "Show a hint" : kind === "say" ? "Compare with a model answer" : "Check";
   Object.assign(button, { className: "check", lang: "en" });
   button.addEventListener("click", check[kind]);
   said.before(button);
