@@ -1,4 +1,4 @@
-"""What the browser keeps of Learn: answers for each checkpoint, and whether the first lesson was opened."""
+"""What Learn keeps and tells: answers for each checkpoint, whether the first lesson was opened, and a slow answer."""
 
 import re
 
@@ -43,3 +43,14 @@ def test_the_first_lesson_is_offered_until_it_was_opened(browser: Browser, addre
         expect(offer).to_have_count(0)
         assert has_focus(page, "#text-box")
         wait_until_quiet(page)
+
+
+def test_a_slow_answer_is_announced(browser: Browser, address: str) -> None:
+    with opened(browser, address + "learn?lesson=next-sentence") as page:
+        asked, held = page.locator("#first-guess"), []
+        page.route("**/lessons/next-sentence/first-guess?*", lambda route: held.append(route))
+        asked.get_by_label("Penguins").check()
+        asked.get_by_role("button", name="Lock in my guess").click()
+        expect(asked.locator(".feedback")).to_have_text("Computing…")
+        held[0].continue_()
+        answered(asked.locator("bx-view"))

@@ -129,7 +129,7 @@ class Board extends HTMLElement {
       cast(first[i], 0), again ? cast(second[i], 1) : "", shares ? bar(shares[i], "theirs", `BERT ${Math.round(100 * shares[i])} %`) : "")));
     if (shares && Math.abs(shares.reduce((sum, one) => sum + one, 0) - 1) < 0.005) {  // else they are no distribution over the choices
       const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]), 0);
-      return h("div", {}, list, h("p", { class: "after" }, `The class and BERT agree on ${Math.round(100 * overlap)} %.`));
+      return h("div", {}, list, h("p", { class: "after" }, `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`));
     }
     if (phase === "reveal") return list;
     return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet. If fewer than a third are right, explain. If up to two thirds are, let them discuss. If more are, go on."));

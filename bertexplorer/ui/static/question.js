@@ -5,6 +5,7 @@ import { en, h, render } from "./kit.js";
 const LABELS = { predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "", say: "Compare with a model answer", share: "Lock in my points" };
 const FIRST = new Set(["find", "click"]);  // questions whose view comes first
 const ATTEMPTS = 2;
+const PATIENCE_MS = 700;  // after that the page says that it is still computing
 
 class Question extends HTMLElement {
   record = {};
@@ -87,7 +88,9 @@ class Question extends HTMLElement {
     const attempt = (this.record.attempt ?? 0) + 1, request = { answer, attempt }, focused = document.activeElement;
     if (this.block.kind === "find") request.state = this.reveal().state.now;
     this.button.disabled = true;
+    const waiting = setTimeout(() => this.feedback.replaceChildren(en("p", { class: "hint" }, "Computing…")), PATIENCE_MS);
     const { status, answer: said } = await this.judge(this.block.id, request).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    clearTimeout(waiting);
     this.button.disabled = false;
     if (status !== 200) { this.#showError(said.detail); return; }
     this.record = { answer, attempt, said, ...(request.state && { link: this.reveal().state.link }) };
