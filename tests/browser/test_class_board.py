@@ -1,7 +1,10 @@
-"""The board of a class: on a small projector, after it was left, and beside another tab of its teacher."""
+"""The board of a class: on a small projector, after it was left, beside another tab; and a question of one's own."""
+
+import re
 
 from playwright.sync_api import Browser, expect
 
+from tests.browser.conftest import opened
 from tests.browser.test_class import press, teaching
 
 
@@ -27,3 +30,12 @@ def test_a_peek_ends_when_another_tab_moves_on(browser: Browser, address: str) -
             headers: {{ "content-type": "application/json" }} }}).then((reply) => reply.json())""")
         expect(teacher.get_by_role("button", name="Start the second vote")).to_be_visible()
         expect(teacher.locator(".shares")).to_have_count(0)
+
+
+def test_a_suggested_question_is_seen_whole(browser: Browser, address: str) -> None:
+    texts = "text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk."
+    with opened(browser, f"{address}?view=next-sentence&{texts}") as page:
+        page.get_by_role("button", name="Ask the class…").click()
+        box = page.locator("#ask-prompt")
+        expect(box).to_have_value(re.compile("gallon of milk"))
+        assert box.evaluate("box => box.scrollHeight <= box.clientHeight")

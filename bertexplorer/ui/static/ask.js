@@ -5,7 +5,7 @@ import { h, post } from "./kit.js";
 export async function askClass(link) {
   const problem = h("p", { class: "message error", role: "alert", hidden: true });
   const fail = (words) => { problem.textContent = words; problem.hidden = false; };
-  const prompt = h("textarea", { id: "ask-prompt", rows: 4, required: true }), choices = h("textarea", { id: "ask-choices", rows: 7 });
+  const prompt = h("textarea", { id: "ask-prompt", rows: 6, required: true }), choices = h("textarea", { id: "ask-choices", rows: 7 });
   const open = async (event) => {
     event.preventDefault();
     const lines = choices.value.split("\n").map((one) => one.trim()).filter(Boolean);
@@ -15,7 +15,7 @@ export async function askClass(link) {
   };
   const close = h("button", { type: "button", onclick: () => dialog.close() }, "Cancel");
   const dialog = h("dialog", { id: "ask", "aria-labelledby": "ask-title", onclose: () => dialog.remove() }, h("form", { onsubmit: open },
-    h("h2", { id: "ask-title" }, "Ask the class"), h("p", {}, "Phones vote first; then BERT answers. Each line is a choice; without lines it asks for a number."),
+    h("h2", { id: "ask-title" }, "Ask the class"), h("p", {}, "Phones vote first; then BERT answers. Write one choice on each line; without choices, phones ask for a number."),
     h("label", { for: "ask-prompt" }, "Question"), prompt, h("label", { for: "ask-choices" }, "Choices"), choices, problem,
     h("div", { class: "row" }, close, h("button", { class: "go" }, "Open the class"))));
   document.querySelector("bx-explore").append(dialog);
