@@ -142,16 +142,15 @@ def choice_shares(explore: Explore, question: Question, opening: State) -> dict[
         return {"shares": [is_next, 1 - is_next], "right": [int(is_next < 0.5)]}
     if state.view != "fill-mask":
         return {}
-    facts, shares = grading.facts_of(explore, state), []
-    for text in question.choices[:-1]:
-        try:
-            shares.append(float(facts["p"](text)))
-        except ExplorerError:  # the choice has several pieces, so it has no single probability
-            return {}
     if question.choices[-1] != OTHER:
         return {}
-    best = max(shares)
-    right = shares.index(best) if best >= facts["p"](facts["top"](1)) else len(shares)
+    facts = grading.facts_of(explore, state)
+    try:
+        first = float(facts["p"](facts["top"](1)))
+        shares = [float(facts["p"](text)) for text in question.choices[:-1]]
+    except ExplorerError:  # a choice has several pieces, so it has no single probability
+        return {}
+    right = shares.index(max(shares)) if max(shares) >= first else len(shares)
     return {"shares": [*shares, max(0.0, 1 - sum(shares))], "right": [right]}
 
 
