@@ -101,7 +101,7 @@ def second_vote(teacher: Page, one: Page, two: Page, late: Page) -> None:
         expect(page.locator("#status")).to_have_text("The vote is closed.")
         expect(page.locator("fieldset input").first).to_be_disabled()
     expect(teacher.locator(".shares")).to_have_count(0)
-    press(teacher, "Peek at the votes")
+    press(teacher, "Show the votes")
     expect(teacher.locator(".shares .value")).to_have_text(["1", "1", "0"])
     press(teacher, "Discuss, then vote again")
     expect(teacher.locator(".shares")).to_have_count(0)
@@ -196,7 +196,7 @@ def test_a_phone_on_a_slow_network_votes_and_changes_its_mind(browser: Browser, 
         page.unroute("**/api/**", late)
         expect(teacher.locator(".next [role=status]")).to_contain_text("1 voted")
         press(teacher, "Close the vote")
-        press(teacher, "Peek at the votes")
+        press(teacher, "Show the votes")
         expect(teacher.locator(".shares li").nth(2).locator(".value")).to_have_text("1")
 
 
@@ -220,7 +220,7 @@ def test_the_last_choice_counts_when_the_first_is_slow_to_arrive(browser: Browse
         expect(page.locator("#status")).to_have_text(SAVED)
         page.wait_for_timeout(500)  # for an answer that is still under way
         press(teacher, "Close the vote")
-        press(teacher, "Peek at the votes")
+        press(teacher, "Show the votes")
         expect(teacher.locator(".shares .value")).to_have_text(["0", "0", "1"])
 
 
@@ -259,7 +259,7 @@ def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
         choose(page, FIRST[2])
         look("a vote", teacher, page)
         press(teacher, "Close the vote")
-        press(teacher, "Peek at the votes")
+        press(teacher, "Show the votes")
         expect(teacher.locator(".shares")).to_be_visible()
         expect(page.locator("#status")).to_have_text("The vote is closed.")
         look("a closed vote", teacher, page)

@@ -22,7 +22,7 @@ def test_the_board_fits_a_small_projector_and_is_found_again(browser: Browser, a
 
 def test_a_peek_ends_when_another_tab_moves_on(browser: Browser, address: str) -> None:
     with teaching(browser, address) as (teacher, _):
-        for name in ("Start the vote", "Close the vote", "Peek at the votes"):
+        for name in ("Start the vote", "Close the vote", "Show the votes"):
             press(teacher, name)
         expect(teacher.locator(".shares")).to_have_count(1)
         step = 'JSON.stringify({ question: 0, phase: "closed1", to: "discuss" })'

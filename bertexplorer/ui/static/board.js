@@ -97,7 +97,7 @@ class Board extends HTMLElement {
       !last ? h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words)
         : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
-      ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Peek at the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
+      ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Show the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "", end);
   }
 

@@ -137,7 +137,7 @@ class Learn extends HTMLElement {
       en("details", { class: "sources" }, h("summary", {}, "Sources"), h("ul", {}, lesson.sources.map((one) => h("li", {}, one)))),
     );
     this.status = h("p", { class: "hint", role: "status" });
-    const again = h("button", { type: "button", class: "quiet", onclick: () => { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } }, "Start over");
+    const again = h("button", { type: "button", class: "quiet", onclick: () => { if (confirm("Delete your answers to this lesson?")) { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } } }, "Start over");
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) }, "Save for offline");
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
