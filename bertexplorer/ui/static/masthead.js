@@ -37,7 +37,7 @@ export function teach(place, { lessons, opening }, state) {
   const query = (lesson) => new URLSearchParams({ lesson, ...(checkpoint !== opening.checkpoint && { checkpoint }) });
   const links = (lessons[view] ?? []).slice(0, LESSONS).map(({ slug, title }) => h("a", { href: `learn?${query(slug)}` }, title));
   place.replaceChildren(...(links.length ? ["Lessons on this view: ", ...links.flatMap((one, i) => (i ? [" · ", one] : [one])), " · "] : []),
-    h("button", { type: "button", id: "do-ask", onclick: () => askClass(state.link) }, "Ask the class…"));
+    h("button", { type: "button", id: "do-ask", onclick: () => askClass(location.search || state.link) }, "Ask the class…"));
 }
 
 export function about(parts) {
