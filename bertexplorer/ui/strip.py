@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.model.text import TOKENS, Encoding, Span
@@ -49,7 +49,7 @@ def draw(
         drawn_chip = chip(checkpoint, encoding, i, (colours or {}).get(i), press)
         side = drawn_chip.side
         cut = encoding.cut[side] if last.get(side) == i else 0
-        chips.append({**asdict(drawn_chip), "word": word_numbers[i], "cut": cut})
+        chips.append({**vars(drawn_chip), "word": word_numbers[i], "cut": cut})
     action, hint = PRESS[press]
     return {"press": press, "label": f"Tokens. {action}".strip(), "hint": hint, "notes": encoding.notes, "chips": chips}
 
