@@ -16,6 +16,12 @@ REPLACEMENTS = {  # advice about the page -> the same advice where there is no p
         "Press “Second sentence” and type one.": "Send it as pair.",
         "Add a second sentence.": "Send it as pair.",
     },
+    "mcp": {
+        ", or click a word to hide it": "",
+        "Press “Second sentence” and type one.": "Give it as pair.",
+        "Add a second sentence.": "Give it as pair.",
+        ", or see the fields at /api/v1/docs": "",
+    },
     "python": {
         ", or click a word to hide it": ", or name a word in mask=",
         "Press “Second sentence” and type one.": "Give it as pair.",
@@ -60,7 +66,7 @@ def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
 
 
 def in_words_of(where: str, sentence: str) -> str:
-    """The error *sentence* for places without a page. *where*: "cli", "http" or "python"."""
+    """The error *sentence* for places without a page. *where*: "cli", "http", "mcp" or "python"."""
     for words, other in REPLACEMENTS[where].items():
         sentence = sentence.replace(words, other)
     return sentence

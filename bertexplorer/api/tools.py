@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
+import logging
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field
+import orjson
+from pydantic import BaseModel, Field, ValidationError, create_model
+from starlette.requests import Request
 from starlette.types import ASGIApp
 
 from bertexplorer.api.admission import SPARE_THREADS
 from bertexplorer.api.analyses import answer
-from bertexplorer.api.models import CheckpointOf, field_type, one_of
+from bertexplorer.api.models import Asked, CheckpointOf, field_type, one_of
+from bertexplorer.api.problems import describe
 from bertexplorer.engine.queues import RequestQueues
-from bertexplorer.errors import ExplorerError, in_words_of, not_installed
+from bertexplorer.errors import ExplorerError, in_words_of, not_installed, unforeseen
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
@@ -26,6 +31,7 @@ from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State, find_word_spans, scrub
 from bertexplorer.ui.tabs import VIEWS
 from bertexplorer.ui.view import View
+from bertexplorer.version import __version__
 
 TOOLS = (
     "fill-mask",
@@ -41,30 +47,47 @@ TOOLS = (
 )
 ABOUT = (
     "BERT Explorer shows how BERT-like encoders work. Each tool runs one analysis on a text, [MASK] standing for a "
-    "hidden word, and returns the result in a sentence with its numbers as rows. A checkpoint is a name that the tool "
-    "checkpoints lists."
+    "hidden word, and returns the result in a sentence with its numbers as rows. The tool checkpoints lists the "
+    "checkpoints that may be asked."
 )
 DEFAULT_ROWS, MAX_ROWS = 20, 200
 MISSING = (
     'The MCP SDK is not installed. Run: pip install "bertexplorer[mcp]" (in a checkout: '
     "pip install -r requirements-mcp.txt)"
 )
+log = logging.getLogger(__name__)
 
 
 class ToolAnswer(BaseModel):
     """The result of a tool."""
 
     said: str = Field(description="The result in a sentence.")
-    rows: list[dict[str, Any]] = Field(description="The numbers.")
-    left_out: int = Field(description="Rows beyond most_rows.")
+    rows: list[dict[str, Any]] = Field(description="The numbers, at most most_rows rows.")
+    left_out: int = Field(description="How many more rows there are.")
     note: str = Field(description="How not to misread it.")
-    provenance: dict[str, str]
+    provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
+
+
+class ListedCheckpoint(CheckpointOf):
+    here: bool = Field(description="Whether it is on this disk; tools do not download the others.")
 
 
 class Listed(BaseModel):
     """The checkpoints to choose from."""
 
-    checkpoints: list[CheckpointOf]
+    checkpoints: list[ListedCheckpoint]
+
+
+@dataclass(frozen=True)
+class Tool:
+    """What a tool is for, the models of its arguments and its result, and how *compute* gets from one to the other."""
+
+    title: str
+    about: str
+    arguments: type[BaseModel]
+    result: type[BaseModel]
+    compute: Callable[[Explore, dict[str, Any]], BaseModel]
+    view: View | None = None  # None: needs no place in a queue
 
 
 def installed() -> bool:
@@ -72,106 +95,142 @@ def installed() -> bool:
     return not not_installed("mcp")
 
 
-def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
-    """Create an MCPServer with the tools. *checkpoint*: the default."""
-    from mcp.server.mcpserver import Context, MCPServer
-    from mcp_types import ToolAnnotations
-
-    threads = ThreadPoolExecutor(queues.max_requests + SPARE_THREADS, "tool")
-    server = MCPServer("BERT Explorer", instructions=ABOUT, log_level="WARNING")
-    read_only = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+def make_tools(checkpoint: str) -> dict[str, Tool]:
+    """The tools by name. *checkpoint*: the default."""
+    tools = {}
     for name in TOOLS:
-        tool, view = make_tool(name, explore, queues, threads), VIEWS[name]
-        set_signature(tool, [parameter("context", Context), *parameters(view, checkpoint)], ToolAnswer)
+        view = VIEWS[name]
         about = f"{view.question} {view.analysis.__doc__.splitlines()[0]}"
-        server.add_tool(tool, name.replace("-", "_"), title=view.title, description=about, annotations=read_only)
-
-    def checkpoints(context: Any) -> Listed:
-        own = explore.for_owner(owner(context))
-        return Listed(
-            checkpoints=[CheckpointOf(**checkpoint) for checkpoint in facts.offered_checkpoints(own.registry)]
-        )
-
-    set_signature(checkpoints, [parameter("context", Context)], Listed)
-    server.add_tool(checkpoints, description="The checkpoints to choose from, and their sizes.", annotations=read_only)
-    return server
+        arguments, compute = arguments_model(view, checkpoint), partial(analyse, view)
+        tools[name.replace("-", "_")] = Tool(view.title, about, arguments, ToolAnswer, compute, view)
+    about = "The checkpoints on this disk and those that the app can download, with their sizes."
+    tools["checkpoints"] = Tool("Checkpoints", about, Asked, Listed, list_checkpoints)
+    return tools
 
 
-def make_tool(view: str, explore: Explore, queues: RequestQueues, threads: Executor) -> Callable[..., Any]:
-    """Create the function behind the tool of *view*."""
-
-    async def ask(context: Any, text: str, pair: str, pick: str, most_rows: int, **given: Any) -> ToolAnswer:
-        work = queues.new_work()
-
-        def compute() -> ToolAnswer:
-            own = explore.for_owner(owner(context))
-            with queues.turn(work, slow=VIEWS[view].slow):
-                common = {name: given.pop(name) for name in ("checkpoint", "precision")}
-                picked = find_word_spans(text, pair, pick)
-                state = State(scrub(text), scrub(pair), picked=picked, view=view, options=given, **common)
-                return tool_answer(VIEWS[view], answer(own, state), most_rows)
-
-        try:
-            return await asyncio.get_running_loop().run_in_executor(threads, compute)
-        except asyncio.CancelledError:
-            queues.stop(work)
-            raise
-        except ExplorerError as error:
-            from mcp.server.mcpserver.exceptions import ToolError
-
-            raise ToolError(in_words_of("http", str(error))) from error
-
-    return ask
-
-
-def tool_answer(view: View, answer: dict[str, Any], max_rows: int) -> ToolAnswer:
-    rows = answer["rows"]
-    return ToolAnswer(
-        said=answer["said"],
-        rows=rows[:max_rows],
-        left_out=max(0, len(rows) - max_rows),
-        note=view.note,
-        provenance=answer["provenance"],
-    )
-
-
-def parameters(view: View, checkpoint: str) -> list[inspect.Parameter]:
-    """The parameters of the tool of a view: a text, and the settings that a person would set."""
+def arguments_model(view: View, checkpoint: str) -> type[BaseModel]:
+    """The model of the arguments of a view's tool: a text, and the settings that a person would set."""
     text = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A sentence; [MASK] stands for a hidden word.")]
     pair = Annotated[str, Field(max_length=MAX_CHARACTERS, description="A second sentence, read as segment B.")]
     pick = Annotated[str, Field(description="A word of the text that the analysis is about, where it is about one.")]
-    name = Annotated[str, Field(description="A name that the tool checkpoints lists.")]
-    most = Annotated[int, Field(ge=1, le=MAX_ROWS, description="Rows to return.")]
-    settings = [
-        parameter(setting.name, field_type(setting), setting.default)
+    name = Annotated[str, Field(description="The name of a checkpoint that is here, as the tool checkpoints lists it.")]
+    most = Annotated[int, Field(ge=1, le=MAX_ROWS, description="How many rows to return at most.")]
+    settings: dict[str, Any] = {
+        setting.name: (field_type(setting), setting.default)
         for setting in option_specs(view.analysis.Options)
         if not setting.option.by_page
-    ]
-    return [
-        parameter("text", text),
-        parameter("pair", pair, ""),
-        parameter("pick", pick, ""),
-        *settings,
-        parameter("checkpoint", name, checkpoint),
-        parameter("precision", one_of(PRECISIONS), "auto"),
-        parameter("most_rows", most, DEFAULT_ROWS),
-    ]
+    }
+    return create_model(
+        "Arguments",
+        __base__=Asked,
+        __config__=None,
+        text=(text, ...),
+        pair=(pair, ""),
+        pick=(pick, ""),
+        **settings,
+        checkpoint=(name, checkpoint),
+        precision=(one_of(PRECISIONS), "auto"),
+        most_rows=(most, DEFAULT_ROWS),
+    )
 
 
-def parameter(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+def analyse(view: View, explore: Explore, given: dict[str, Any]) -> ToolAnswer:
+    """The result of a view's tool. Raises ExplorerError."""
+    text, pair, pick, most_rows = (given.pop(name) for name in ("text", "pair", "pick", "most_rows"))
+    common = {name: given.pop(name) for name in ("checkpoint", "precision")}
+    picked = find_word_spans(text, pair, pick)
+    state = State(scrub(text), scrub(pair), picked=picked, view=view.slug, options=given, **common)
+    found = answer(explore, state)
+    return ToolAnswer(
+        said=found["said"],
+        rows=found["rows"][:most_rows],
+        left_out=max(0, len(found["rows"]) - most_rows),
+        note=view.note,
+        provenance=found["provenance"],
+    )
 
 
-def set_signature(function: Callable[..., Any], parameters: list[inspect.Parameter], returns: type) -> None:
-    """Give *function* the signature from which the SDK makes its schema."""
-    function.__signature__ = inspect.Signature(parameters, return_annotation=returns)  # type: ignore[attr-defined]
-    function.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters} | {"return": returns}
+def list_checkpoints(explore: Explore, given: dict[str, Any]) -> Listed:
+    """The result of the tool checkpoints."""
+    offered = facts.offered_checkpoints(explore.registry)
+    return Listed(checkpoints=[ListedCheckpoint(**checkpoint) for checkpoint in offered])
 
 
-def owner(context: Any) -> str:
+class ToolCalls:
+    """Computes the results of tools in threads, each once it has a place in a queue."""
+
+    def __init__(self, tools: dict[str, Tool], explore: Explore, queues: RequestQueues) -> None:
+        self.tools, self.explore, self.queues = tools, explore, queues
+        self.threads = ThreadPoolExecutor(queues.max_requests + SPARE_THREADS, "tool")
+
+    async def __call__(self, name: str, arguments: dict[str, Any], request: Request | None) -> BaseModel:
+        """The result of the tool called *name*. Raises ExplorerError. *request*: if it came over HTTP."""
+        if name not in self.tools:
+            raise ExplorerError(f"There is no tool {name!r:.60}. There are {', '.join(self.tools)}.")
+        tool, work = self.tools[name], self.queues.new_work()
+        try:
+            given = tool.arguments.model_validate(arguments).model_dump()
+        except ValidationError as error:
+            raise ExplorerError(describe(error.errors()[0])) from error
+
+        def compute() -> BaseModel:
+            own = self.explore.for_owner(owner(request))
+            with self.queues.turn(work, slow=tool.view.slow) if tool.view else nullcontext():
+                return tool.compute(own, given)
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self.threads, compute)
+        except asyncio.CancelledError:
+            self.queues.stop(work)
+            raise
+
+
+def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
+    """Create the SDK's Server with the tools. *checkpoint*: the default."""
+    from mcp import types
+    from mcp.server.lowlevel import Server
+
+    tools = make_tools(checkpoint)
+    call = ToolCalls(tools, explore, queues)
+    read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
+    listed = types.ListToolsResult(
+        tools=[
+            types.Tool(
+                name=name,
+                title=tool.title,
+                description=tool.about,
+                input_schema=tool.arguments.model_json_schema(),
+                output_schema=tool.result.model_json_schema(),
+                annotations=read_only,
+            )
+            for name, tool in tools.items()
+        ]
+    )
+
+    async def list_tools(context: Any, params: Any) -> types.ListToolsResult:
+        return listed
+
+    async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        try:
+            found = await call(params.name, params.arguments or {}, context.request)
+            text, wrong = orjson.dumps(found.model_dump(), option=orjson.OPT_SERIALIZE_NUMPY).decode(), False
+        except ExplorerError as error:
+            text, wrong = scrub(in_words_of("mcp", str(error))), True
+        except Exception:
+            text, wrong = unforeseen(log, "a tool failed"), True
+        content = [types.TextContent(type="text", text=text)]
+        return types.CallToolResult(
+            content=content, structured_content=None if wrong else orjson.loads(text), is_error=wrong
+        )
+
+    return Server(
+        "BERT Explorer", version=__version__, instructions=ABOUT, on_list_tools=list_tools, on_call_tool=call_tool
+    )
+
+
+def owner(request: Request | None) -> str:
     """The owner: the browser or program behind an HTTP request; "" on stdio, which has only one user."""
-    request = context.request_context.request
-    return str(request.scope["state"]["owner"]) if request is not None else ""
+    return str(request.scope["state"]["owner"]) if request else ""
 
 
 def mcp_app(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
@@ -190,10 +249,17 @@ def mcp_app(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[A
     return app, lifespan
 
 
+async def serve_stdio(server: Any) -> None:
+    from mcp.server.stdio import stdio_server
+
+    async with stdio_server() as (received, sent):
+        await server.run(received, sent, server.create_initialization_options())
+
+
 def main(library: CheckpointRegistry, settings: Settings) -> int:
     """Serve the tools over stdio until the client disconnects. Raises ExplorerError without the SDK."""
     if not installed():
         raise ExplorerError(MISSING)
     server = create_server(Explore(library), RequestQueues(limit=settings.tokens), settings.checkpoint)
-    asyncio.run(server.run_stdio_async())
+    asyncio.run(serve_stdio(server))
     return 0

@@ -70,15 +70,26 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"text": "Paris."}, "Put [MASK] where a word is missing, or hide a word."),
-        ({"text": TEXT, "top": 1000}, "less than or equal to 100"),
-        ({"text": TEXT, "checkpoint": "nowhere"}, "nowhere"),
-        ({}, "text"),
+        ({"text": "Paris."}, "Nothing is hidden, so there is nothing to predict. Put [MASK] where a word is missing."),
+        ({"text": TEXT, "top": 1000}, "top: got 1000; wanted 100 or less."),
+        ({"text": TEXT, "top": "5"}, 'top: got "5"; wanted a whole number.'),
+        ({"text": TEXT, "top": True}, "top: got true; wanted a whole number."),
+        ({"text": TEXT, "tops": 5}, "tops: not a field here; leave it out."),
+        ({"text": TEXT, "checkpoint": "nowhere"}, "nowhere is not on this disk. Available offline: mini, tiny, little."),
+        ({}, "text: got nothing; wanted a value."),
     ],
 )
 def test_what_cannot_be_is_reported(given: dict[str, Any], said: str, served: Served) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", **given)
-    assert answer.is_error and said in answer.content[0].text
+    assert answer.is_error and answer.content[0].text == said
+
+
+def test_an_unknown_tool_and_an_unforeseen_error_are_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    unknown = called(f"{served.url}/mcp", "fill")
+    assert unknown.is_error and unknown.content[0].text.startswith("There is no tool 'fill'. There are fill_mask, ")
+    monkeypatch.setattr("bertexplorer.api.tools.answer", lambda *given: 1 / 0)
+    failed = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
+    assert failed.is_error and failed.content[0].text.startswith("Something went wrong that should not have (error ")
 
 
 def test_beyond_the_bounds_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
