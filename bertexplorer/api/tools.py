@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
-from collections.abc import AsyncIterator, Callable
+import signal
+import sys
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
+from io import TextIOWrapper
 from typing import Annotated, Any
 
+import anyio
 import orjson
 from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.requests import Request
@@ -252,14 +257,25 @@ def mcp_app(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[A
 async def serve_stdio(server: Any) -> None:
     from mcp.server.stdio import stdio_server
 
-    async with stdio_server() as (received, sent):
+    lines: Any = readable_lines(anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, "utf-8", "replace")))
+    async with stdio_server(lines) as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
+
+
+async def readable_lines(lines: AsyncIterable[str]) -> AsyncIterator[str]:
+    """The lines of a client, without lone surrogates, as the SDK would leave a line with one unanswered."""
+    async for line in lines:
+        try:
+            yield scrub(json.dumps(json.loads(line), ensure_ascii=False)) if r"\u" in line else line
+        except (ValueError, RecursionError):
+            yield line
 
 
 def main(library: CheckpointRegistry, settings: Settings) -> int:
     """Serve the tools over stdio until the client disconnects. Raises ExplorerError without the SDK."""
     if not installed():
         raise ExplorerError(MISSING)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl+C would wait for the thread that reads the next line
     server = create_server(Explore(library), RequestQueues(limit=settings.tokens), settings.checkpoint)
     asyncio.run(serve_stdio(server))
     return 0

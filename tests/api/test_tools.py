@@ -2,9 +2,13 @@
 
 import asyncio
 import json
+import os
+import signal
+import subprocess
 import sys
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +79,10 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
         ({"text": TEXT, "top": "5"}, 'top: got "5"; wanted a whole number.'),
         ({"text": TEXT, "top": True}, "top: got true; wanted a whole number."),
         ({"text": TEXT, "tops": 5}, "tops: not a field here; leave it out."),
-        ({"text": TEXT, "checkpoint": "nowhere"}, "nowhere is not on this disk. Available offline: mini, tiny, little."),
+        (
+            {"text": TEXT, "checkpoint": "nowhere"},
+            "nowhere is not on this disk. Available offline: mini, tiny, little.",
+        ),
         ({}, "text: got nothing; wanted a value."),
     ],
 )
@@ -118,11 +125,42 @@ def test_the_layers_hold_for_mcp_too(models: Path, tmp_path: Path) -> None:
         made.close()
 
 
-@pytest.mark.slow
-def test_over_stdio(models: Path, tmp_path: Path) -> None:
+@pytest.fixture
+def started(models: Path, tmp_path: Path) -> Any:
+    """How a client starts the tools over stdio."""
     env = {"BERTEXPLORER_MODELS": str(models), "BERTEXPLORER_DATA": str(tmp_path), "HF_HUB_OFFLINE": "1"}
-    started = mcp.StdioServerParameters(
-        command=sys.executable, args=["-m", "bertexplorer", "mcp"], cwd=str(ROOT), env=env
-    )
+    return mcp.StdioServerParameters(command=sys.executable, args=["-m", "bertexplorer", "mcp"], cwd=str(ROOT), env=env)
+
+
+@pytest.mark.slow
+def test_over_stdio(started: Any) -> None:
     answer = called(started, "fill_mask", text=TEXT, top=2, checkpoint="little")
     assert len(answer.structured_content["rows"]) == 2
+
+
+@pytest.mark.slow
+def test_stdio_answers_text_with_half_an_emoji_and_ends_at_an_interrupt(started: Any) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "a client", "version": "1"}}
+    ask = {"name": "tokenization", "arguments": {"text": "A \ud83d cat.", "checkpoint": "little"}}
+    messages = [
+        {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": ask},
+    ]
+    with subprocess.Popen(
+        [started.command, *started.args],
+        cwd=started.cwd,
+        env={**os.environ, **started.env},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin and process.stdout
+        try:
+            process.stdin.write(b"".join(json.dumps(message).encode() + b"\n" for message in messages))
+            process.stdin.flush()
+            lines = [json.loads(line) for line in islice(process.stdout, 2)]
+            assert [line["id"] for line in lines] == [1, 2] and "rows" in lines[1]["result"]["structuredContent"]
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20)
+        finally:
+            process.kill()
