@@ -21,7 +21,7 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from bertexplorer.api.admission import SPARE_THREADS
+from bertexplorer.api.admission import SPARE_THREADS, wait_for_disconnect
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import Asked, CheckpointOf, field_type, one_of
 from bertexplorer.api.problems import describe
@@ -169,7 +169,8 @@ class ToolCalls:
         self.threads = ThreadPoolExecutor(queues.max_requests + SPARE_THREADS, "tool")
 
     async def __call__(self, name: str, arguments: dict[str, Any], request: Request | None) -> BaseModel:
-        """The result of the tool called *name*. Raises ExplorerError. *request*: if it came over HTTP."""
+        """The result of the tool called *name*. Raises ExplorerError. *request*: if it came over HTTP; if its client
+        disconnects, which the SDK does not always notice, the tool stops, as it does if the call is cancelled."""
         if name not in self.tools:
             raise ExplorerError(f"There is no tool {name!r:.60}. There are {', '.join(self.tools)}.")
         tool, work = self.tools[name], self.queues.new_work()
@@ -183,11 +184,19 @@ class ToolCalls:
             with self.queues.turn(work, slow=tool.view.slow) if tool.view else nullcontext():
                 return tool.compute(own, given)
 
+        computed = asyncio.get_running_loop().run_in_executor(self.threads, compute)
+        disconnect = asyncio.ensure_future(wait_for_disconnect(request.receive)) if request else asyncio.Future[None]()
+        events: set[asyncio.Future[Any]] = {computed, disconnect}
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.threads, compute)
-        except asyncio.CancelledError:
-            self.queues.stop(work)
-            raise
+            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
+            if not computed.done():
+                raise ExplorerError("The client disconnected.")
+            return computed.result()
+        finally:
+            disconnect.cancel()
+            if not computed.done():
+                self.queues.stop(work)
+                computed.cancel()
 
 
 def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:

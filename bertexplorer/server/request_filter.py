@@ -21,7 +21,7 @@ ROUTES = (  # (name, methods, path): what the pages need; the other routes of gr
     ("events", READ, r"/api/v1/runs/[\w.-]+/events"),
     ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),
     ("upload", WRITE, r"/gradio_api/upload|/api/v1/(lines|rows)|/api/v1/lessons/own"),
-    ("mcp", ("GET", "POST", "DELETE"), r"/mcp"),
+    ("mcp", WRITE, r"/mcp"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/(favicon\.ico|robots\.txt|manifest\.json)"),
     ("asset", READ, r"(/gradio_api)?/theme\.css"),

@@ -20,6 +20,7 @@ from bertexplorer.options import option_specs
 from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
 from tests.conftest import ROOT
+from tests.model.test_scheduler import until
 
 mcp = pytest.importorskip("mcp", reason="needs the MCP SDK: pip install -r requirements-mcp.txt")
 
@@ -105,6 +106,29 @@ def test_beyond_the_bounds_is_reported(served: Served, monkeypatch: pytest.Monke
     with served.queues.turn(served.queues.new_work()):
         answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
     assert answer.is_error and "Busy" in answer.content[0].text
+
+
+def test_a_client_that_disconnects_gives_up_its_place(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    ask = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "fill_mask", "arguments": {"text": TEXT}},
+    }
+    queue = served.queues.quick
+    monkeypatch.setattr(queue, "capacity", 1)
+    with served.queues.turn(served.queues.new_work()):
+        for version in ("2025-06-18", "2025-11-25"):
+            headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": version}
+            with pytest.raises(httpx.ReadTimeout):
+                httpx.post(f"{served.url}/mcp", json=ask, headers=headers, timeout=1)
+            until(lambda: not queue.waiting)
+
+
+def test_only_posts_are_answered(served: Served) -> None:
+    """A GET would keep a stream open on which nothing ever comes."""
+    answer = httpx.get(f"{served.url}/mcp", headers={"accept": "text/event-stream"}, timeout=5)
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
 def test_the_layers_hold_for_mcp_too(models: Path, tmp_path: Path) -> None:
