@@ -15,6 +15,7 @@ from bertexplorer.model.vocabulary import VOCABULARIES
 NAME = r"[A-Za-z0-9][\w.\-]{0,95}"
 REPO = re.compile(rf"{NAME}(/{NAME})?(@{NAME}(/{NAME}){{0,3}})?")  # after @: a branch, a tag or a commit
 CONVERTER = "SFconvertbot"  # the hub's own account, whose pull requests add safetensors
+CONVERTED = ".converted"  # the ref of such a commit in the cache; no branch can have this name
 SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
 PICKLES = re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
 SMALL_FILES = (
@@ -44,7 +45,7 @@ class Progress:
 
 def check_name(repo: str) -> None:
     """Raises ExplorerError if *repo* cannot be a hub name. Makes no request."""
-    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo:
+    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo.partition("@")[0]:
         raise ExplorerError(
             f"{repo!r} is not a checkpoint name. Type a hub name such as google-bert/bert-base-uncased, or the name of "
             "a folder in the models folder."
@@ -61,18 +62,25 @@ def cache_folder(repo: str) -> Path:
 def find_cached(repo: str) -> Path | None:
     """The folder of *repo* on this disk; None if it is not complete. Makes no request.
 
-    A download without a revision leaves no ref. So without a revision, this is the newest snapshot that no other
-    revision names."""
+    Without a revision, this is the main branch, else the hub's own conversion, else the newest snapshot without a
+    name, which older versions of this app left."""
     root, revision = cache_folder(repo), repo.partition("@")[2]
     commits = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in ref_files(root)}
     if revision:
         folder = root / "snapshots" / commits.get(revision, revision)
         return folder if is_complete(folder) else None
-    others = {commit for name, commit in commits.items() if name != "main"}
-    snapshots = [
-        folder for folder in (root / "snapshots").glob("*") if folder.name not in others and is_complete(folder)
-    ]
-    return max(snapshots, key=lambda folder: folder.stat().st_mtime, default=None)
+    for ref in ("main", CONVERTED):
+        if ref in commits and is_complete(folder := root / "snapshots" / commits[ref]):
+            return folder
+    unnamed = [folder for folder in (root / "snapshots").glob("*") if folder.name not in commits.values()]
+    return max(filter(is_complete, unnamed), key=lambda folder: folder.stat().st_mtime, default=None)
+
+
+def conversion_note(folder: Path) -> str:
+    """Who converted the weights in *folder*, for people, if it is a commit of the hub's own account; else ""."""
+    ref = folder.parent.parent / "refs" / CONVERTED
+    is_converted = ref.is_file() and ref.read_text("utf-8") == folder.name
+    return "converted to safetensors by the hub's own account, in a pull request" if is_converted else ""
 
 
 def ref_files(root: Path) -> list[Path]:
@@ -129,16 +137,15 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
     try:
         name, _, revision = repo.partition("@")
         listing = pool.submit(list_files, name, revision, timeout_s)
-        commit, sizes = listing.result(2 * timeout_s)
+        ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
         transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files)
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
-        if revision and revision != commit:
-            ref = cache_folder(repo) / "refs" / revision
-            ref.parent.mkdir(parents=True, exist_ok=True)
-            ref.write_text(commit, "utf-8")
+        file = cache_folder(repo) / "refs" / ref
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(commit, "utf-8")
     except GatedRepoError as error:
         raise ExplorerError(
             f"{repo} has a licence that must first be accepted on the hub. Choose another one."
@@ -159,9 +166,9 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-def list_files(repo: str, revision: str, timeout_s: float) -> tuple[str, dict[str, int]]:
-    """(commit, file -> its bytes) of *repo*. If its newest commit has no safetensors, those of the pull request in
-    which the hub's own account converted it."""
+def list_files(repo: str, revision: str, timeout_s: float) -> tuple[str, str, dict[str, int]]:
+    """(ref in the cache, commit, file -> its bytes) of *repo*. If its main branch has no safetensors, those of the pull
+    request in which the hub's own account converted it."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -173,14 +180,14 @@ def list_files(repo: str, revision: str, timeout_s: float) -> tuple[str, dict[st
 
     commit, sizes = files_at(revision or None)
     if revision or weight_files(sizes):
-        return commit, sizes
-    with suppress(HfHubHTTPError, KeyError):  # discussions may be switched off
+        return revision or "main", commit, sizes
+    with suppress(HfHubHTTPError, KeyError, ValueError):  # discussions are off, or a mirror has none
         for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
             if request.author == CONVERTER and request.status in ("open", "merged"):
                 converted = files_at(f"refs/pr/{request.num}")
                 if weight_files(converted[1]):
-                    return converted
-    return commit, sizes
+                    return CONVERTED, *converted
+    return "main", commit, sizes
 
 
 def weight_files(

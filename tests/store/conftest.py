@@ -65,10 +65,12 @@ class Answer(BaseHTTPRequestHandler):
         revisions = {ref: found for (one, ref), found in self.server.revisions.items() if one == repo}
         commit, files = SHA, self.server.repos[repo]
         asked = unquote(rest.partition("revision/")[2])
+        known = {"", "main", SHA}
         for ref, (sha, there) in revisions.items():
+            known |= {ref, sha}
             if asked in (ref, sha) or f"/{sha}/" in f"{path}/":
                 commit, files = sha, there
-        if asked and commit == SHA and asked not in ("main", SHA):
+        if asked not in known:
             return self.refuse(404, "RevisionNotFound")
         entries = [
             {"type": "file", "path": n, "rfilename": n, "size": len(b), "oid": hashlib.sha1(b).hexdigest()}

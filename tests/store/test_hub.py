@@ -19,6 +19,7 @@ from bertexplorer.store import catalogue
 from bertexplorer.store import hub as store
 from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui import facts
 from tests.store.conftest import SHA, Hub
 
 NAME = "someone/tiny-bert"
@@ -164,6 +165,62 @@ def test_a_revision_by_its_name(
     assert "has no revision 'step_30k' on the hub" in refused(library, f"{NAME}@step_30k")
     for name in (f"{NAME}@", f"{NAME}@../x", f"{NAME}@a@b"):
         assert "is not a checkpoint name" in refused(library, name)
+
+
+def test_a_tag_of_the_newest_commit_and_the_newest_commit(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    hub.revisions[NAME, "v1"] = (SHA, hub.repos[NAME])
+    for name in (f"{NAME}@v1", NAME):
+        list(library.fetch(name))
+        assert library.get(name).revision == SHA and name in library.offline()
+    assert list(library.fetch(f"{NAME}@{SHA}")) == []
+
+
+def test_a_commit_that_was_asked_for_is_not_taken_for_the_newest(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    files = {file.name: file.read_bytes() for file in tiny("bert-mlm").iterdir() if file.is_file()}
+    hub.revisions[NAME, "old"] = (OTHER, files)
+    list(library.fetch(f"{NAME}@{OTHER}"))
+    assert library.find(NAME) is None
+    list(library.fetch(NAME))
+    assert library.get(NAME).revision == SHA and f"{NAME}@{OTHER}" in library.offline()
+
+
+def test_the_conversion_is_found_by_the_name_and_by_its_pull_request(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    pickled(hub, tiny("bert"))
+    files = {file.name: file.read_bytes() for file in tiny("bert").iterdir() if file.is_file()}
+    hub.revisions[NAME, "refs/pr/1"] = (OTHER, files)
+    hub.authors[NAME] = "SFconvertbot"
+    for name in (f"{NAME}@refs/pr/1", NAME):
+        list(library.fetch(name))
+        assert library.get(name).revision == OTHER
+    assert dict(facts.checkpoint_facts(library.get(NAME)))["Weights"].startswith("converted to safetensors by the hub")
+
+
+def test_a_snapshot_without_a_name_is_still_found(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    """As version 0.2 left it."""
+    hub.put(NAME, tiny("bert"))
+    list(library.fetch(NAME))
+    (store.cache_folder(NAME) / "refs" / "main").unlink()
+    assert library.get(NAME).revision == SHA and list(library.fetch(NAME)) == []
+
+
+@pytest.mark.parametrize("revision", ["feature/a", "refs/pr/1", "v1.0", "a--b"])
+def test_a_revision_may_have_slashes_and_hyphens(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], revision: str
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    hub.revisions[NAME, revision] = (OTHER, hub.repos[NAME])
+    list(library.fetch(f"{NAME}@{revision}"))
+    assert library.get(f"{NAME}@{revision}").revision == OTHER
 
 
 def test_a_run_that_is_missing_or_not_yours_is_not_a_hub_name(library: CheckpointRegistry) -> None:
