@@ -1,6 +1,7 @@
 """Everything on disk: checkpoints, runs, uploads and the search index.
 
 catalogue.py           the checkpoints that the picker offers, with known facts about each
+hub_cache.py           finds the checkpoints that are on this disk already
 hub.py                 downloads a checkpoint by name, or fails quickly with a clear error
 registry.py            finds checkpoints by name, loads each once, shares it, evicts it when memory is short
 memory.py              checks whether a checkpoint fits into memory before it is read

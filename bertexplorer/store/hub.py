@@ -1,21 +1,19 @@
 """The Hugging Face hub: download a checkpoint by name with progress, or fail quickly with a clear error."""
 
-import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.vocabulary import VOCABULARIES
+from bertexplorer.store.convert import digest, published_digest
+from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name
 
-NAME = r"[A-Za-z0-9][\w.\-]{0,95}"
-REPO = re.compile(rf"{NAME}(/{NAME})?(@{NAME}(/{NAME}){{0,3}})?")  # after @: a branch, a tag or a commit
 CONVERTER = "SFconvertbot"  # the hub's own account, whose pull requests add safetensors
-CONVERTED = ".converted"  # the ref of such a commit in the cache; no branch can have this name
 SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
 PICKLES = re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
 SMALL_FILES = (
@@ -31,7 +29,6 @@ SMALL_FILES = (
     "tokenizer.model",
     "README.md",
 )
-TOKENIZERS = (("tokenizer.json",), *VOCABULARIES)  # one of these sets is enough
 POLL_S = 0.5
 
 
@@ -43,90 +40,19 @@ class Progress:
     total: float
 
 
-def check_name(repo: str) -> None:
-    """Raises ExplorerError if *repo* cannot be a hub name. Makes no request."""
-    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo.partition("@")[0]:
-        raise ExplorerError(
-            f"{repo!r} is not a checkpoint name. Type a hub name such as google-bert/bert-base-uncased, or the name of "
-            "a folder in the models folder."
-        )
-
-
-def cache_folder(repo: str) -> Path:
-    """The folder of *repo* in the hub's cache, whether it exists or not."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    return Path(HF_HUB_CACHE) / f"models--{repo.partition('@')[0].replace('/', '--')}"
-
-
-def find_cached(repo: str) -> Path | None:
-    """The folder of *repo* on this disk; None if it is not complete. Makes no request.
-
-    Without a revision, this is the main branch, else the hub's own conversion, else the newest snapshot without a
-    name, which older versions of this app left."""
-    root, revision = cache_folder(repo), repo.partition("@")[2]
-    commits = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in ref_files(root)}
-    if revision:
-        folder = root / "snapshots" / commits.get(revision, revision)
-        return folder if is_complete(folder) else None
-    for ref in ("main", CONVERTED):
-        if ref in commits and is_complete(folder := root / "snapshots" / commits[ref]):
-            return folder
-    unnamed = [folder for folder in (root / "snapshots").glob("*") if folder.name not in commits.values()]
-    return max(filter(is_complete, unnamed), key=lambda folder: folder.stat().st_mtime, default=None)
-
-
-def conversion_note(folder: Path) -> str:
-    """Who converted the weights in *folder*, for people, if it is a commit of the hub's own account; else ""."""
-    ref = folder.parent.parent / "refs" / CONVERTED
-    is_converted = ref.is_file() and ref.read_text("utf-8") == folder.name
-    return "converted to safetensors by the hub's own account, in a pull request" if is_converted else ""
-
-
-def ref_files(root: Path) -> list[Path]:
-    """The files that name revisions."""
-    return sorted(file for file in (root / "refs").glob("**/*") if file.is_file())
-
-
-def is_complete(folder: Path) -> bool:
-    """Whether the config, every shard of the weights and a tokenizer exist. A download may have been interrupted."""
-    names = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
-    single_files = ("model.safetensors", "pytorch_model.bin")
-    candidates = [name for file in single_files for name in (file, f"{file}.index.json")]
-    first = next((name for name in candidates if name in names), single_files[0])
-    weights = [first]
-    if first not in single_files:
-        try:
-            weights = list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return True  # loading reports what is wrong with the index
-    return names.issuperset(["config.json", *weights]) and any(names.issuperset(files) for files in TOKENIZERS)
-
-
-def cached_names() -> list[str]:
-    """Hub names with weights on this disk."""
-    from huggingface_hub.constants import HF_HUB_CACHE
-
-    names = []
-    for root in Path(HF_HUB_CACHE).glob("models--*"):
-        name = root.name.removeprefix("models--").replace("--", "/")
-        revisions = (ref.relative_to(root / "refs").as_posix() for ref in ref_files(root))
-        names += [name, *(f"{name}@{revision}" for revision in revisions if revision != "main")]
-    return sorted(name for name in names if REPO.fullmatch(name) and find_cached(name))
-
-
 def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: bool = False) -> Iterator[Progress]:
     """Download *repo* at its newest commit, or NAME@REVISION, and yield the progress twice a second. Afterwards
-    `find_cached` finds it. The weights are its safetensors, else those of the hub's own conversion, else, if *pickles*
+    `hub_cache` finds it. The weights are its safetensors, else those of the hub's own conversion, else, if *pickles*
     are allowed, pytorch_model.bin.
 
     Raises ExplorerError within twice *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
-    repository, a full disk or an interrupted transfer."""
+    repository, a full disk, and a transfer that breaks off or is not what the hub published."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.errors import (
         GatedRepoError,
         HfHubHTTPError,
+        OfflineModeIsEnabled,
         RepositoryNotFoundError,
         RevisionNotFoundError,
     )
@@ -134,6 +60,7 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
     check_name(repo)
     pool = ThreadPoolExecutor(2)
     offline = f"Available offline: {', '.join(offline_names)}."
+    broke_off = False
     try:
         name, _, revision = repo.partition("@")
         listing = pool.submit(list_files, name, revision, timeout_s)
@@ -142,7 +69,9 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
         transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files)
+        broke_off = True
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
+        check_content(repo, [cache_folder(repo) / "snapshots" / commit / name for name in files])
         file = cache_folder(repo) / "refs" / ref
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(commit, "utf-8")
@@ -154,16 +83,44 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
         raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {offline}") from error
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public checkpoint called {repo}. Check the spelling. {offline}") from error
+    except OfflineModeIsEnabled as error:
+        raise ExplorerError(f"HF_HUB_OFFLINE is set, so {repo} cannot be downloaded. Unset it. {offline}") from error
     except HfHubHTTPError as error:
-        raise ExplorerError(
-            f"The hub rejected the request for {repo} ({error.__class__.__name__}). Try again later. {offline}"
-        ) from error
+        raise ExplorerError(f"The hub rejected the request for {repo}: {advice(error.response)} {offline}") from error
     except ExplorerError:
         raise
     except Exception as error:  # without a network, each version of the HTTP library raises another one
-        raise ExplorerError(f"Cannot reach the hub for {repo} ({error.__class__.__name__}). {offline}") from error
+        reason = error.__class__.__name__
+        if broke_off:
+            message = f"The download of {repo} broke off ({reason}). Try again: it goes on where it stopped."
+        else:
+            message = f"Cannot reach the hub for {repo} ({reason}). Check the network, or try again later."
+        raise ExplorerError(f"{message} {offline}") from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
+
+
+def advice(response: Any) -> str:
+    """What a refusal of the hub, an HTTP response, means and what to do about it."""
+    status, wait = response.status_code, str(response.headers.get("Retry-After", ""))
+    if status == 429:
+        when = f"in {int(wait):,} seconds" if wait.isdecimal() else "in a few minutes"
+        return f"it had too many requests from here. Try again {when}."
+    if status == 401:
+        return "it does not accept your token. Renew the one in HF_TOKEN or of `hf auth login`, or remove it."
+    return f"status {status}. Try again later."
+
+
+def check_content(repo: str, files: Iterable[Path]) -> None:
+    """Raises ExplorerError for a file that is not what the hub published, after deleting it."""
+    for file in files:
+        if (published := published_digest(file)) and published != digest(file):
+            file.resolve().unlink()
+            file.unlink()
+            raise ExplorerError(
+                f"{file.name} of {repo} is not the file that the hub published, so it was deleted: its SHA-256 is not "
+                f"{published[:12]}…. Try again."
+            )
 
 
 def list_files(repo: str, revision: str, timeout_s: float) -> tuple[str, str, dict[str, int]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
-from bertexplorer.store import convert, hub, memory, runs, training_snapshots
+from bertexplorer.store import convert, hub, hub_cache, memory, runs, training_snapshots
 from bertexplorer.store.catalogue import BUNDLED, BY_NAME, CATALOGUE, series_of
 from bertexplorer.store.examine import examine
 
@@ -136,7 +136,7 @@ class CheckpointRegistry:
             return []
         if published := series_of(name):
             megabytes = max(BY_NAME[step].megabytes for step in published if step in BY_NAME)
-            folders = {step: hub.find_cached(step) for step in published}
+            folders = {step: hub_cache.find_cached(step) for step in published}
             return [
                 runs.SavedCheckpoint(step, label, folders[step] or Path(), 0.0 if folders[step] else megabytes)
                 for step, label in published.items()
@@ -165,8 +165,8 @@ class CheckpointRegistry:
             raise ExplorerError(f"The folder {name} cannot be opened: {error}. Choose another one.") from error
         if folder is not None:
             return folder
-        hub.check_name(name)
-        return hub.find_cached(name)
+        hub_cache.check_name(name)
+        return hub_cache.find_cached(name)
 
     def local(self, name: str) -> Path | None:
         """The folder *name* below the models folder, with links resolved; None if it does not exist and *name* may be a
@@ -207,4 +207,4 @@ class CheckpointRegistry:
             if root.is_dir()
             else []
         )
-        return list(dict.fromkeys(bundled + local + hub.cached_names()))
+        return list(dict.fromkeys(bundled + local + hub_cache.cached_names()))

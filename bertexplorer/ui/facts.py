@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis.export import provenance_line, versions
 from bertexplorer.model.config import HEAD_WORDS, PRETRAINING_WORDS
-from bertexplorer.store import convert, hub
+from bertexplorer.store import convert, hub_cache
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         "Versions": ", ".join(f"{name} {version}" for name, version in versions().items()),
         "Longest text": f"{config.max_positions:,} tokens",
     }
-    if origin := convert.conversion_note(checkpoint.folder) or hub.conversion_note(checkpoint.folder):
+    if origin := convert.conversion_note(checkpoint.folder) or hub_cache.conversion_note(checkpoint.folder):
         items["Weights"] = origin
     if checkpoint.unused:
         items["Unused weights"] = f"a head that no view reads ({', '.join(checkpoint.unused)})"

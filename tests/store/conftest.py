@@ -31,6 +31,10 @@ class Hub(ThreadingHTTPServer):
         self.asked: list[str] = []
         self.pause_s = 0.0  # before each half of a weights file
         self.broken = False  # every file answers 403 (hub clients try again after a 5xx, for half a minute)
+        self.refusal: tuple[int, dict[str, str]] | None = None  # status and headers of every answer
+        self.etag = ""  # of weights, instead of their SHA-256
+        self.cuts = False  # the connection ends in the middle of weights
+        self.discussions = True  # a mirror answers with a page instead
         self.hang = threading.Event()
         self.hang.set()  # not hanging
 
@@ -53,6 +57,12 @@ class Answer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.hang.wait(30)
+        if self.server.refusal:
+            self.refuse(self.server.refusal[0], "", **self.server.refusal[1])
+        else:
+            self.answer()
+
+    def answer(self) -> None:
         path = urlsplit(self.path).path.strip("/")
         self.server.asked.append(path)
         api = path.startswith("api/models/")
@@ -61,7 +71,7 @@ class Answer(BaseHTTPRequestHandler):
             return self.refuse(401 if api else 404, "RepoNotFound")
         rest = path.removeprefix("api/models/").removeprefix(repo).strip("/")
         if api and rest == "discussions":
-            return self.send(json.dumps(self.discussions(repo)).encode())
+            return self.send(json.dumps(self.discussions(repo)).encode() if self.server.discussions else b"<html>")
         revisions = {ref: found for (one, ref), found in self.server.revisions.items() if one == repo}
         commit, files = SHA, self.server.repos[repo]
         asked = unquote(rest.partition("revision/")[2])
@@ -97,20 +107,23 @@ class Answer(BaseHTTPRequestHandler):
         return {"discussions": [one] if author else [], "count": int(bool(author)), "start": 0}
 
     def send(self, body: bytes, commit: str = SHA) -> None:
+        weights = self.path.endswith((".safetensors", ".bin"))
+        etag = self.server.etag or hashlib.sha256(body).hexdigest() if weights else hashlib.sha1(body).hexdigest()
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", f'"{hashlib.sha1(body).hexdigest()}"')
+        self.send_header("ETag", f'"{etag}"')
         self.send_header("X-Repo-Commit", commit)
         self.end_headers()
         if self.command == "GET":
             half = len(body) // 2 if len(body) > 20_000 else 0
-            for part in (body[:half], body[half:]):
+            for part in (body[:half], body[half:] if not (weights and self.server.cuts) else b""):
                 time.sleep(self.server.pause_s if half else 0)
                 self.wfile.write(part)
 
-    def refuse(self, status: int, code: str) -> None:
+    def refuse(self, status: int, code: str, **headers: str) -> None:
         self.send_response(status)
-        self.send_header("X-Error-Code", code)
+        for name, value in {"X_Error_Code": code, **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", "0")
         self.end_headers()
 

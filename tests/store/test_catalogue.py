@@ -7,7 +7,7 @@ import pytest
 from bertexplorer.model.heads import HEADS
 from bertexplorer.model.load import load
 from bertexplorer.store.catalogue import BY_NAME, CATALOGUE, SERIES, series_of
-from bertexplorer.store.hub import check_name
+from bertexplorer.store.hub_cache import check_name
 
 
 def test_the_bundled_checkpoint_matches_its_entry(bundled: Path) -> None:

@@ -15,7 +15,7 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
-from bertexplorer.store import catalogue
+from bertexplorer.store import catalogue, hub_cache
 from bertexplorer.store import hub as store
 from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
@@ -83,9 +83,9 @@ def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
         (tmp_path / name).write_text("{}")
     shards = '{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}'
     (tmp_path / "model.safetensors.index.json").write_text(shards)
-    assert not store.is_complete(tmp_path)
+    assert not hub_cache.is_complete(tmp_path)
     (tmp_path / "model-00002-of-00002.safetensors").write_text("")
-    assert store.is_complete(tmp_path)
+    assert hub_cache.is_complete(tmp_path)
 
 
 def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
@@ -209,7 +209,7 @@ def test_a_snapshot_without_a_name_is_still_found(
     """As version 0.2 left it."""
     hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
-    (store.cache_folder(NAME) / "refs" / "main").unlink()
+    (hub_cache.cache_folder(NAME) / "refs" / "main").unlink()
     assert library.get(NAME).revision == SHA and list(library.fetch(NAME)) == []
 
 

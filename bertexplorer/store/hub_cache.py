@@ -1,0 +1,85 @@
+"""The cache of the Hugging Face hub: which checkpoints are complete on this disk. Makes no request."""
+
+import json
+import re
+from pathlib import Path
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.vocabulary import VOCABULARIES
+
+NAME = r"[A-Za-z0-9][\w.\-]{0,95}"
+REPO = re.compile(rf"{NAME}(/{NAME})?(@{NAME}(/{NAME}){{0,3}})?")  # after @: a branch, a tag or a commit
+CONVERTED = ".converted"  # the ref of such a commit in the cache; no branch can have this name
+TOKENIZERS = (("tokenizer.json",), *VOCABULARIES)  # one of these sets is enough
+
+
+def check_name(repo: str) -> None:
+    """Raises ExplorerError if *repo* cannot be a hub name."""
+    if not REPO.fullmatch(repo) or ".." in repo or "--" in repo.partition("@")[0]:
+        raise ExplorerError(
+            f"{repo!r} is not a checkpoint name. Type a hub name such as google-bert/bert-base-uncased, or the name of "
+            "a folder in the models folder."
+        )
+
+
+def cache_folder(repo: str) -> Path:
+    """The folder of *repo* in the hub's cache, whether it exists or not."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    return Path(HF_HUB_CACHE) / f"models--{repo.partition('@')[0].replace('/', '--')}"
+
+
+def find_cached(repo: str) -> Path | None:
+    """The folder of *repo* on this disk; None if it is not complete.
+
+    Without a revision, this is the main branch, else the hub's own conversion, else the newest snapshot without a
+    name, which older versions of this app left."""
+    root, revision = cache_folder(repo), repo.partition("@")[2]
+    commits = {ref.relative_to(root / "refs").as_posix(): ref.read_text("utf-8") for ref in ref_files(root)}
+    if revision:
+        folder = root / "snapshots" / commits.get(revision, revision)
+        return folder if is_complete(folder) else None
+    for ref in ("main", CONVERTED):
+        if ref in commits and is_complete(folder := root / "snapshots" / commits[ref]):
+            return folder
+    unnamed = [folder for folder in (root / "snapshots").glob("*") if folder.name not in commits.values()]
+    return max(filter(is_complete, unnamed), key=lambda folder: folder.stat().st_mtime, default=None)
+
+
+def conversion_note(folder: Path) -> str:
+    """Who converted the weights in *folder*, for people, if it is a commit of the hub's own account; else ""."""
+    ref = folder.parent.parent / "refs" / CONVERTED
+    is_converted = ref.is_file() and ref.read_text("utf-8") == folder.name
+    return "converted to safetensors by the hub's own account, in a pull request" if is_converted else ""
+
+
+def ref_files(root: Path) -> list[Path]:
+    """The files that name revisions."""
+    return sorted(file for file in (root / "refs").glob("**/*") if file.is_file())
+
+
+def is_complete(folder: Path) -> bool:
+    """Whether the config, every shard of the weights and a tokenizer exist. A download may have been interrupted."""
+    names = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
+    single_files = ("model.safetensors", "pytorch_model.bin")
+    candidates = [name for file in single_files for name in (file, f"{file}.index.json")]
+    first = next((name for name in candidates if name in names), single_files[0])
+    weights = [first]
+    if first not in single_files:
+        try:
+            weights = list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
+        except (ValueError, KeyError, TypeError, AttributeError):
+            return True  # loading reports what is wrong with the index
+    return names.issuperset(["config.json", *weights]) and any(names.issuperset(files) for files in TOKENIZERS)
+
+
+def cached_names() -> list[str]:
+    """Hub names with weights on this disk."""
+    from huggingface_hub.constants import HF_HUB_CACHE
+
+    names = []
+    for root in Path(HF_HUB_CACHE).glob("models--*"):
+        name = root.name.removeprefix("models--").replace("--", "/")
+        revisions = (ref.relative_to(root / "refs").as_posix() for ref in ref_files(root))
+        names += [name, *(f"{name}@{revision}" for revision in revisions if revision != "main")]
+    return sorted(name for name in names if REPO.fullmatch(name) and find_cached(name))

@@ -1,0 +1,87 @@
+"""What goes wrong on the way from the hub is said as it is, with what to do; nothing damaged stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import huggingface_hub.constants
+import pytest
+from huggingface_hub import file_download
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store import hub_cache
+from bertexplorer.store.registry import CheckpointRegistry
+from tests.store.conftest import Hub
+from tests.store.test_hub import NAME, pickled
+
+INVALID = "Invalid credentials in Authorization header"
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> CheckpointRegistry:
+    return CheckpointRegistry(Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data", hub_timeout_s=1.5))
+
+
+def refused(library: CheckpointRegistry) -> str:
+    with pytest.raises(ExplorerError) as caught:
+        list(library.fetch(NAME))
+    assert NAME in str(caught.value) and "offline: mini" in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("status", "headers", "said"),
+    [
+        (429, {"Retry_After": "90"}, "too many requests from here. Try again in 90 seconds."),
+        (429, {}, "too many requests from here. Try again in a few minutes."),
+        (401, {"X_Error_Message": INVALID}, "does not accept your token. Renew the one in HF_TOKEN"),
+        (503, {}, "status 503. Try again later."),
+    ],
+)
+def test_a_refusal_says_what_to_do(
+    hub: Hub, library: CheckpointRegistry, status: int, headers: dict[str, str], said: str
+) -> None:
+    hub.refusal = status, headers
+    assert said in refused(library)
+
+
+def test_offline_mode_is_named(library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert "HF_HUB_OFFLINE is set" in refused(library)
+
+
+def test_a_transfer_that_breaks_off_can_be_taken_up_again(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_download.time, "sleep", lambda _: None)  # between the tries of one download
+    hub.put(NAME, tiny("bert"))
+    hub.cuts = True
+    assert "broke off" in (message := refused(library)) and "Try again: it goes on where it stopped." in message
+    hub.cuts = False
+    assert list(library.fetch(NAME)) and library.get(NAME).config.num_layers == 3
+
+
+@pytest.mark.parametrize("only_pickle", [False, True])
+def test_weights_that_the_hub_did_not_publish_are_deleted(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], only_pickle: bool
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    if only_pickle:
+        pickled(hub, tiny("bert"))
+    hub.etag = "f" * 64
+    with pytest.raises(ExplorerError, match=r"is not the file that the hub published, so it was deleted.*Try again"):
+        list(library.fetch(NAME))
+    assert library.find(NAME) is None and NAME not in library.offline()
+    assert not (hub_cache.cache_folder(NAME) / "blobs" / hub.etag).exists()
+    hub.etag = ""
+    list(library.fetch(NAME))
+    assert library.get(NAME).config.num_layers == 3
+
+
+def test_a_mirror_without_pull_requests_will_do(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    pickled(hub, tiny("bert"))
+    hub.discussions = False
+    list(library.fetch(NAME))
+    assert library.get(NAME).config.num_layers == 3
