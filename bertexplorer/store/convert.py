@@ -7,7 +7,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -86,7 +86,7 @@ def convert(name: str, files: list[Path], others: list[Path], target: Path, dige
         partial.mkdir(parents=True)
         for file in others:
             shutil.copyfile(file, partial / file.name)
-        paths = [str(file.resolve()) for file in files]
+        paths = {file.name: str(file.resolve()) for file in files}
         weights = str((partial / "model.safetensors").resolve())
         limits = {"megabytes": (BASE_BYTES + MARGIN_BYTES + 2 * size) // 1_000_000, "disk": size + MARGIN_BYTES}
         sandbox.call(write_safetensors, paths, weights, seconds=SECONDS, **limits)
@@ -126,18 +126,18 @@ def conversion_note(folder: Path) -> str:
         return ""
 
 
-def write_safetensors(files: Iterable[str], target: str) -> None:
-    """Read the weights in *files* and write them as safetensors. Called in the separate process."""
+def write_safetensors(files: Mapping[str, str], target: str) -> None:
+    """Read the weights in *files*, name -> path, and write them as safetensors. Called in the separate process."""
     from safetensors import TensorSpec, serialize_file
 
     from bertexplorer.store.pickled_weights import BFLOAT16_BITS, read
 
     arrays: dict[str, np.ndarray] = {}
-    for file in files:
+    for name, path in files.items():
         try:
-            arrays |= read(Path(file))
+            arrays |= read(Path(path))
         except ExplorerError as error:
-            raise ExplorerError(f"{Path(file).name} cannot be read: {error}") from error
+            raise ExplorerError(f"{name} cannot be read: {error}") from error
     specs = {
         name: TensorSpec(
             dtype="bfloat16" if array.dtype == BFLOAT16_BITS else array.dtype.name,

@@ -21,6 +21,8 @@ MAGIC = 0x1950A86A20F9469CFC6C  # of the format before PyTorch 1.6
 PROTOCOL = 1001
 BFLOAT16_BITS = np.dtype("<u2")  # numpy has no bfloat16
 MAX_PICKLE_BYTES = 64_000_000  # that of BERT-large has 70,000
+MAX_INTEGER = 2**40  # numbers beyond it take long to multiply, and describe no tensor
+MAX_DIMENSIONS = 8
 STORAGES = {  # class -> dtype in numpy
     "FloatStorage": "<f4",
     "DoubleStorage": "<f8",
@@ -127,7 +129,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
 
 
 def type_of(value: Any) -> str:
-    return "an empty table" if isinstance(value, dict) else f"a {type(value).__name__}"
+    return "an empty table" if isinstance(value, dict) else f"an object of type {type(value).__name__}"
 
 
 def to_array(weight: Weight, buffers: Mapping[str, memoryview]) -> np.ndarray:
@@ -135,7 +137,10 @@ def to_array(weight: Weight, buffers: Mapping[str, memoryview]) -> np.ndarray:
     storage, offset, shape, stride = weight
     if type(storage) is not Storage or type(shape) is not tuple or type(stride) is not tuple:
         raise ExplorerError("a tensor is not described as PyTorch describes it")
-    if not all(type(n) is int and n >= 0 for n in (offset, *shape, *stride)) or len(shape) != len(stride):
+    sizes = (offset, *shape, *stride)
+    if any(type(n) is int and abs(n) > MAX_INTEGER for n in sizes) or len(shape) > MAX_DIMENSIONS:
+        raise ExplorerError("a tensor is larger than any weights are")
+    if not all(type(n) is int and n >= 0 for n in sizes) or len(shape) != len(stride):
         raise ExplorerError(f"a tensor has the shape {shape!s:.80} and the strides {stride!s:.80}")
     dtype = np.dtype(STORAGES[storage.kind])
     buffer = buffers.get(storage.key, memoryview(b""))
@@ -191,6 +196,8 @@ def content(raw: memoryview, entry: zipfile.ZipInfo) -> memoryview:
 
 def read_legacy(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
     """The same for the format before PyTorch 1.6: five pickles in a row, then the storages."""
+    if mapped[:1] != b"\x80":  # an HTML page, for example
+        raise ExplorerError("PyTorch did not write it")
     parts: list[Any] = []
     kinds: dict[str, str] = {}
     for _ in range(5):

@@ -256,9 +256,9 @@ def test_a_truncated_file_is_rejected(tmp_path: Path, share: float, legacy: bool
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b"<!DOCTYPE html><html><body>404</body></html>", "cannot be read"),
+        (b"<!DOCTYPE html><html><body>404</body></html>", "PyTorch did not write it"),
         (pickle.dumps([1, 2]), "PyTorch did not write it"),
-        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "cannot be read"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "PyTorch did not write it"),
     ],
 )
 def test_files_without_weights_are_rejected(tmp_path: Path, content: bytes, said: str) -> None:

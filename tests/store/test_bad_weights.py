@@ -1,0 +1,76 @@
+"""Weights that would keep the process busy, or that only look like weights, are refused within a moment."""
+
+import struct
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store.pickled_weights import read
+from tests.store.conftest import Hub
+from tests.store.test_convert import archive, library
+from tests.store.test_hub import NAME
+
+POSIX = b"posix\nsystem\n"
+ORDERED = b"ccollections\nOrderedDict\n)R"
+RUNS = {  # by every opcode that can call or set something
+    "GLOBAL": b"\x80\x02c" + POSIX + b"U\x01x\x85R.",
+    "STACK_GLOBAL": b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x01x\x85R.",
+    "INST": b"(S'x'\ni" + POSIX + b".",
+    "OBJ": b"(c" + POSIX + b"U\x01xo.",
+    "NEWOBJ": b"\x80\x02c" + POSIX + b"U\x01x\x85\x81.",
+    "BUILD": b"\x80\x02" + ORDERED + b"}U\x0c__setstate__c" + POSIX + b"sb.",
+    "BUILD with slots": b"\x80\x02" + ORDERED + b"N}U\x09__class__c" + POSIX + b"s\x86b.",
+    "EXT1": b"\x80\x02\x82\x01.",
+    "PERSID": b"P../../etc/passwd\n.",
+    "BINPERSID": b"\x80\x02(U\x07storagec" + POSIX + b"U\x010U\x03cpuK\x04tQ.",
+    "attribute of a known name": b"\x80\x04\x8c\x0bcollections\x8c\x14OrderedDict.fromkeys\x93.",
+}
+
+
+def huge(digits: int) -> bytes:
+    """A number of that many bytes, as a pickle describes it."""
+    return b"\x8b" + struct.pack("<i", digits) + b"\x7f" * digits
+
+
+def described(shape: bytes, stride: bytes) -> bytes:
+    """A pickle of one tensor of 4 numbers with the shape and strides that these opcodes leave."""
+    storage = b"(U\x07storagectorch\nFloatStorage\nU\x010U\x03cpuK\x04tQ"
+    rebuilt = b"ctorch._utils\n_rebuild_tensor_v2\n(" + storage + b"K\x00" + shape + stride + b"\x89" + ORDERED + b"tR"
+    return b"\x80\x02}U\x01w" + rebuilt + b"s."
+
+
+@pytest.mark.parametrize("way", RUNS)
+def test_no_opcode_runs_anything(tmp_path: Path, way: str) -> None:
+    with pytest.raises(ExplorerError, match="no weights need|cannot be read|not described"):
+        read(archive(tmp_path / "weights", RUNS[way]))
+
+
+@pytest.mark.parametrize(
+    ("shape", "stride"),
+    [
+        (b"(" + 200 * huge(100_000) + b"t", b"(" + 200 * b"K\x01" + b"t"),  # takes minutes to multiply
+        (b"K\x00" + huge(100_000) + b"\x86", b"K\x01K\x01\x86"),
+        (b"K\x01\x85", huge(9) + b"\x85"),
+        (b"(" + 65 * b"K\x01" + b"t", b"(" + 65 * b"K\x01" + b"t"),  # more dimensions than numpy has
+    ],
+)
+def test_sizes_that_no_weights_have_are_rejected_at_once(tmp_path: Path, shape: bytes, stride: bytes) -> None:
+    path = archive(tmp_path / "weights", described(shape, stride))
+    began = time.monotonic()
+    with pytest.raises(ExplorerError, match="larger than any weights are"):
+        read(path)
+    assert time.monotonic() - began < 2
+
+
+def test_a_file_of_the_hub_is_called_by_its_name(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    """Not by its hash, under which the cache keeps it."""
+    hub.put(NAME, tiny("bert"), without=("model.safetensors",))
+    hub.repos[NAME]["pytorch_model.bin"] = b"<!DOCTYPE html><html>Not found</html>"
+    shelf = library(tmp_path / "models" / "x")
+    list(shelf.fetch(NAME))
+    with pytest.raises(ExplorerError) as caught:
+        shelf.get(NAME)
+    assert "pytorch_model.bin cannot be read: PyTorch did not write it. Choose another" in str(caught.value)
