@@ -7,7 +7,9 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +84,7 @@ def convert(name: str, files: list[Path], others: list[Path], target: Path, dige
     size = sum(file.stat().st_size for file in files)
     partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
     try:
-        shutil.rmtree(partial, ignore_errors=True)
+        delete_abandoned(target.parent)
         partial.mkdir(parents=True)
         for file in others:
             shutil.copyfile(file, partial / file.name)
@@ -104,6 +106,25 @@ def convert(name: str, files: list[Path], others: list[Path], target: Path, dige
             raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+
+
+def delete_abandoned(folder: Path) -> None:
+    """Delete what processes that were killed while they converted have left in *folder*."""
+    for partial in folder.glob(".*.partial"):
+        with suppress(FileNotFoundError):  # it was just renamed
+            if partial.stat().st_mtime < time.time() - 2 * SECONDS:
+                shutil.rmtree(partial, ignore_errors=True)
+
+
+@contextmanager
+def kept_if_usable(converted: Path, source: Path) -> Iterator[None]:
+    """Delete the folder *converted*, unless it is the *source* itself, if what is done inside raises ExplorerError."""
+    try:
+        yield
+    except ExplorerError:
+        if converted != source:
+            shutil.rmtree(converted, ignore_errors=True)
+        raise
 
 
 def digest(file: Path) -> str:

@@ -78,14 +78,17 @@ class CheckpointRegistry:
         from bertexplorer.model.load import load
 
         trusted = (BUNDLED, (self.settings.data_dir / "runs").resolve())
+        source = folder
         if not any(folder.resolve().is_relative_to(root) for root in trusted):
             folder = convert.with_safetensors(name, folder, self.settings.data_dir, allowed=self.settings.converts)
-            examine(name, folder, self.settings.data_dir)
+            with convert.kept_if_usable(folder, source):
+                examine(name, folder, self.settings.data_dir)
         with self.lock:
             missing = memory.missing_bytes(name, folder, width, self.loaded_bytes())
             while missing > 0 and self.loaded:
                 missing -= self.loaded.popitem(last=False)[1].num_bytes
-        return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
+        with convert.kept_if_usable(folder, source):
+            return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
 
     def control(self, name: str, precision: str = "auto") -> "Checkpoint":
         """A checkpoint with the shape, tokenizer and heads of *name* but random weights, the same every time, in fp32.

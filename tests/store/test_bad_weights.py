@@ -1,16 +1,19 @@
 """Weights that would keep the process busy, or that only look like weights, are refused within a moment."""
 
+import os
 import struct
 import time
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import torch
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.store import convert
 from bertexplorer.store.pickled_weights import read
 from tests.store.conftest import Hub
-from tests.store.test_convert import archive, library
+from tests.store.test_convert import archive, library, pickled
 from tests.store.test_hub import NAME
 
 POSIX = b"posix\nsystem\n"
@@ -74,3 +77,23 @@ def test_a_file_of_the_hub_is_called_by_its_name(hub: Hub, tiny: Callable[[str],
     with pytest.raises(ExplorerError) as caught:
         shelf.get(NAME)
     assert "pytorch_model.bin cannot be read: PyTorch did not write it. Choose another" in str(caught.value)
+
+
+@pytest.mark.parametrize("lack", ["bert.pooler.dense.bias", "bert.embeddings.word_embeddings.weight"])
+def test_converted_weights_that_cannot_be_used_are_not_kept(tiny_copy: Callable[[str], Path], lack: str) -> None:
+    folder = pickled(tiny_copy)
+    weights = torch.load(folder / convert.SINGLE, weights_only=True)
+    torch.save({name: tensor for name, tensor in weights.items() if name != lack}, folder / convert.SINGLE)
+    with pytest.raises(ExplorerError, match="lack"):
+        library(folder).get("bert")
+    assert list((folder.parent / "data" / "converted").iterdir()) == []
+
+
+def test_what_a_killed_process_left_is_deleted(tiny_copy: Callable[[str], Path]) -> None:
+    folder = pickled(tiny_copy)
+    left, new = (folder.parent / "data" / "converted" / f".{name}.1.partial" for name in ("left", "new"))
+    for partial in (left, new):
+        partial.mkdir(parents=True)
+    os.utime(left, (time.time() - 3 * convert.SECONDS,) * 2)
+    library(folder).get("bert")
+    assert not left.exists() and new.exists(), "another process may still be at the new one"
