@@ -12,7 +12,7 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.vocabulary import convert, load_like_transformers
+from bertexplorer.model.vocabulary import VOCABULARIES, convert, load_like_transformers
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
@@ -151,7 +151,8 @@ class Tokenizer:
         try:
             backend = load_like_transformers(folder) if path.is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
-            files = ", ".join(name for name in FILES if (folder / name).is_file()) or "no tokenizer file"
+            possible = dict.fromkeys([*FILES, *(name for names in VOCABULARIES for name in names)])
+            files = ", ".join(name for name in possible if (folder / name).is_file()) or "no tokenizer file"
             raise ExplorerError(
                 f"The tokenizer of {folder.name} cannot be read ({files}): {error}. Put the tokenizer.json of the same "
                 "checkpoint next to the weights."

@@ -6,6 +6,7 @@ BERT's and RoBERTa's classes by the same rules, as importing transformers takes 
 """
 
 import json
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ VOCABULARIES = (  # files from which a tokenizer can be built, if there is no to
     ("vocab.json", "merges.txt"),
     ("sentencepiece.bpe.model",),
     ("spiece.model",),
+    ("spm.model",),
     ("tokenizer.model",),
 )
 BERT = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
@@ -101,6 +103,8 @@ def convert(folder: Path) -> tokenizers.Tokenizer:
     """A tokenizer from the older vocabulary files. Raises FileNotFoundError if there is none."""
     if not any(all((folder / name).is_file() for name in names) for names in VOCABULARIES):
         raise FileNotFoundError("no vocabulary")  # transformers would invent one from the special tokens alone
+    if not (folder / "vocab.txt").is_file() and any(folder.glob("*.model")) and not find_spec("google.protobuf"):
+        raise ImportError("sentencepiece files take the package protobuf: pip install protobuf")
     return load_with_transformers(folder)
 
 

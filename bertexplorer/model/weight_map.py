@@ -59,8 +59,9 @@ def canonical_names(family: ModuleType, stored_names: Iterable[str]) -> dict[str
     bare = not any(name.startswith(family.PREFIX) for name in stored_names)
     prefixes = {theirs.split(".#.")[0] for theirs in family.NAMES.values()}
     names: dict[str, str] = {}
+    strays = (*STRAYS, *getattr(family, "STRAYS", ()))
     for name in stored_names:
-        if any(re.search(stray, name) for stray in STRAYS):
+        if any(re.search(stray, name) for stray in strays):
             continue
         clean = name
         for old, new in OLD_SPELLING.items():

@@ -21,11 +21,13 @@ SMALL_FILES = (
     "tokenizer.json",
     "tokenizer_config.json",
     "special_tokens_map.json",
+    "added_tokens.json",
     "vocab.txt",
     "vocab.json",
     "merges.txt",
     "sentencepiece.bpe.model",
     "spiece.model",
+    "spm.model",
     "tokenizer.model",
     "README.md",
 )

@@ -286,6 +286,6 @@ def test_shards_are_wanted_in_full_and_one_file_is_preferred() -> None:
     }
     assert set(select_files("a/b", shards | small | {"x.h5": 1})) == set(shards | small)
     assert set(select_files("a/b", {"model.safetensors": 1} | shards | small)) == {"model.safetensors", *small}
-    for vocabulary in (("vocab.txt",), ("vocab.json", "merges.txt"), ("sentencepiece.bpe.model",), ("spiece.model",)):
+    for vocabulary in (("vocab.txt",), ("vocab.json", "merges.txt"), ("sentencepiece.bpe.model",), ("spm.model",)):
         sizes = {"model.safetensors": 1, "config.json": 1, **dict.fromkeys(vocabulary, 1)}
         assert set(select_files("a/b", sizes)) == set(sizes)

@@ -1,0 +1,63 @@
+"""Files as their authors published them: other names, more tensors, fewer settings, and the same numbers."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+import transformers
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model import vocabulary
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Tokenizer
+from tests.model.test_load import logits, rewrite
+from tests.tiny import COMMON
+
+Tiny = Callable[[str], Path]
+LINES = ("The capital of Fränce is paris.", "a  GREAT [MASK] film", "日本", "")
+
+
+@pytest.fixture
+def spm(tiny: Tiny, tmp_path: Path) -> Path:
+    """A folder with the tokenizer of DeBERTa-v3 as Microsoft published it: spm.model alone, without a piece [MASK]."""
+    trainer = pytest.importorskip("sentencepiece").SentencePieceTrainer
+    text = tmp_path / "text"
+    text.write_text("the capital of france is paris .\na great film , a terrible movie\n" * 20, "utf-8")
+    special = {"pad_id": 0, "bos_id": 1, "eos_id": 2, "unk_id": 3}
+    pieces = {"pad_piece": "[PAD]", "bos_piece": "[CLS]", "eos_piece": "[SEP]", "unk_piece": "[UNK]"}
+    sizes = {"vocab_size": 60, "hard_vocab_limit": False}
+    trainer.train(input=str(text), model_prefix=str(tmp_path / "spm"), **sizes, **special, **pieces)
+    (tmp_path / "tokenizer_config.json").write_text('{"do_lower_case": false, "vocab_type": "spm"}')
+    (tmp_path / "config.json").write_bytes((tiny("deberta") / "config.json").read_bytes())
+    return tmp_path
+
+
+def test_deberta_with_spm_model_alone_has_the_ids_of_transformers(spm: Path, tmp_path: Path) -> None:
+    ours, theirs = Tokenizer.from_folder(spm, max_tokens=64), transformers.AutoTokenizer.from_pretrained(spm)
+    assert type(theirs).__name__.startswith("DebertaV2Tokenizer") and ours.mask_id == theirs.mask_token_id
+    for line in LINES:
+        assert ours.backend.encode(line).ids == theirs(line)["input_ids"]
+    pair = ours.backend.encode("the capital", "a movie")
+    assert pair.ids == theirs("the capital", "a movie")["input_ids"] and max(pair.type_ids) == 1
+    (tmp_path / "saved").mkdir()
+    (tmp_path / "saved" / "config.json").write_bytes((spm / "config.json").read_bytes())
+    ours.save(tmp_path / "saved")
+    again = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert [again(line)["input_ids"] for line in LINES] == [theirs(line)["input_ids"] for line in LINES]
+
+
+def test_what_sentencepiece_takes_is_named_where_it_is_missing(spm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vocabulary, "find_spec", lambda _: None)
+    with pytest.raises(
+        ExplorerError, match=r"\(tokenizer_config.json, spm.model\).*pip install protobuf"
+    ):
+        Tokenizer.from_folder(spm, max_tokens=64)
+
+
+def test_positions_that_deberta_does_not_add_are_left_out(tiny: Tiny, tiny_copy: Tiny) -> None:
+    folder = tiny_copy("deberta")
+    rows = {"deberta.embeddings.position_embeddings.weight": torch.ones(COMMON["max_position_embeddings"], 32)}
+    rewrite(folder, lambda tensors: tensors | rows)
+    whole, other = load(tiny("deberta"), precision="fp32"), load(folder, precision="fp32")
+    assert torch.equal(logits(whole), logits(other)) and other.unused == ()
