@@ -105,15 +105,16 @@ def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def rows(result: Contrast) -> list[dict[str, object]]:
-    """One row for every piece of the vocabulary."""
+    """One row for every piece of the vocabulary: first those that differ most, then by their larger probability."""
+    order = np.argsort(-np.maximum(result.first, result.second), kind="stable").tolist()
     return [
         {
-            "token": token,
-            "log_probability_first": float(a),
-            "log_probability_second": float(b),
-            "log_ratio": float(b - a),
+            "token": result.vocabulary[i],
+            "log_probability_first": float(result.first[i]),
+            "log_probability_second": float(result.second[i]),
+            "log_ratio": float(result.second[i] - result.first[i]),
         }
-        for token, a, b in zip(result.vocabulary, result.first, result.second, strict=True)
+        for i in dict.fromkeys([word.id for word in result.words] + order)
     ]
 
 

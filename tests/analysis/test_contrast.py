@@ -63,11 +63,15 @@ def test_jensen_shannon_by_hand(p: list[float], q: list[float], bits: float) -> 
     assert found == pytest.approx(bits, abs=1e-6)  # written with 7 digits
 
 
-def test_rows_cover_the_vocabulary(mini: Checkpoint) -> None:
+def test_rows_cover_the_vocabulary_from_what_differs_to_what_is_unlikely(mini: Checkpoint) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=YORK))
     rows = contrast.rows(result)
+    named, rest = rows[: len(result.words)], rows[len(result.words) :]
     assert len(rows) == mini.tokenizer.vocab_size
-    assert rows[7]["log_ratio"] == pytest.approx(float(result.second[7] - result.first[7]), abs=of_sum(2, LOGITS))
+    assert [row["token"] for row in named] == [word.token for word in result.words]
+    larger = [max(row["log_probability_first"], row["log_probability_second"]) for row in rest]  # type: ignore[call-overload]
+    assert larger == sorted(larger, reverse=True)
+    assert named[7]["log_ratio"] == pytest.approx(result.words[7].log_ratio, abs=of_sum(2, LOGITS))
 
 
 @pytest.mark.parametrize(
