@@ -97,7 +97,7 @@ def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         show: Show (a click in the grid opens that head)
         layer: Layer, 0 to 100 (0: all layers)
         head: Head, 0 to 100 (0: all heads)
-        heads: Or these heads (such as 5·3, 5.7; empty: layer and head above)
+        heads: Or these heads (such as 5·3, 5.7; empty: the layer and head chosen)
         combine: Several heads (their mean, or the largest)
         merge: Pieces to words (weights to a word are added, weights from it averaged)
         special: [CLS] and [SEP] (discounted: left out, and the rest scaled up to 100 %)
@@ -168,7 +168,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     Options:
         word: Word (empty: the picked one; commas between several)
         sentences: Other sentences (one per line, or with | between; a sense may come first: river: We sat …)
-        sense: Sense above (label of the text above, if the others have labels)
+        sense: Sense of the text (its label, if the other sentences have labels)
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         baseline: Subtract random pairs (the mean cosine of two random words)
     """

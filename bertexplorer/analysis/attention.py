@@ -31,7 +31,7 @@ class Options:
     )
     layer: Annotated[int, Option("Layer", 0, 100, info="0: all layers")] = 0
     head: Annotated[int, Option("Head", 0, 100, info="0: all heads")] = 0
-    heads: Annotated[str, Option("Or these heads", info="such as 5·3, 5.7; empty: layer and head above")] = ""
+    heads: Annotated[str, Option("Or these heads", info="such as 5·3, 5.7; empty: the layer and head chosen")] = ""
     combine: Annotated[Literal["mean", "max"], Option("Several heads", info="their mean, or the largest")] = "mean"
     merge: Annotated[bool, Option("Pieces to words", info="weights to a word are added, weights from it averaged")] = (
         False

@@ -39,7 +39,7 @@ class Options:
             several=True,
         ),
     ] = ""
-    sense: Annotated[str, Option("Sense above", info="label of the text above, if the others have labels")] = ""
+    sense: Annotated[str, Option("Sense of the text", info="its label, if the other sentences have labels")] = ""
     layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     baseline: Annotated[bool, Option("Subtract random pairs", info="the mean cosine of two random words")] = True
 
