@@ -36,14 +36,19 @@ def test_mpnet_rows() -> None:
     ("name", "changes", "wanted"),
     [
         ("mpnet", {"relative_attention_num_buckets": 64}, "relative_attention_num_buckets = 64; only 32"),
+        ("mpnet", {"pad_token_id": 3}, "pad_token_id = 3; MPNet's positions are counted from 1"),
         ("deberta", {"conv_kernel_size": 3}, "conv_kernel_size = 3; only 0"),
         ("deberta", {"share_att_key": False}, "share_att_key = False; only True"),
         ("deberta", {"position_biased_input": True}, "position_biased_input = True; only False"),
         ("deberta", {"norm_rel_ebd": "none"}, "norm_rel_ebd = 'none'; only 'layer_norm'"),
         ("deberta", {"pos_att_type": ["c2p"]}, "pos_att_type"),
         ("deberta", {"embedding_size": 16}, "embedding_size = 16; only hidden_size, 32"),
-        ("deberta", {"position_buckets": -1}, "distances = -2"),
-        ("deberta", {"position_buckets": 200}, "400 rows for relative positions up to 16 tokens apart"),
+        ("deberta", {"position_buckets": -1}, "it gives position_buckets = -1; wanted 2 at least"),
+        (
+            "deberta",
+            {"position_buckets": 200},
+            "^config.json gives 400 rows for relative positions up to 16 tokens apart",
+        ),
         ("deberta", {"max_relative_positions": 2}, "8 rows for relative positions up to 2 tokens apart"),
     ],
 )

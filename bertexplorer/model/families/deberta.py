@@ -34,6 +34,8 @@ def config(hf: dict[str, Any]) -> EncoderConfig:
         raise ValueError(f"it gives embedding_size = {width!r}; only hidden_size, {size}, is supported.")
     plain = bert.config({"type_vocab_size": 0, "layer_norm_eps": 1e-7} | hf)
     buckets, farthest = hf.get("position_buckets", -1), hf.get("max_relative_positions", -1)
+    if not isinstance(buckets, int) or buckets < 2:
+        raise ValueError(f"it gives position_buckets = {buckets!r}; wanted 2 at least, such as 256.")
     stated = hf.get("cls_dropout")
     return replace(
         plain,

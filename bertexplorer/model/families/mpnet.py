@@ -9,16 +9,18 @@ from bertexplorer.model.families import roberta
 MODEL_TYPES = ("mpnet",)
 CLASSES = ("MPNet",)
 PREFIX = "mpnet."
-DISTANCES, FARTHEST = 32, 128
+DISTANCES, FARTHEST, PAD_ID = 32, 128, 1
 
 
 def config(hf: dict[str, Any]) -> EncoderConfig:
-    """Translate a config.json. Raises ValueError for another table of distances than the published one, which
-    transformers does not read either."""
+    """Translate a config.json. Raises ValueError for another table of distances than the published one, and for another
+    padding id, which transformers does not read either."""
     rows = hf.get("relative_attention_num_buckets", DISTANCES)
     if rows != DISTANCES:
         raise ValueError(f"it gives relative_attention_num_buckets = {rows!r}; only {DISTANCES} are supported.")
-    plain = roberta.config({"type_vocab_size": 0, "pad_token_id": 1} | hf)
+    if (pad_id := hf.get("pad_token_id", PAD_ID)) != PAD_ID:
+        raise ValueError(f"it gives pad_token_id = {pad_id!r}; MPNet's positions are counted from {PAD_ID}.")
+    plain = roberta.config({"type_vocab_size": 0, "pad_token_id": PAD_ID} | hf)
     return replace(
         plain,
         num_segments=0,
