@@ -27,7 +27,7 @@ from bertexplorer.model.heads import (
     TokenClassifier,
 )
 from bertexplorer.model.scheduler import ComputeScheduler
-from bertexplorer.model.tensors import weight_files
+from bertexplorer.model.tensors import stored_tensors, weight_files
 from bertexplorer.model.text import Tokenizer
 
 
@@ -149,6 +149,8 @@ def read_config(folder: Path) -> dict[str, Any]:
             f"{folder.name} needs its own code (auto_map in config.json), and code from a checkpoint is never run "
             "here. Use a checkpoint of a built-in family: " + ", ".join(BY_MODEL_TYPE) + "."
         )
+    if "model_type" not in hf and any(name.startswith("bert.") for name in stored_tensors(folder)):
+        hf["model_type"] = "bert"  # configs of 2019 and those of Google's own files name none
     if not isinstance(hf.get("model_type"), str) or hf["model_type"] not in BY_MODEL_TYPE:
         raise ExplorerError(
             f"config.json gives model_type {hf.get('model_type')!r}; wanted one of {', '.join(BY_MODEL_TYPE)}."
@@ -163,7 +165,8 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
     except KeyError as error:
         raise ExplorerError(f"config.json lacks {error.args[0]!r}. Download it again.") from error
     except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
-        raise ExplorerError(f"config.json cannot be used: {error}") from error
+        reason = str(error) if str(error).startswith("config.json") else f"config.json cannot be used: {error}"
+        raise ExplorerError(reason) from error
     for activation in (config.activation, config.head_activation, config.pooled_activation):
         if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")

@@ -40,7 +40,7 @@ def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
     """tokenizer.json as transformers reads it. Raises the libraries' own errors for files that cannot be read."""
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     settings, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
-    default = CLASSES.get(str(config.get("model_type")))
+    default = CLASSES.get(str(config.get("model_type", "bert")))
     kind = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or default).removesuffix("Fast")
     if kind in AS_IT_IS or not config:
         return tokenizer
@@ -110,7 +110,8 @@ def convert(folder: Path) -> tokenizers.Tokenizer:
 
 def load_with_transformers(folder: Path) -> tokenizers.Tokenizer:
     """The tokenizer that AutoTokenizer builds from *folder*. Code in the folder is never run."""
-    from transformers import AutoTokenizer
+    from transformers import AutoTokenizer, BertTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
+    kind = AutoTokenizer if "model_type" in read_json(folder / "config.json") else BertTokenizer
+    tokenizer = kind.from_pretrained(str(folder), local_files_only=True, trust_remote_code=False)
     return tokenizers.Tokenizer.from_str(tokenizer.backend_tokenizer.to_str())

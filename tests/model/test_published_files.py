@@ -1,5 +1,6 @@
 """Files as their authors published them: other names, more tensors, fewer settings, and the same numbers."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -49,9 +50,7 @@ def test_deberta_with_spm_model_alone_has_the_ids_of_transformers(spm: Path, tmp
 
 def test_what_sentencepiece_takes_is_named_where_it_is_missing(spm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vocabulary, "find_spec", lambda _: None)
-    with pytest.raises(
-        ExplorerError, match=r"\(tokenizer_config.json, spm.model\).*pip install protobuf"
-    ):
+    with pytest.raises(ExplorerError, match=r"\(tokenizer_config.json, spm.model\).*pip install protobuf"):
         Tokenizer.from_folder(spm, max_tokens=64)
 
 
@@ -61,3 +60,35 @@ def test_positions_that_deberta_does_not_add_are_left_out(tiny: Tiny, tiny_copy:
     rewrite(folder, lambda tensors: tensors | rows)
     whole, other = load(tiny("deberta"), precision="fp32"), load(folder, precision="fp32")
     assert torch.equal(logits(whole), logits(other)) and other.unused == ()
+
+
+@pytest.mark.parametrize(
+    "said", [{}, {"do_lower_case": False}, {"strip_accents": False}, {"tokenize_chinese_chars": False}]
+)
+@pytest.mark.parametrize("whole", [False, True], ids=["vocab.txt", "tokenizer.json"])
+def test_a_config_without_model_type_is_that_of_bert(
+    tiny: Tiny, tiny_copy: Tiny, said: dict[str, object], whole: bool
+) -> None:
+    """As in the first conversions of Google's files: the rest of the config is BERT's, and so are the names."""
+    folder = tiny_copy("bert")
+    before = transformers.AutoTokenizer.from_pretrained(folder)
+    config = json.loads((folder / "config.json").read_text())
+    kept = {key: config[key] for key in config if key not in ("model_type", "architectures", "transformers_version")}
+    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    if not whole:
+        (folder / "tokenizer.json").unlink()
+        (folder / "vocab.txt").write_text("\n".join(before.convert_ids_to_tokens(range(len(before)))))
+    theirs = transformers.BertTokenizer.from_pretrained(folder)
+    (folder / "config.json").write_text(json.dumps(kept))
+    found = load(folder, precision="fp32")
+    assert torch.equal(logits(found), logits(load(tiny("bert"), precision="fp32"))) and found.family == "bert"
+    for line in ("The CAFÉ é 日a日 [MASK].", "a b"):
+        assert found.tokenizer.backend.encode(line).ids == theirs(line)["input_ids"]
+
+
+def test_a_config_without_model_type_of_another_family_is_rejected(tiny_copy: Tiny) -> None:
+    folder = tiny_copy("roberta")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({key: config[key] for key in config if key != "model_type"}))
+    with pytest.raises(ExplorerError, match="model_type None; wanted one of bert"):
+        load(folder)
