@@ -47,7 +47,7 @@ def test_mpnet_rows() -> None:
         (
             "deberta",
             {"position_buckets": 200},
-            "^config.json gives 400 rows for relative positions up to 16 tokens apart",
+            "^config.json gives 400 rows for relative positions up to 16",
         ),
         ("deberta", {"max_relative_positions": 2}, "8 rows for relative positions up to 2 tokens apart"),
     ],
