@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import tokenizers
+from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
 
 VOCABULARIES = (  # files from which a tokenizer can be built, if there is no tokenizer.json
     ("vocab.txt",),
@@ -34,14 +35,18 @@ NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and the defa
     "strip_accents": ("strip_accents", None),
     "lowercase": ("do_lower_case", True),
 }
+SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
+IDLE = {  # settings of tokenizer_config.json that change no id
+    *("tokenizer_class", "model_max_length", "max_len", "do_basic_tokenize", "name_or_path"),
+    *("special_tokens_map_file", "full_tokenizer_file", "tokenizer_file"),
+}
 
 
 def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
     """tokenizer.json as transformers reads it. Raises the libraries' own errors for files that cannot be read."""
     tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     settings, config = read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json")
-    default = CLASSES.get(str(config.get("model_type", "bert")))
-    kind = str(settings.get("tokenizer_class") or config.get("tokenizer_class") or default).removesuffix("Fast")
+    kind = class_name(settings, config)
     if kind in AS_IT_IS or not config:
         return tokenizer
     original = json.loads(tokenizer.to_str())
@@ -53,6 +58,12 @@ def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
     if converted is None:
         return load_with_transformers(folder)
     return tokenizer if converted == original else tokenizers.Tokenizer.from_str(json.dumps(converted))
+
+
+def class_name(settings: dict[str, Any], config: dict[str, Any]) -> str:
+    """The class in transformers, by tokenizer_config.json and config.json."""
+    default = CLASSES.get(str(config.get("model_type", "bert")))
+    return str(settings.get("tokenizer_class") or config.get("tokenizer_class") or default).removesuffix("Fast")
 
 
 def read_json(file: Path) -> dict[str, Any]:
@@ -71,10 +82,39 @@ def with_bert_normalizer(original: dict[str, Any], settings: dict[str, Any]) -> 
         return None
     if pre_tokenizer.get("type") != "BertPreTokenizer":
         return None
-    flags = {ours: settings.get(theirs, default) for ours, (theirs, default) in NORMALIZER.items()}
-    if any(value not in (True, False) for name, value in flags.items() if value is not None or name == "lowercase"):
+    if (flags := normalizer_flags(settings)) is None:
         return None
     return {**original, "normalizer": {"type": "BertNormalizer", "clean_text": True, **flags}}
+
+
+def normalizer_flags(settings: dict[str, Any]) -> dict[str, Any] | None:
+    """The settings of BertNormalizer; None if one is neither true nor false."""
+    flags = {ours: settings.get(theirs, default) for ours, (theirs, default) in NORMALIZER.items()}
+    strict = {name: value for name, value in flags.items() if value is not None or name == "lowercase"}
+    return flags if all(value in (True, False) for value in strict.values()) else None
+
+
+def bert_from_vocabulary(folder: Path) -> tokenizers.Tokenizer | None:
+    """BertTokenizer from vocab.txt; None if more than its usual settings counts."""
+    settings = read_json(folder / "tokenizer_config.json") | read_json(folder / "special_tokens_map.json")
+    flags, vocabulary = normalizer_flags(settings), models.WordPiece.read_file(str(folder / "vocab.txt"))
+    usual = {f"{kind}_token": token for kind, token in SPECIAL.items()}
+    unusual = settings.keys() - IDLE - usual.keys() - {theirs for theirs, _ in NORMALIZER.values()}
+    renamed = any(settings.get(name, token) != token for name, token in usual.items())
+    more = (folder / "added_tokens.json").is_file() or not vocabulary.keys() >= set(SPECIAL.values())
+    if flags is None or unusual or renamed or more:
+        return None
+    tokenizer = tokenizers.Tokenizer(models.WordPiece(vocabulary, unk_token=SPECIAL["unk"]))
+    tokenizer.normalizer = normalizers.BertNormalizer(clean_text=True, **flags)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece(prefix="##")
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0",
+        pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+    )
+    tokenizer.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in SPECIAL.values()])
+    return tokenizer
 
 
 def with_roberta_space(original: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any] | None:
@@ -103,6 +143,9 @@ def convert(folder: Path) -> tokenizers.Tokenizer:
     """A tokenizer from the older vocabulary files. Raises FileNotFoundError if there is none."""
     if not any(all((folder / name).is_file() for name in names) for names in VOCABULARIES):
         raise FileNotFoundError("no vocabulary")  # transformers would invent one from the special tokens alone
+    kind = class_name(read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json"))
+    if kind in BERT and (folder / "vocab.txt").is_file() and (tokenizer := bert_from_vocabulary(folder)):
+        return tokenizer
     if not (folder / "vocab.txt").is_file() and any(folder.glob("*.model")) and not find_spec("google.protobuf"):
         raise ImportError("sentencepiece files take the package protobuf: pip install protobuf")
     return load_with_transformers(folder)

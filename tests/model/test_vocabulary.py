@@ -9,6 +9,7 @@ import pytest
 import transformers
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model import vocabulary
 from bertexplorer.model.text import Tokenizer
 
 TEXTS = (
@@ -75,3 +76,50 @@ def test_a_config_that_is_none_is_named_or_left_to_transformers(tiny_copy: Calla
     (folder / "tokenizer_config.json").write_text(said, "utf-8")
     with pytest.raises(ExplorerError, match="The tokenizer of bert cannot be read"):
         Tokenizer.from_folder(folder, max_tokens=64)
+
+
+MAP = {"unk_token": "[UNK]", "sep_token": "[SEP]", "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]"}
+USUAL = {"model_max_length": 512, "tokenizer_class": "BertTokenizer", "do_basic_tokenize": True, "max_len": 512}
+
+
+@pytest.mark.parametrize("said", [ANY, CASED, LOWER, MARKED, STRIPPED, SILENT, TOGETHER, USUAL, USUAL | MAP])
+@pytest.mark.parametrize("name", ["bert", "distilbert"])
+def test_a_vocabulary_alone_makes_the_tokenizer_that_transformers_makes(
+    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str, said: dict[str, Any]
+) -> None:
+    """Without transformers, whose import takes longer than all else."""
+    folder = only_vocabulary(tiny_copy(name), said)
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    monkeypatch.setattr(vocabulary, "load_with_transformers", lambda _: pytest.fail("transformers was asked"))
+    made, wanted = (
+        json.loads(each) for each in (vocabulary.convert(folder).to_str(), theirs.backend_tokenizer.to_str())
+    )
+    assert made == wanted
+
+
+@pytest.mark.parametrize(
+    ("said", "file"),
+    [
+        ({"do_lower_case": "yes"}, {}),
+        ({"mask_token": "the"}, {}),
+        ({"never_split": ["the"]}, {}),
+        (ANY, {"added_tokens.json": {"[NEW]": 200}}),
+        (ANY, {"special_tokens_map.json": MAP | {"mask_token": "paris"}}),
+    ],
+)
+def test_an_unusual_vocabulary_is_left_to_transformers(
+    tiny_copy: Callable[[str], Path], said: dict[str, Any], file: dict[str, Any]
+) -> None:
+    folder = only_vocabulary(tiny_copy("bert"), said)
+    for name, content in file.items():
+        (folder / name).write_text(json.dumps(content), "utf-8")
+    assert vocabulary.bert_from_vocabulary(folder) is None
+
+
+def only_vocabulary(folder: Path, said: dict[str, Any]) -> Path:
+    """*folder* with vocab.txt instead of tokenizer.json."""
+    pieces = Tokenizer.from_folder(folder, max_tokens=64).backend.get_vocab()
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("\n".join(sorted(pieces, key=pieces.__getitem__)) + "\n", "utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(said), "utf-8")
+    return folder
