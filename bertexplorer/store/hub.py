@@ -79,7 +79,8 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
         file.write_text(commit, "utf-8")
     except GatedRepoError as error:
         raise ExplorerError(
-            f"{repo} has a licence that must first be accepted on the hub. Choose another one."
+            f"{repo} has a licence that must first be accepted on the hub. Accept it there and set HF_TOKEN to your "
+            "token, or choose another one."
         ) from error
     except RevisionNotFoundError as error:
         raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {offline}") from error
@@ -187,13 +188,14 @@ def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) 
     weights = weight_files(sizes) or (bins if pickles else [])
     if not weights:
         others = ", ".join(name for name in sizes if name.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
+        lack = "no model.safetensors" if bins else "neither model.safetensors nor pytorch_model.bin"
         advice = (
             "This server does not convert pytorch_model.bin; its operator can allow that with "
             "BERTEXPLORER_PICKLE=convert."
             if bins
             else "Choose another one."
         )
-        raise ExplorerError(f"{repo} has no model.safetensors (it has {others}). {advice}")
+        raise ExplorerError(f"{repo} has {lack} (it has {others}). {advice}")
     if "config.json" not in sizes or not any(sizes.keys() >= set(names) for names in TOKENIZERS):
         missing = "tokenizer" if "config.json" in sizes else "config.json"
         raise ExplorerError(f"{repo} has no {missing}, so it cannot be used. Choose another one.")

@@ -96,7 +96,7 @@ def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
 def test_a_gated_one(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
     hub.gated.add(NAME)
-    assert "licence that must first be accepted" in refused(library)
+    assert "licence that must first be accepted on the hub. Accept it there and set HF_TOKEN" in refused(library)
 
 
 def pickled(hub: Hub, folder: Path) -> None:

@@ -61,6 +61,12 @@ def test_a_transfer_that_breaks_off_can_be_taken_up_again(
     assert list(library.fetch(NAME)) and library.get(NAME).config.num_layers == 3
 
 
+def test_a_repository_without_weights_for_pytorch(hub: Hub, library: CheckpointRegistry) -> None:
+    hub.repos[NAME] = {"config.json": b"{}", "vocab.txt": b"x", "tf_model.h5": b"x"}
+    with pytest.raises(ExplorerError, match=r"neither model.safetensors nor pytorch_model.bin \(it has tf_model.h5\)"):
+        list(library.fetch(NAME))
+
+
 @pytest.mark.parametrize("only_pickle", [False, True])
 def test_weights_that_the_hub_did_not_publish_are_deleted(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], only_pickle: bool
