@@ -7,15 +7,14 @@ import json
 import logging
 import signal
 import sys
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from io import TextIOWrapper
-from typing import Annotated, Any
+from typing import Annotated, Any, TextIO
 
-import anyio
 import orjson
 from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.requests import Request
@@ -266,14 +265,14 @@ def mcp_app(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[A
 async def serve_stdio(server: Any) -> None:
     from mcp.server.stdio import stdio_server
 
-    lines: Any = readable_lines(anyio.wrap_file(TextIOWrapper(sys.stdin.buffer, "utf-8", "replace")))
+    lines: Any = readable_lines(TextIOWrapper(sys.stdin.buffer, "utf-8", "replace"))
     async with stdio_server(lines) as (received, sent):
         await server.run(received, sent, server.create_initialization_options())
 
 
-async def readable_lines(lines: AsyncIterable[str]) -> AsyncIterator[str]:
+async def readable_lines(lines: TextIO) -> AsyncIterator[str]:
     """The lines of a client, without lone surrogates, as the SDK would leave a line with one unanswered."""
-    async for line in lines:
+    while line := await asyncio.to_thread(lines.readline):
         try:
             yield scrub(json.dumps(json.loads(line), ensure_ascii=False)) if r"\u" in line else line
         except (ValueError, RecursionError):
