@@ -7,7 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.convert import digest, published_digest
@@ -42,10 +42,12 @@ class Progress:
     total: float
 
 
-def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: bool = False) -> Iterator[Progress]:
+def download(
+    repo: str, *, timeout_s: float, offline_names: list[str], pickles: bool = False, as_operator: bool = True
+) -> Iterator[Progress]:
     """Download *repo* at its newest commit, or NAME@REVISION, and yield the progress twice a second. Afterwards
     `hub_cache` finds it. The weights are its safetensors, else those of the hub's own conversion, else, if *pickles*
-    are allowed, pytorch_model.bin.
+    are allowed, pytorch_model.bin. *as_operator*: with the token of the person who runs this process, if there is one.
 
     Raises ExplorerError within twice *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
     repository, a full disk, and a transfer that breaks off or is not what the hub published."""
@@ -65,12 +67,13 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
     broke_off = False
     try:
         name, _, revision = repo.partition("@")
-        listing = pool.submit(list_files, name, revision, timeout_s)
+        token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
+        listing = pool.submit(list_files, name, revision, timeout_s, token)
         ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
-        transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files)
+        transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files, token=token)
         broke_off = True
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
         check_content(repo, [cache_folder(repo) / "snapshots" / commit / name for name in files])
@@ -78,10 +81,12 @@ def download(repo: str, *, timeout_s: float, offline_names: list[str], pickles: 
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(commit, "utf-8")
     except GatedRepoError as error:
-        raise ExplorerError(
-            f"{repo} has a licence that must first be accepted on the hub. Accept it there and set HF_TOKEN to your "
-            "token, or choose another one."
-        ) from error
+        todo = (
+            "Accept it there and set HF_TOKEN to your token, or choose another one."
+            if as_operator
+            else "The operator of this page can download it on the server; else choose another one."
+        )
+        raise ExplorerError(f"{repo} has a licence that must first be accepted on the hub. {todo}") from error
     except RevisionNotFoundError as error:
         raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {offline}") from error
     except RepositoryNotFoundError as error:
@@ -126,13 +131,15 @@ def check_content(repo: str, files: Iterable[Path]) -> None:
             )
 
 
-def list_files(repo: str, revision: str, timeout_s: float) -> tuple[str, str, dict[str, int]]:
+def list_files(
+    repo: str, revision: str, timeout_s: float, token: Literal[False] | None = None
+) -> tuple[str, str, dict[str, int]]:
     """(ref in the cache, commit, file -> its bytes) of *repo*. If its main branch has no safetensors, those of the pull
     request in which the hub's own account converted it."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
-    api = HfApi()
+    api = HfApi(token=token)
 
     def files_at(ref: str | None) -> tuple[str, dict[str, int]]:
         info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)

@@ -198,6 +198,7 @@ class CheckpointRegistry:
                 timeout_s=self.settings.hub_timeout_s,
                 offline_names=self.offline(),
                 pickles=self.settings.converts,
+                as_operator=self.anywhere or self.settings.local,  # visitors must not reach private checkpoints
             )
 
     def offline(self) -> list[str]:

@@ -29,6 +29,7 @@ class Hub(ThreadingHTTPServer):
         self.authors: dict[str, str] = {}  # repo -> author of its pull request 1
         self.gated: set[str] = set()
         self.asked: list[str] = []
+        self.tokens: set[str | None] = set()  # of all requests
         self.pause_s = 0.0  # before each half of a weights file
         self.broken = False  # every file answers 403 (hub clients try again after a 5xx, for half a minute)
         self.refusal: tuple[int, dict[str, str]] | None = None  # status and headers of every answer
@@ -65,6 +66,7 @@ class Answer(BaseHTTPRequestHandler):
     def answer(self) -> None:
         path = urlsplit(self.path).path.strip("/")
         self.server.asked.append(path)
+        self.server.tokens.add(self.headers["Authorization"])
         api = path.startswith("api/models/")
         repo = next((r for r in self.server.repos if path.removeprefix("api/models/").startswith(r)), None)
         if repo is None:

@@ -91,3 +91,24 @@ def test_a_mirror_without_pull_requests_will_do(
     hub.discussions = False
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
+
+
+@pytest.mark.parametrize(("host", "sent"), [("127.0.0.1", True), ("0.0.0.0", False)])
+def test_visitors_do_not_use_the_token_of_the_operator(
+    hub: Hub,
+    tmp_path: Path,
+    tiny: Callable[[str], Path],
+    monkeypatch: pytest.MonkeyPatch,
+    host: str,
+    sent: bool,
+) -> None:
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    hub.put(NAME, tiny("bert"))
+    library = CheckpointRegistry(Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data", host=host))
+    list(library.fetch(NAME))
+    hub.gated.add("someone/gated-bert")
+    hub.put("someone/gated-bert", tiny("bert"))
+    advice = "set HF_TOKEN" if sent else "The operator of this page can download it"
+    with pytest.raises(ExplorerError, match=advice):
+        list(library.fetch("someone/gated-bert"))
+    assert ("Bearer hf_secret" in hub.tokens) == sent
