@@ -6,7 +6,6 @@ BERT's and RoBERTa's classes by the same rules, as importing transformers takes 
 """
 
 import json
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -146,8 +145,6 @@ def convert(folder: Path) -> tokenizers.Tokenizer:
     kind = class_name(read_json(folder / "tokenizer_config.json"), read_json(folder / "config.json"))
     if kind in BERT and (folder / "vocab.txt").is_file() and (tokenizer := bert_from_vocabulary(folder)):
         return tokenizer
-    if not (folder / "vocab.txt").is_file() and any(folder.glob("*.model")) and not find_spec("google.protobuf"):
-        raise ImportError("sentencepiece files take the package protobuf: pip install protobuf")
     return load_with_transformers(folder)
 
 

@@ -9,7 +9,6 @@ import torch
 import transformers
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model import vocabulary
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from tests.model.test_load import logits, rewrite
@@ -46,12 +45,6 @@ def test_deberta_with_spm_model_alone_has_the_ids_of_transformers(spm: Path, tmp
     ours.save(tmp_path / "saved")
     again = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
     assert [again(line)["input_ids"] for line in LINES] == [theirs(line)["input_ids"] for line in LINES]
-
-
-def test_what_sentencepiece_takes_is_named_where_it_is_missing(spm: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vocabulary, "find_spec", lambda _: None)
-    with pytest.raises(ExplorerError, match=r"\(tokenizer_config.json, spm.model\).*pip install protobuf"):
-        Tokenizer.from_folder(spm, max_tokens=64)
 
 
 def test_positions_that_deberta_does_not_add_are_left_out(tiny: Tiny, tiny_copy: Tiny) -> None:
