@@ -47,6 +47,9 @@ def load(
     config = translate(family, hf)
     stored = stored_tensors(folder)
     names = canonical_names(family, stored)
+    words, output = source_of(family, "encoder.embeddings.words.weight"), tied_name(family, config)
+    if words and words.name not in names and output in names:  # stored once, by the name of the head
+        names[words.name] = names.pop(output)
     modules = build(family, config, names, hf.get("architectures"))
     sources = match_weights(family, config, modules, names, stored)
     device = torch.device(device) if device else precisions.best_device()

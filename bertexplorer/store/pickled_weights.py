@@ -104,8 +104,8 @@ class Unpickler(pickle.Unpickler):
 
 
 def read(path: Path) -> dict[str, np.ndarray]:
-    """Name -> array, mapped from the file *path*; bfloat16 as uint16. Of several names for the same tensor, one is
-    included: that of the embeddings, which a tied head goes without, else the first.
+    """Name -> array, mapped from the file *path*; bfloat16 as uint16. Of several names for the same tensor, only the
+    first is included.
 
     Raises ExplorerError, whose text continues "PATH cannot be read: …"."""
     with path.open("rb") as file:
@@ -118,8 +118,7 @@ def read(path: Path) -> dict[str, np.ndarray]:
         raise ExplorerError(f"it contains {type_of(weights)} rather than weights by name")
     arrays: dict[str, np.ndarray] = {}
     added: set[Weight] = set()
-    entries = dict.items(weights)  # a pickle can shadow the method items of the object
-    for name, weight in sorted(entries, key=lambda entry: "embeddings" not in str(entry[0])):
+    for name, weight in dict.items(weights):  # a pickle can shadow the method items of the object
         if type(name) is not str or type(weight) is not Weight:
             raise ExplorerError(f"{str(name)[:80]!r} is {type_of(weight)} rather than a tensor")
         array = to_array(weight, buffers)

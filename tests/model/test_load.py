@@ -1,11 +1,13 @@
 """A valid checkpoint loads in every published layout, with the same numbers."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save_file, save_model
+from transformers import RobertaForMaskedLM
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -62,6 +64,9 @@ GOOD = {
     ),
     "only the copy of the bias": lambda f: rewrite(
         f, lambda t: {"cls.predictions.decoder.bias" if n == MLM_BIAS else n: v for n, v in t.items()}
+    ),
+    "only the copy of the words": lambda f: rewrite(
+        f, lambda t: {"cls.predictions.decoder.weight" if n == WORDS else n: v for n, v in t.items()}
     ),
     "classifier beside it": lambda f: rewrite(f, lambda t: t | {"classifier.weight": torch.ones(3, 32)}),
     "unknown config fields": lambda f: reconfigure(f, id2label={"0": "a"}, my_field=[1], transformers_version="9"),
@@ -148,3 +153,12 @@ def test_facts_about_a_checkpoint(tiny_copy, tmp_path) -> None:
 def test_positions_are_counted_after_the_padding_id(tiny) -> None:
     config = load(tiny("roberta"), precision="fp32").config
     assert (config.max_positions, config.first_position) == (62, 2)
+
+
+def test_a_file_that_safetensors_save_model_wrote(tiny, tmp_path) -> None:
+    model = RobertaForMaskedLM.from_pretrained(tiny("roberta")).eval()
+    shutil.copytree(tiny("roberta"), tmp_path / "saved")
+    save_model(model, str(tmp_path / "saved" / "model.safetensors"))
+    assert "roberta.embeddings.word_embeddings.weight" not in load_file(tmp_path / "saved" / "model.safetensors")
+    whole, other = load(tiny("roberta"), precision="fp32"), load(tmp_path / "saved", precision="fp32")
+    assert torch.equal(logits(whole), logits(other)) and other.unused == ()
