@@ -66,9 +66,9 @@ def test_a_word_is_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Pat
     file = tmp_path / "lines.csv"
     file.write_text("text;label\nA dog barked.;animal\nBread and cheese.;food\n", "latin-1")
     code, out, err = run("search", "The puppy was loud.", "--lines", str(file), "--json")
-    found = json.loads(out)["rows"]
+    results = json.loads(out)["rows"]
     assert code == 0 and "2 lines from lines.csv" in err
-    assert [row["text"] for row in found] == ["A dog barked.", "Bread and cheese."]
+    assert [row["text"] for row in results] == ["A dog barked.", "Bread and cheese."]
     code, _, err = run("search", "x", "--lines", str(tmp_path / "none.csv"))
     assert code == 2 and "none.csv cannot be read" in err
 
@@ -131,7 +131,9 @@ def test_errors_speak_of_no_page(run: Run, arguments: tuple[str, ...], tmp_path:
     files = {"EMPTY": "\n", "ODD": "a,b\n1,2\n3,4\n5,6\n", "ONE": "text,label\nsome words,x\nmore words,x\n"}
     for name, content in files.items():
         (tmp_path / f"{name}.csv").write_text(content)
-    code, _, err = run(*(str(tmp_path / f"{one}.csv") if one in files else one for one in arguments))
+    code, _, err = run(
+        *(str(tmp_path / f"{argument}.csv") if argument in files else argument for argument in arguments)
+    )
     message = err.splitlines()[-1]
     assert code == 2 and message.startswith("bertexplorer: ")
     assert not re.search(r"(?i)\b(press|click|upload|page|button|choose (one|another))\b", message)
@@ -144,7 +146,7 @@ def test_notes_go_to_stderr(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["fill-mask", FRANCE, "--checkpoint", "/no/such"], "/no/such"),
         (["fill-mask", FRANCE, "--checkpoint", "a/b/c"], "not a checkpoint name"),
@@ -164,10 +166,10 @@ def test_notes_go_to_stderr(run: Run) -> None:
         ([], "required: command"),
     ],
 )
-def test_errors(run: Run, arguments: list[str], said: str) -> None:
+def test_errors(run: Run, arguments: list[str], message: str) -> None:
     code, out, err = run(*arguments)
     assert code == 2 and out == ""
-    assert said in err and "Traceback" not in err
+    assert message in err and "Traceback" not in err
     if "usage:" not in err:
         assert err.startswith("bertexplorer: ") and err.count("\n") == 1
 
@@ -197,7 +199,7 @@ def test_every_analysis_has_a_command_with_its_settings_as_flags() -> None:
     for module in ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         flags = {flag: action for action in commands[name]._actions for flag in action.option_strings}
-        flags |= {f"--{FIRST[name]}": one for one in commands[name]._actions if one.dest == FIRST.get(name)}
+        flags |= {f"--{FIRST[name]}": item for item in commands[name]._actions if item.dest == FIRST.get(name)}
         for setting in option_specs(module.Options):
             action = flags["--" + setting.name.replace("_", "-")]
             assert action.default == setting.default and tuple(action.choices or ()) == setting.choices

@@ -78,17 +78,17 @@ def imports(node: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
 
 def faults(part: str, source: str) -> list[str]:
     """What *source*, a module of *part*, imports and may not."""
-    found = []
+    result = []
     for name, inside in imports(ast.parse(source)):
         library, _, rest = name.partition(".")
         target = rest.partition(".")[0]
         if library in ALLOWED and part not in ALLOWED[library]:
-            found.append(f"{name} (only {', '.join(sorted(ALLOWED[library]))} may)")
+            result.append(f"{name} (only {', '.join(sorted(ALLOWED[library]))} may)")
         if library == "transformers" and not inside:
-            found.append(f"{name} outside a function")
+            result.append(f"{name} outside a function")
         if library == "bertexplorer" and target != part and FLOOR.get(target, 99) >= FLOOR[part]:
-            found.append(f"{name} (not below {part})")
-    return found
+            result.append(f"{name} (not below {part})")
+    return result
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
@@ -108,11 +108,11 @@ def heads(name: str) -> set[str]:
 
 
 def test_no_two_modules_import_each_other() -> None:
-    found = {}
+    result = {}
     for file in FILES:
         names = [name for name, _ in imports(ast.parse(file.read_text("utf-8")))]
-        found[file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")] = set().union(*map(heads, names))
-    assert [(a, b) for a in found for b in found[a] & found.keys() if a < b and a in found[b]] == []
+        result[file.relative_to(ROOT).with_suffix("").as_posix().replace("/", ".")] = set().union(*map(heads, names))
+    assert [(a, b) for a in result for b in result[a] & result.keys() if a < b and a in result[b]] == []
 
 
 @pytest.mark.parametrize(

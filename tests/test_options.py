@@ -20,12 +20,12 @@ class Options:
 
 
 def test_settings_are_read_off_the_dataclass() -> None:
-    found = option_specs(Options)
-    assert [s.name for s in found] == ["top", "rate", "words", "loud", "way"]
-    assert [s.kind for s in found] == [int, float, str, bool, str]
-    assert [s.default for s in found] == [10, 0.5, "", False, "left"]
-    assert found[-1].choices == ("left", "right")
-    assert found[0].option.label == "Answers"
+    result = option_specs(Options)
+    assert [s.name for s in result] == ["top", "rate", "words", "loud", "way"]
+    assert [s.kind for s in result] == [int, float, str, bool, str]
+    assert [s.default for s in result] == [10, 0.5, "", False, "left"]
+    assert result[-1].choices == ("left", "right")
+    assert result[0].option.label == "Answers"
 
 
 def test_a_bare_field_is_refused() -> None:

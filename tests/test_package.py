@@ -40,13 +40,13 @@ def installed_as(name: str) -> str:
 
 def imported() -> dict[str, list[tuple[str, bool]]]:
     """Package -> (file, whether inside a function) of each import of it in bertexplorer/."""
-    found: dict[str, list[tuple[str, bool]]] = {}
+    result: dict[str, list[tuple[str, bool]]] = {}
     for file in FILES:
         for name, inside in imports(ast.parse(file.read_text("utf-8"))):
             library = name.partition(".")[0]
             if library.isidentifier() and library not in {*sys.stdlib_module_names, "bertexplorer"}:
-                found.setdefault(installed_as(library), []).append((str(file.relative_to(ROOT)), inside))
-    return found
+                result.setdefault(installed_as(library), []).append((str(file.relative_to(ROOT)), inside))
+    return result
 
 
 def names(requirements: list[Requirement]) -> set[str]:

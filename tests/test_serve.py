@@ -18,7 +18,7 @@ PATCHES, LAUNCH = "bertexplorer.ui.gradio_patches", "bertexplorer.server.launch"
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """What the page would be launched with; nothing is served and gradio is not imported."""
-    found: dict[str, Any] = {}
+    result: dict[str, Any] = {}
 
     class Watched(ModuleType):
         """Notes the environment as it is when something is taken from the module."""
@@ -26,17 +26,17 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         def __getattr__(self, name: str) -> Callable[..., int]:
             if name != "launch":
                 raise AttributeError(name)
-            found["environment"] = dict(os.environ)
+            result["environment"] = dict(os.environ)
             return self.launch_nothing
 
         def launch_nothing(self, library: Any, settings: Any, browse: Any = None) -> int:
-            found.update(settings=settings, browse=browse)
+            result.update(settings=settings, browse=browse)
             return 0
 
     monkeypatch.setattr(os, "environ", {k: v for k, v in os.environ.items() if not k.startswith("BERTEXPLORER_")})
     monkeypatch.setitem(sys.modules, PATCHES, ModuleType(PATCHES))
     monkeypatch.setitem(sys.modules, LAUNCH, Watched(LAUNCH))
-    return found
+    return result
 
 
 def test_it_serves_this_machine_alone_if_nothing_else_is_said(launched: dict[str, Any]) -> None:

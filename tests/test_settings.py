@@ -53,7 +53,7 @@ def test_nothing_phones_home() -> None:
 
 
 def test_what_the_server_takes_is_read() -> None:
-    found = Settings.from_env(
+    result = Settings.from_env(
         {
             "BERTEXPLORER_HOSTS": " Bert.School.example, other ,",
             "BERTEXPLORER_PROXIES": "127.0.0.1, 10.0.0.0/8,::1",
@@ -70,12 +70,12 @@ def test_what_the_server_takes_is_read() -> None:
             "BERTEXPLORER_LOG": "info",
         }
     )
-    assert (found.hosts, found.code, found.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
-    assert (found.request_kb, found.upload_mb, found.upload_files, found.sessions) == (10, 11, 12, 14)
-    assert found.upload_s == 13
-    assert (found.waiting, found.tokens) == (15, 16)
-    assert found.proxies == ("127.0.0.1", "10.0.0.0/8", "::1")
-    assert (found.metrics, found.log) == ("public", "info")
+    assert (result.hosts, result.code, result.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
+    assert (result.request_kb, result.upload_mb, result.upload_files, result.sessions) == (10, 11, 12, 14)
+    assert result.upload_s == 13
+    assert (result.waiting, result.tokens) == (15, 16)
+    assert result.proxies == ("127.0.0.1", "10.0.0.0/8", "::1")
+    assert (result.metrics, result.log) == ("public", "info")
     for name in ("BERTEXPLORER_METRICS", "BERTEXPLORER_LOG"):
         with pytest.raises(ValueError, match=f"{name}.*wanted one of"):
             Settings.from_env({name: "x"})

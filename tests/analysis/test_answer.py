@@ -101,19 +101,19 @@ def test_spans_equal_those_of_training() -> None:
     for _ in range(20):
         start, end = draw.normal(size=(2, 12))
         inside = np.arange(12) >= draw.integers(1, 9)
-        found = task_head.best_spans(start, end, inside, 4, 5)
+        result = task_head.best_spans(start, end, inside, 4, 5)
         given = [torch.from_numpy(x)[None] for x in (start, end, inside)]
         wanted = windows.best_spans(*given, 4, 5)
         kept = [(int(i), int(j)) for s, i, j in zip(*(x[0] for x in wanted), strict=True) if s > float("-inf")]
-        assert found == kept
+        assert result == kept
 
 
 def test_a_run_gives_the_answers_of_its_training_code(tiny: Callable[[str], Path]) -> None:
     """The probabilities of the playground, in one window."""
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
     (said,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
-    found = answer.run(label.ours, FILM)
-    assert [(x.name, x.value) for x in found.labels] == [
+    result = answer.run(label.ours, FILM)
+    assert [(x.name, x.value) for x in result.labels] == [
         (x["label"], pytest.approx(x["probability"], rel=close(label))) for x in said["labels"]
     ]
     (said,) = tagging.Tagger(tag.ours, tagging_task.Options(head="softmax"), False).predict([{"text": FILM.first}])

@@ -141,7 +141,7 @@ def test_a_picked_token_without_a_row_gives_a_note(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"layer": 7}, "Layer 7.*6 layers.*0 for all"),
         ({"head": 13}, "Head 13.*12 heads"),
@@ -153,8 +153,8 @@ def test_a_picked_token_without_a_row_gives_a_note(mini: Checkpoint) -> None:
         ({"direction": "A to B"}, "single one.*Add a second sentence"),
     ],
 )
-def test_unknown_layers_heads_and_pairs(options: dict[str, object], said: str, mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_unknown_layers_heads_and_pairs(options: dict[str, object], message: str, mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=message):
         ask(mini, "The cat sat.", **options)
 
 

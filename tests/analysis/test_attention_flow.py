@@ -30,14 +30,14 @@ def ask(checkpoint: Checkpoint, text: Text | str, **options: object) -> Attentio
 def written_out(attention: np.ndarray) -> np.ndarray:
     """Abnar and Zuidema (2020), equation 1, as a sum over all paths of one step a layer."""
     layers, tokens, _ = attention.shape
-    found = np.zeros((layers, tokens, tokens))
+    result = np.zeros((layers, tokens, tokens))
     for i in range(layers):
         for a in range(tokens):
             for b in range(tokens):
                 for c in range(tokens):
                     step = 0.5 * attention[i, a, c] + 0.5 * (a == c)
-                    found[i, a, b] += step * (found[i - 1, c, b] if i else c == b)
-    return found
+                    result[i, a, b] += step * (result[i - 1, c, b] if i else c == b)
+    return result
 
 
 def by_networkx(attention: np.ndarray, top: int, token: int, sink: int) -> float:
@@ -52,25 +52,25 @@ def by_networkx(attention: np.ndarray, top: int, token: int, sink: int) -> float
 
 def test_rollout_is_the_formula() -> None:
     attention = random_attention(4, 5)
-    found = rollout(attention)
-    np.testing.assert_allclose(found, written_out(attention), atol=1e-12)  # float64
-    np.testing.assert_allclose(found.sum(axis=-1), 1)
+    result = rollout(attention)
+    np.testing.assert_allclose(result, written_out(attention), atol=1e-12)  # float64
+    np.testing.assert_allclose(result.sum(axis=-1), 1)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_flow_is_the_maximum_flow_of_networkx(seed: int) -> None:
     attention = random_attention(4, 5, seed, spread=0.15)
     for token in range(5):
-        found = flow(attention, token)
+        result = flow(attention, token)
         wanted = [[by_networkx(attention, top, token, sink) for sink in range(5)] for top in range(4)]
-        np.testing.assert_allclose(found, wanted, atol=1e-4)  # ours in whole millionths, an edge each
-    assert found.max() <= 1.0001 and found.min() >= 0
+        np.testing.assert_allclose(result, wanted, atol=1e-4)  # ours in whole millionths, an edge each
+    assert result.max() <= 1.0001 and result.min() >= 0
 
 
 def test_flow_by_hand() -> None:
     """Two tokens that look at each other: half stays, half crosses, so each edge holds one half."""
-    found = flow(np.array([[[0.0, 1.0], [1.0, 0.0]]] * 2), 0)
-    np.testing.assert_allclose(found, [[0.5, 0.5], [1.0, 1.0]], atol=1e-5)  # whole millionths
+    result = flow(np.array([[[0.0, 1.0], [1.0, 0.0]]] * 2), 0)
+    np.testing.assert_allclose(result, [[0.5, 0.5], [1.0, 1.0]], atol=1e-5)  # whole millionths
 
 
 def test_one_token() -> None:
@@ -88,9 +88,11 @@ def test_of_a_checkpoint(family: str, tiny: Callable[[str], Path]) -> None:
     assert_within(result.raw, attention[:, spot], of_encoder(checkpoint.config))
     assert_within(result.shares, written_out(attention)[:, spot], of_encoder(checkpoint.config))
     assert_within(ask(checkpoint, TEXT, method="raw").shares, attention[:, spot], of_encoder(checkpoint.config))
-    found = ask(checkpoint, TEXT, method="flow").shares
+    results = ask(checkpoint, TEXT, method="flow").shares
     for top, sink in ((0, 0), (1, 2), (2, 3)):  # whole millionths over the edges of a cut, tokens x tokens at most
-        assert found[top, sink] == pytest.approx(by_networkx(attention, top, spot, sink), abs=1e-6 * len(encoding) ** 2)
+        assert results[top, sink] == pytest.approx(
+            by_networkx(attention, top, spot, sink), abs=1e-6 * len(encoding) ** 2
+        )
 
 
 def test_picked_and_default(mini: Checkpoint) -> None:
@@ -100,8 +102,8 @@ def test_picked_and_default(mini: Checkpoint) -> None:
     result = ask(mini, picked, layer=2)
     assert result.picked and result.about == (4, 5, 6, 7, 8) and result.layer == 1
     alone = [ask(mini, Text(text, picked=(Span(0, start + i, start + i + 1),))) for i in (0, 2, 5, 7, 9)]
-    assert [one.about for one in alone] == [(4,), (5,), (6,), (7,), (8,)]
-    assert_within(result.shares, np.mean([one.shares for one in alone], axis=0), 1e-12)  # float64
+    assert [item.about for item in alone] == [(4,), (5,), (6,), (7,), (8,)]
+    assert_within(result.shares, np.mean([item.shares for item in alone], axis=0), 1e-12)  # float64
     assert ask(mini, text).about == (0,)
 
 

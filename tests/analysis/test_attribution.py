@@ -43,8 +43,8 @@ class Twin:
         return saliency.run(self.ours, SENTENCE, options=Options(method=method, merge=False, **options))
 
     def scores(self, method: str, **options: object) -> np.ndarray:
-        (found,) = self.run(method, **options).attributions
-        return found.scores
+        (result,) = self.run(method, **options).attributions
+        return result.scores
 
     def log_prob(self, ids: torch.Tensor) -> torch.Tensor:
         """What is explained, by transformers, for each row of *ids*."""
@@ -85,13 +85,13 @@ def test_integrated_gradients_are_captums(twin: Twin, baseline: Baseline) -> Non
         method = LayerIntegratedGradients(twin.log_prob, layer)
         wanted = method.attribute(twin.ids, baselines=start, n_steps=STEPS, method="gausslegendre")
         rise = twin.log_prob_of_vectors(layer(twin.ids)) - twin.log_prob_of_vectors(layer(start))
-    (found,) = twin.run("integrated gradients", baseline=baseline, steps=STEPS).attributions
-    close(twin.ours.config, found.scores, wanted[0].sum(-1).detach().double().numpy())
-    assert found.completeness is not None and found.completeness.steps == STEPS
-    assert found.completeness.rise == pytest.approx(float(rise.detach()), abs=of_encoder(twin.ours.config, LOGITS))
-    gap = float(found.scores.sum()) - float(rise.detach())
-    assert found.completeness.error == pytest.approx(gap, abs=of_encoder(twin.ours.config, LOGITS))
-    assert set(np.flatnonzero(found.scores)) <= set(twin.words)
+    (result,) = twin.run("integrated gradients", baseline=baseline, steps=STEPS).attributions
+    close(twin.ours.config, result.scores, wanted[0].sum(-1).detach().double().numpy())
+    assert result.completeness is not None and result.completeness.steps == STEPS
+    assert result.completeness.rise == pytest.approx(float(rise.detach()), abs=of_encoder(twin.ours.config, LOGITS))
+    gap = float(result.scores.sum()) - float(rise.detach())
+    assert result.completeness.error == pytest.approx(gap, abs=of_encoder(twin.ours.config, LOGITS))
+    assert set(np.flatnonzero(result.scores)) <= set(twin.words)
 
 
 def test_gradient_x_input_is_captums(twin: Twin) -> None:
@@ -118,9 +118,9 @@ def test_lime_by_hand(twin: Twin) -> None:
     penalty = np.eye(len(twin.words), len(twin.words) + 1)
     right = np.concatenate([np.array(values) * np.sqrt(weights), np.zeros(len(twin.words))])
     wanted, *_ = np.linalg.lstsq(np.vstack([left, penalty]), right, rcond=None)
-    (found,) = twin.run("LIME", samples=60).attributions
-    close(twin.ours.config, found.scores[twin.words], wanted[:-1])
-    assert set(np.flatnonzero(found.scores)) <= set(twin.words) and found.samples == 60
+    (result,) = twin.run("LIME", samples=60).attributions
+    close(twin.ours.config, result.scores[twin.words], wanted[:-1])
+    assert set(np.flatnonzero(result.scores)) <= set(twin.words) and result.samples == 60
 
 
 def test_attention_and_rollout_by_hand(twin: Twin) -> None:
@@ -136,13 +136,13 @@ def test_attention_and_rollout_by_hand(twin: Twin) -> None:
 
 def test_the_number_and_the_answer(twin: Twin) -> None:
     result = twin.run("all", steps=4, samples=50)
-    assert [found.method for found in result.attributions] == list(METHODS)
+    assert [results.method for results in result.attributions] == list(METHODS)
     assert result.value == pytest.approx(twin.without(), abs=of_encoder(twin.ours.config, LOGITS))
     assert result.probability == pytest.approx(np.exp(result.value))
     assert result.answer == twin.ours.tokenizer.show(twin.token) and result.position == twin.spot
-    for method, found in zip(METHODS, result.attributions, strict=True):
+    for method, results in zip(METHODS, result.attributions, strict=True):
         again = twin.scores(method, steps=4, samples=50)
-        assert_within(found.scores, again, of_gradient(twin.ours.config, LOGITS))
+        assert_within(results.scores, again, of_gradient(twin.ours.config, LOGITS))
 
 
 @pytest.fixture(scope="module")
@@ -164,7 +164,7 @@ def test_next_sentence_is_captums(pair: tuple[Checkpoint, torch.nn.Module]) -> N
     layer = theirs.get_input_embeddings()
     options = Options(method="all", target="next sentence", steps=STEPS, merge=False)
     result = saliency.run(ours, PAIR, options=options)
-    scores = {found.method: found.scores for found in result.attributions}
+    scores = {results.method: results.scores for results in result.attributions}
     wanted = LayerIntegratedGradients(gap, layer).attribute(ids, start, n_steps=STEPS, method="gausslegendre")
     close(ours.config, scores["integrated gradients"], wanted[0].sum(-1).detach().double().numpy())
     wanted = LayerGradientXActivation(gap, layer).attribute(ids)
@@ -189,8 +189,8 @@ def test_gradients_of_a_bf16_checkpoint_are_those_in_fp32(bundled: Path, mini: C
 
 
 def test_completeness_on_mini(mini: Checkpoint) -> None:
-    (found,) = saliency.run(mini, "The farmers cultivate the [MASK] to grow crops.").attributions
-    assert found.completeness and abs(found.completeness.error) < 0.01 * abs(found.completeness.rise)
+    (result,) = saliency.run(mini, "The farmers cultivate the [MASK] to grow crops.").attributions
+    assert result.completeness and abs(result.completeness.error) < 0.01 * abs(result.completeness.rise)
 
 
 def linear(question: Question, weights: np.ndarray) -> Question:
@@ -208,10 +208,10 @@ def linear(question: Question, weights: np.ndarray) -> Question:
 def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> None:
     _, question = saliency.question_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0
-    found = attribution.attribute(linear(question, weights), method, baseline="[MASK]", steps=4, samples=1000)
+    result = attribution.attribute(linear(question, weights), method, baseline="[MASK]", steps=4, samples=1000)
     spots = list(question.hideable)
     allowed = 0.2 if method == "LIME" else 1e-9  # of 1,000 draws; float64
-    assert found.scores[spots] == pytest.approx(weights[spots], abs=allowed)
+    assert result.scores[spots] == pytest.approx(weights[spots], abs=allowed)
 
 
 def test_samples_of_lime() -> None:
@@ -227,6 +227,6 @@ def test_a_long_text_takes_fewer_steps(mini: Checkpoint, monkeypatch: pytest.Mon
     text = "The farmers cultivate the [MASK] to grow crops."
     monkeypatch.setattr(attribution, "LONG", 4)
     for steps in (*attribution.TRIES, saliency.Options().steps):
-        found = saliency.run(mini, text).attributions[0].completeness
-        assert found.steps == steps
-        monkeypatch.setattr(attribution, "MISSED", abs(found.error / found.rise) / 2)
+        result = saliency.run(mini, text).attributions[0].completeness
+        assert result.steps == steps
+        monkeypatch.setattr(attribution, "MISSED", abs(result.error / result.rise) / 2)

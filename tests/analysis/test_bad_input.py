@@ -116,7 +116,7 @@ def test_a_pair_and_hidden_spans_that_point_nowhere(module: ModuleType, small: C
 
 @pytest.mark.parametrize("module", [fill_mask, template], ids=name_of)
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (", ".join(f"w{i}" for i in range(51)), "51 words.*50"),
         ("a" * 1_000_000, "1,000,000 characters"),
@@ -126,9 +126,9 @@ def test_a_pair_and_hidden_spans_that_point_nowhere(module: ModuleType, small: C
         ("1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1", "21 pieces.*20"),
     ],
 )
-def test_words_that_cannot_be_looked_up(module: ModuleType, words: str, said: str, small: Checkpoint) -> None:
+def test_words_that_cannot_be_looked_up(module: ModuleType, words: str, message: str, small: Checkpoint) -> None:
     started = time.perf_counter()
-    with pytest.raises(ExplorerError, match=said) as caught:
+    with pytest.raises(ExplorerError, match=message) as caught:
         module.run(small, fitted(module, "a [MASK] b"), options=options(module, words=words))
     assert time.perf_counter() - started < 1 and len(str(caught.value)) < 400
 

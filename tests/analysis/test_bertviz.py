@@ -39,7 +39,7 @@ def test_the_neuron_view_has_queries_and_keys(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    ("tokens", "options", "said"),
+    ("tokens", "options", "message"),
     [
         (100, {"kind": "head"}, "100 tokens.*head view.*up to 5 layers"),
         (60, {"kind": "model"}, "60 tokens.*model view.*up to 3 layers"),
@@ -53,9 +53,9 @@ def test_the_neuron_view_has_queries_and_keys(mini: Checkpoint) -> None:
     ],
 )
 def test_too_large_views_and_unknown_layers_are_rejected(
-    tokens: int, options: dict[str, str], said: str, mini: Checkpoint
+    tokens: int, options: dict[str, str], message: str, mini: Checkpoint
 ) -> None:
-    with pytest.raises(ExplorerError, match=said):
+    with pytest.raises(ExplorerError, match=message):
         ask(mini, "cat " * (tokens - 2), **options)
 
 

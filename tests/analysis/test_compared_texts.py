@@ -39,8 +39,8 @@ def compared(folder: Path, into: Path, pooling: str = "mean", task: str = "simil
 def cosine(folder: Path, ids: Sequence[Sequence[int]], pooling: str) -> float:
     theirs = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
     with torch.no_grad():
-        last = [theirs(torch.tensor([one])).last_hidden_state[0] for one in ids]
-    return float(torch.cosine_similarity(*(one[0] if pooling == "cls" else one.mean(0) for one in last), dim=0))
+        last = [theirs(torch.tensor([item])).last_hidden_state[0] for item in ids]
+    return float(torch.cosine_similarity(*(item[0] if pooling == "cls" else item.mean(0) for item in last), dim=0))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
@@ -52,25 +52,25 @@ def test_the_cosine_is_that_of_transformers(
     alone = [checkpoint.tokenizer.encode(side).ids for side in (PAIR.first, PAIR.second)]
     encoding = checkpoint.tokenizer.encode(PAIR)
     assert [tuple(encoding.ids[i] for i in side) for side in engine.text_positions(encoding)] == alone
-    found = answer.run(checkpoint, PAIR)
+    result = answer.run(checkpoint, PAIR)
     wanted = cosine(tiny(family), alone, pooling)
     close = of_encoder(checkpoint.config)
-    assert found.kind == "similarity" and found.labels[0].value == pytest.approx(wanted, abs=close)
-    assert found.score == pytest.approx(1 + 4 * max(0.0, wanted), abs=4 * close)
-    assert [row["answer"] for row in answer.rows(found)] == ["cosine", "score"]
-    assert f"cosine {wanted:.2f}"[:8] in figure.say(found) and figure.draw(found).data
+    assert result.kind == "similarity" and result.labels[0].value == pytest.approx(wanted, abs=close)
+    assert result.score == pytest.approx(1 + 4 * max(0.0, wanted), abs=4 * close)
+    assert [row["answer"] for row in answer.rows(result)] == ["cosine", "score"]
+    assert f"cosine {wanted:.2f}"[:8] in figure.say(result) and figure.draw(result).data
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_every_method_explains_it(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
-    found = saliency.run(checkpoint, PAIR, options=saliency.Options(method="all", steps=64))
+    result = saliency.run(checkpoint, PAIR, options=saliency.Options(method="all", steps=64))
     value = answer.run(checkpoint, PAIR).labels[0].value
-    assert found.target == "score" and found.value == pytest.approx(value, abs=1e-5) and np.isnan(found.probability)
-    by = {one.method: one for one in found.attributions}
+    assert result.target == "score" and result.value == pytest.approx(value, abs=1e-5) and np.isnan(result.probability)
+    by = {attribution.method: attribution for attribution in result.attributions}
     path = by["integrated gradients"]
     assert path.completeness and path.scores.sum() == pytest.approx(path.completeness.rise, abs=2e-3)
-    assert "of one text at a time" in saliency_figure.say(found)
+    assert "of one text at a time" in saliency_figure.say(result)
     encoding = checkpoint.tokenizer.encode(PAIR)
     lost = []
     masked = [
@@ -110,16 +110,16 @@ def test_it_is_read_after_every_layer(tiny: Callable[..., Path], tmp_path: Path)
             torch.stack(theirs(torch.tensor([ids]), output_hidden_states=True).hidden_states)[:, 0].mean(1)
             for ids in (checkpoint.tokenizer.encode(side).ids for side in (PAIR.first, PAIR.second))
         )
-    found = layers.run(checkpoint, PAIR)
+    result = layers.run(checkpoint, PAIR)
     wanted = torch.cosine_similarity(first, second, dim=-1)
-    assert found.scored and found.scores == pytest.approx(wanted.tolist(), abs=of_encoder(checkpoint.config))
+    assert result.scored and result.scores == pytest.approx(wanted.tolist(), abs=of_encoder(checkpoint.config))
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
-    found = switchboard.run(checkpoint, PAIR, options=switchboard.Options(off="2·3", controls=2))
-    assert found.scored and found.target == "cosine"
+    result = switchboard.run(checkpoint, PAIR, options=switchboard.Options(off="2·3", controls=2))
+    assert result.scored and result.target == "cosine"
     theirs = transformers.AutoModel.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     wide = checkpoint.config.hidden_size // checkpoint.config.num_heads
 
@@ -133,9 +133,9 @@ def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..
             theirs(torch.tensor([checkpoint.tokenizer.encode(side).ids])).last_hidden_state[0]
             for side in (PAIR.first, PAIR.second)
         ]
-    wanted = torch.cosine_similarity(*(one[0] if pooling == "cls" else one.mean(0) for one in last), dim=0)
-    assert found.after.value == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config))
-    assert found.change[1, 2] == pytest.approx(found.after.value - found.before.value, abs=1e-6)
+    wanted = torch.cosine_similarity(*(item[0] if pooling == "cls" else item.mean(0) for item in last), dim=0)
+    assert result.after.value == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config))
+    assert result.change[1, 2] == pytest.approx(result.after.value - result.before.value, abs=1e-6)
     with pytest.raises(ExplorerError, match="encodes the two texts separately"):
         switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
 
@@ -156,11 +156,11 @@ def test_there_is_no_referee_of_two_texts(tiny: Callable[..., Path], tmp_path: P
 
 def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> None:
     checkpoint = of_problem(tuned(tiny, "label").ours, "regression")
-    found = referee.run(checkpoint, FILM, options=referee.Options(orders=3, points=6))
+    result = referee.run(checkpoint, FILM, options=referee.Options(orders=3, points=6))
     value = answer.run(checkpoint, FILM).labels[0].value
-    assert found.scored and all(trial.deletion[0] == pytest.approx(value, abs=1e-5) for trial in found.trials)
-    assert "score" in referee.rows(found)[0] and referee_figure.draw(found).data
-    assert "%" not in referee_figure.say(found)
+    assert result.scored and all(trial.deletion[0] == pytest.approx(value, abs=1e-5) for trial in result.trials)
+    assert "score" in referee.rows(result)[0] and referee_figure.draw(result).data
+    assert "%" not in referee_figure.say(result)
 
 
 def test_before_and_after_are_not_percentages(tiny: Callable[..., Path], tmp_path: Path) -> None:

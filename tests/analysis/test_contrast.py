@@ -59,8 +59,8 @@ def test_the_same_sentence_twice(mini: Checkpoint) -> None:
     ],
 )
 def test_jensen_shannon_by_hand(p: list[float], q: list[float], bits: float) -> None:
-    found = jensen_shannon(np.log(np.array(p)), np.log(np.array(q)))
-    assert found == pytest.approx(bits, abs=1e-6)  # written with 7 digits
+    result = jensen_shannon(np.log(np.array(p)), np.log(np.array(q)))
+    assert result == pytest.approx(bits, abs=1e-6)  # written with 7 digits
 
 
 def test_rows_cover_the_vocabulary_from_what_differs_to_what_is_unlikely(mini: Checkpoint) -> None:
@@ -75,13 +75,13 @@ def test_rows_cover_the_vocabulary_from_what_differs_to_what_is_unlikely(mini: C
 
 
 @pytest.mark.parametrize(
-    ("other", "said"),
+    ("other", "message"),
     [
         ("", "second sentence is missing"),
         ("  ", "second sentence"),
         ("no mask here", "In the second sentence: Nothing"),
     ],
 )
-def test_the_other_sentence_must_have_a_mask(mini: Checkpoint, other: str, said: str) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_the_other_sentence_must_have_a_mask(mini: Checkpoint, other: str, message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         contrast.run(mini, TEXAS, options=Options(other=other))

@@ -54,13 +54,13 @@ def test_estimates_are_vector_differences_times_the_gradient_of_transformers(
     encoding = ours.tokenizer.encode(SENTENCE)
     (spot,), places = encoding.masked, (1, 2, 5)
     target = gradients.masked_target(ours, spot, 7)
-    found = gradients.replacement_scores(ours, encoding, target, places)
+    result = gradients.replacement_scores(ours, encoding, target, places)
     table = theirs.get_input_embeddings().weight.detach()
     vectors = table[list(encoding.ids)].clone().requires_grad_(True)
     theirs(inputs_embeds=vectors[None]).logits[0, spot].log_softmax(-1)[7].backward()
     wanted = torch.stack([(table - vectors[i].detach()) @ vectors.grad[i] for i in places])
-    assert found.shape == (3, len(table))
-    assert_within(found[:, : len(table)], wanted, of_gradient(ours.config, float(wanted.abs().max())))
+    assert result.shape == (3, len(table))
+    assert_within(result[:, : len(table)], wanted, of_gradient(ours.config, float(wanted.abs().max())))
 
 
 def exhaustive(reference: Reference, text: str) -> tuple[str, dict[str, float], dict[str, float]]:
@@ -132,7 +132,7 @@ def test_fill_mask_tries_the_likeliest_words_of_transformers(mini: Checkpoint, r
     editor = Editor.of(mini, make_predictor(mini, DOCTOR, "answer", ""), function_words=False)
     base = Draft({}, Query(editor.encoding, 7), editor.words)
     assert [editor.words[i].text for i in editor.replaceable] == ["doctor", "told", "nurse", "tired"]
-    found = propose_by_masking(editor, base, editor.replaceable, 10)
+    result = propose_by_masking(editor, base, editor.replaceable, 10)
     ids = reference.ids(DOCTOR)
     for place in editor.replaceable:
         hidden = [*ids]
@@ -141,7 +141,7 @@ def test_fill_mask_tries_the_likeliest_words_of_transformers(mini: Checkpoint, r
         names = reference.tokenizer.convert_ids_to_tokens(order)
         fitting = words(reference, "he", editor.words[place].text)
         wanted = [name for name in names if name in fitting][:10]
-        assert [changes[place] for changes in found if place in changes] == wanted
+        assert [changes[place] for changes in result if place in changes] == wanted
 
 
 def test_a_reduction_is_the_loop_that_leaves_out_each_word(mini: Checkpoint, reference: Reference) -> None:
@@ -216,13 +216,13 @@ def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
     batches: list[list[int]] = []
 
     def watched(texts: Sequence[Query]) -> Classes:
-        batches.append([len(one.encoding) for one in texts])
+        batches.append([len(item.encoding) for item in texts])
         return asked.classes(texts)
 
-    found = replace(asked, classes=watched).predict(reads)
-    assert batches == [[9], [10], [11, 11]] and [one.position for one in reads] == [8, 7, 6, 8]
+    result = replace(asked, classes=watched).predict(reads)
+    assert batches == [[9], [10], [11, 11]] and [item.position for item in reads] == [8, 7, 6, 8]
     alone = [asked.predict([read])[0].kept for read in reads]
-    assert [one.kept for one in found] == pytest.approx(alone, rel=of_encoder(small.config, LOGITS))
+    assert [item.kept for item in result] == pytest.approx(alone, rel=of_encoder(small.config, LOGITS))
 
 
 @pytest.mark.parametrize("is_tuned", [True, False])

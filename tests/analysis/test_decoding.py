@@ -23,11 +23,11 @@ def method(result: Decoding, name: str) -> Filling:
 
 def by_hand(reference: Reference, ids: list[int], pieces: dict[int, int], order: list[int]) -> list[float]:
     """Log-probability of each piece, filled in *order*, each given those before it."""
-    now, found = list(ids), []
+    now, result = list(ids), []
     for spot in order:
-        found.append(float(reference.log_probs(now)[spot, pieces[spot]]))
+        result.append(float(reference.log_probs(now)[spot, pieces[spot]]))
         now[spot] = pieces[spot]
-    return found
+    return result
 
 
 @pytest.mark.parametrize("text", [TWO, "In [MASK] [MASK], the [MASK] is [MASK]."])

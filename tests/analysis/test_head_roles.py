@@ -26,17 +26,17 @@ def ask(checkpoint: Checkpoint, text: Text | str, **options: object) -> HeadRole
 
 def loop(weights: np.ndarray, tokens: list[str], cls: str, sep: str, punctuation: set[int]) -> dict[str, float]:
     """Of one head, token by token."""
-    found = dict.fromkeys(MEASURES, 0.0)
+    result = dict.fromkeys(MEASURES, 0.0)
     for i in range(len(tokens)):
         for j in range(len(tokens)):
             w = float(weights[i, j])
             fits = {"previous": j == i - 1, "next": j == i + 1, "same": i == j}
             fits |= {"[SEP]": tokens[j] == sep, "[CLS]": tokens[j] == cls, "punctuation": j in punctuation}
             for name, yes in fits.items():
-                found[name] += w * yes / len(tokens)
-            found["distance"] += w * abs(i - j) / len(tokens)
-            found["entropy"] -= w * np.log2(w) / len(tokens) if w > 0 else 0.0
-    return found
+                result[name] += w * yes / len(tokens)
+            result["distance"] += w * abs(i - j) / len(tokens)
+            result["entropy"] -= w * np.log2(w) / len(tokens) if w > 0 else 0.0
+    return result
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -77,10 +77,10 @@ def test_main_roles() -> None:
 
 def test_distances_are_those_of_scipy() -> None:
     rows = np.random.default_rng(0).dirichlet(np.full(7, 0.2), (4, 6))
-    found = distances(rows)
+    result = distances(rows)
     for i, j in np.ndindex(4, 4):
         wanted = np.mean([jensenshannon(p, q, base=2) ** 2 for p, q in zip(rows[i], rows[j], strict=True)])
-        assert found[i, j] == pytest.approx(wanted, abs=of_sum(7, sums=6))
+        assert result[i, j] == pytest.approx(wanted, abs=of_sum(7, sums=6))
     ends = distances(np.array([[[1.0, 0.0]], [[0.0, 1.0]], [[1.0, 0.0]]]))
     np.testing.assert_allclose(ends, [[0, 1, 0], [1, 0, 1], [0, 1, 0]], atol=of_sum(2))
 
@@ -88,9 +88,9 @@ def test_distances_are_those_of_scipy() -> None:
 def test_the_plane_preserves_points_of_a_plane() -> None:
     points = np.random.default_rng(1).normal(size=(9, 2)) * [3, 1]
     apart = cdist(points, points)
-    found, held = plane(apart**2)
-    np.testing.assert_allclose(cdist(found, found), apart, atol=1e-8)  # float64, a root of it
-    assert held == pytest.approx(1) and found.var(axis=0)[0] > found.var(axis=0)[1]
+    result, held = plane(apart**2)
+    np.testing.assert_allclose(cdist(result, result), apart, atol=1e-8)  # float64, a root of it
+    assert held == pytest.approx(1) and result.var(axis=0)[0] > result.var(axis=0)[1]
     solid = np.random.default_rng(2).normal(size=(30, 5))
     assert 0.3 < plane(cdist(solid, solid) ** 2)[1] < 0.8
     assert plane(np.zeros((1, 1)))[0].tolist() == [[0, 0]] and plane(np.zeros((3, 3)))[1] == 1

@@ -67,15 +67,17 @@ def test_vectors_add_up_and_are_those_of_the_tables(tiny, name: str) -> None:
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()
     text = Text("the doctor", picked=(Span(TOKENS, 0, 1),))
     result = input_vectors.run(ours, text)
-    found = dict(zip(result.parts, result.vectors, strict=True))
+    results = dict(zip(result.parts, result.vectors, strict=True))
     ids = torch.tensor([ours.tokenizer.encode(text).ids])
     with torch.no_grad():
         word = model.get_input_embeddings()(ids)[0, 0].numpy()
         entering = model(ids, output_hidden_states=True).hidden_states[0][0, 0].numpy()
-    np.testing.assert_array_equal(found["word"], word)
-    parts = [found[part] for part in ("word", "position", "segment") if part in found]
-    assert_within(found["sum"], np.sum(parts, axis=0), of_sum(3, found["sum"]))
-    assert_within(found.get("projected", found["normalised"]), entering, of_encoder(ours.config, entering, layers=0))
+    np.testing.assert_array_equal(results["word"], word)
+    parts = [results[part] for part in ("word", "position", "segment") if part in results]
+    assert_within(results["sum"], np.sum(parts, axis=0), of_sum(3, results["sum"]))
+    assert_within(
+        results.get("projected", results["normalised"]), entering, of_encoder(ours.config, entering, layers=0)
+    )
     for i, a in enumerate(result.vectors):
         for j, b in enumerate(result.vectors):
             if a.shape == b.shape:

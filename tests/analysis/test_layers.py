@@ -129,16 +129,16 @@ def test_the_position_is_the_first_mask(mini: Checkpoint) -> None:
     result = layers.run(mini, text)
     assert result.position == 2 and result.other_masks == 1
     wanted = fill_mask.run(mini, text, options=fill_mask.Options(top=3)).blanks[0].candidates
-    for found, other in zip(result.layers[-1].candidates, wanted, strict=True):
-        assert (found.id, found.probability) == (other.id, pytest.approx(other.probability, rel=CLOSE))
+    for results, other in zip(result.layers[-1].candidates, wanted, strict=True):
+        assert (results.id, results.probability) == (other.id, pytest.approx(other.probability, rel=CLOSE))
 
 
 def test_positions_in_any_order_and_twice(mini: Checkpoint) -> None:
     encoding = mini.tokenizer.encode("The [MASK] sat on the [MASK].")
-    found = layer_log_probs(mini, encoding, [6, 2, 6])
-    assert found.shape == (7, 3, mini.config.vocab_size) and found.dtype == torch.float32
+    result = layer_log_probs(mini, encoding, [6, 2, 6])
+    assert result.shape == (7, 3, mini.config.vocab_size) and result.dtype == torch.float32
     for column, spot in ((0, 6), (1, 2), (2, 6)):
-        assert_same(mini.config, found[:, column], layer_log_probs(mini, encoding, [spot])[:, 0])
+        assert_same(mini.config, result[:, column], layer_log_probs(mini, encoding, [spot])[:, 0])
 
 
 def test_followed_by_itself_with_the_hidden_word(mini: Checkpoint) -> None:

@@ -30,10 +30,10 @@ def test_both_answers_are_those_of_transformers(mini: Checkpoint, reference: Ref
     result, ids = left_context.run(mini, TEXTS[0], options=Options(top=5)), reference.ids(TEXTS[0])
     spot = ids.index(reference.mask)
     triangle = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
-    for found, seen in ((result.both, None), (result.left, triangle)):
+    for results, seen in ((result.both, None), (result.left, triangle)):
         wanted = reference.log_probs(ids, seen)[spot].exp().topk(5)
-        assert [c.id for c in found.candidates] == wanted.indices.tolist()
-        assert [c.probability for c in found.candidates] == pytest.approx(wanted.values.tolist(), rel=CLOSE)
+        assert [c.id for c in results.candidates] == wanted.indices.tolist()
+        assert [c.probability for c in results.candidates] == pytest.approx(wanted.values.tolist(), rel=CLOSE)
     assert result.both == fill_mask.run(mini, TEXTS[0], options=fill_mask.Options(top=5)).blanks[0]
 
 

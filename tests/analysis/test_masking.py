@@ -14,22 +14,22 @@ TEXT = "The farmers cultivate the land to grow crops for the whole village, and 
 
 def test_shares_are_those_requested(mini: Checkpoint) -> None:
     """Within five standard deviations of a binomial draw."""
-    found = masking.run(mini, TEXT)
-    tokens = COUNTED * found.can_be_chosen
-    assert abs(found.chosen - 0.15) < 5 * (0.15 * 0.85 / tokens) ** 0.5
-    spread = 5 * (0.25 / found.counts.sum()) ** 0.5
-    shares = found.shares
+    result = masking.run(mini, TEXT)
+    tokens = COUNTED * result.can_be_chosen
+    assert abs(result.chosen - 0.15) < 5 * (0.15 * 0.85 / tokens) ** 0.5
+    spread = 5 * (0.25 / result.counts.sum()) ** 0.5
+    shares = result.shares
     assert [shares[k] for k in ("mask", "random", "same")] == pytest.approx([0.8, 0.1, 0.1], abs=spread)
-    assert found.counts[[0, -1]].sum() == 0  # [CLS] and [SEP]
+    assert result.counts[[0, -1]].sum() == 0  # [CLS] and [SEP]
 
 
 def test_what_is_shown_is_what_was_drawn(mini: Checkpoint) -> None:
-    found = masking.run(mini, TEXT, options=Options(chosen=0.5, masked=0.3, random=0.4))
-    for kinds, pieces in zip(found.kinds, found.pieces, strict=True):
-        for kind, token, piece in zip(kinds, found.tokens, pieces, strict=True):
+    result = masking.run(mini, TEXT, options=Options(chosen=0.5, masked=0.3, random=0.4))
+    for kinds, pieces in zip(result.kinds, result.pieces, strict=True):
+        for kind, token, piece in zip(kinds, result.tokens, pieces, strict=True):
             assert (piece == "[MASK]") == (kind == MASKED)
             assert kind in (RANDOM, MASKED) or piece == token
-    assert set(np.unique(found.kinds)) == {NOT_CHOSEN, MASKED, SAME, RANDOM}
+    assert set(np.unique(result.kinds)) == {NOT_CHOSEN, MASKED, SAME, RANDOM}
 
 
 def test_the_same_roll_is_the_same_and_another_is_another(mini: Checkpoint) -> None:
@@ -38,9 +38,9 @@ def test_the_same_roll_is_the_same_and_another_is_another(mini: Checkpoint) -> N
 
 
 def test_the_pieces_of_a_word_go_together(mini: Checkpoint) -> None:
-    found = masking.run(mini, "Untranslatable misunderstandings.", options=Options(whole_words=True, chosen=0.4))
-    starts = [i for i, token in enumerate(found.tokens) if not token.startswith("##")] + [len(found.tokens)]
-    for kinds in found.kinds != NOT_CHOSEN:
+    result = masking.run(mini, "Untranslatable misunderstandings.", options=Options(whole_words=True, chosen=0.4))
+    starts = [i for i, token in enumerate(result.tokens) if not token.startswith("##")] + [len(result.tokens)]
+    for kinds in result.kinds != NOT_CHOSEN:
         assert all(len(set(kinds[a:b])) == 1 for a, b in zip(starts, starts[1:], strict=False))
 
 

@@ -142,7 +142,7 @@ def test_candidates_are_tidied(typed: str, count: int, small: Checkpoint) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "typed", "said"),
+    ("text", "typed", "sentence"),
     [
         ("The man went to the store.", "", "no second sentence.*Add a second sentence"),
         ("The man went. He came back.", "", "no second sentence.*Add a second sentence"),
@@ -156,9 +156,9 @@ def test_candidates_are_tidied(typed: str, count: int, small: Checkpoint) -> Non
         (Text("a", "x" * 1_000_000), "", "1,000,000 characters.*20,000"),
     ],
 )
-def test_invalid_input_is_rejected(text: Text | str, typed: str, said: str, small: Checkpoint) -> None:
+def test_invalid_input_is_rejected(text: Text | str, typed: str, sentence: str, small: Checkpoint) -> None:
     started = time.perf_counter()
-    with pytest.raises(ExplorerError, match=said) as caught:
+    with pytest.raises(ExplorerError, match=sentence) as caught:
         next_sentence.run(small, text, options=Options(typed))
     message = str(caught.value)
     assert len(message) < 300 and message.endswith(".")

@@ -62,8 +62,8 @@ def states(reference: Reference, text: str) -> tuple[np.ndarray, list[tuple[int,
     given = reference.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
     spans = [tuple(pair) for pair in given.pop("offset_mapping")[0].tolist()]
     with torch.no_grad():
-        found = reference.model(**given, output_hidden_states=True).hidden_states
-    return torch.stack(found)[:, 0].double().numpy(), spans
+        result = reference.model(**given, output_hidden_states=True).hidden_states
+    return torch.stack(result)[:, 0].double().numpy(), spans
 
 
 @pytest.mark.parametrize(
@@ -129,9 +129,9 @@ def test_the_result_keeps_documents_whole(mini: Checkpoint) -> None:
     result = probe.run(mini, options=Options(task="number", seeds=2))
     for seed in (0, 1):
         held = result.predicted[0, seed] >= 0
-        sides = {(one.document, bool(h)) for one, h in zip(result.examples, held, strict=True)}
+        sides = {(example.document, bool(h)) for example, h in zip(result.examples, held, strict=True)}
         assert len(sides) == len({document for document, _ in sides}) and result.known == 0
-        wanted = np.array([result.labels.index(one.label) for one in result.examples])
+        wanted = np.array([result.labels.index(example.label) for example in result.examples])
         right, margins = wanted == result.predicted[3, seed], result.margins[3, seed]
         assert result.accuracies[3, seed] == np.mean(right[held])
         assert np.isnan(margins[~held]).all() and (right[held] == (margins[held] > 0)).all()
@@ -162,23 +162,23 @@ def test_the_embedding_layer_remembers_words_but_not_their_part_of_speech(mini: 
 @pytest.mark.parametrize("task", TASKS)
 def test_every_row_of_a_built_in_task_can_be_used(mini: Checkpoint, task: Task) -> None:
     rows = built_in(task)
-    found = read_rows(mini, rows, 1000)
-    assert 120 <= len(found.examples) == len(rows) <= 300 and not found.unusable
-    labels = Counter(one.label for one in found.examples)
+    result = read_rows(mini, rows, 1000)
+    assert 120 <= len(result.examples) == len(rows) <= 300 and not result.unusable
+    labels = Counter(example.label for example in result.examples)
     assert len(set(labels.values())) == 1, "equally many of each label"
-    assert len({(one.text, one.word) for one in found.examples}) == len(rows)
+    assert len({(example.text, example.word) for example in result.examples}) == len(rows)
     documents: dict[str, set[str]] = {}
-    for name, one in zip(found.types, found.examples, strict=True):
-        documents.setdefault(name, set()).add(one.document)
+    for name, example in zip(result.types, result.examples, strict=True):
+        documents.setdefault(name, set()).add(example.document)
     assert all(len(held) == 1 for held in documents.values()), "no word or sentence is in two documents"
 
 
 def test_the_nth_occurrence_of_a_word_is_probed(mini: Checkpoint) -> None:
     rows = [{"text": f"can we open can {i}", "word": "can", "nth": 2, "label": "ab"[i % 2]} for i in range(24)]
     rows[0] |= {"nth": ""}
-    found = read_rows(mini, numbered(rows), 300)
-    assert [one.start for one in found.examples] == [0] + [12] * 23
-    assert found.positions[0] == (1,) and found.positions[1] == (4,)
+    result = read_rows(mini, numbered(rows), 300)
+    assert [example.start for example in result.examples] == [0] + [12] * 23
+    assert result.positions[0] == (1,) and result.positions[1] == (4,)
 
 
 def test_as_many_of_each_label_as_possible_are_taken(mini: Checkpoint) -> None:
@@ -186,7 +186,7 @@ def test_as_many_of_each_label_as_possible_are_taken(mini: Checkpoint) -> None:
     for row in rows[:20]:
         row["label"] = "rare"
     result = run(mini, rows, most=24, seeds=1)
-    assert set(Counter(one.label for one in result.examples).values()) == {8} and result.left_out == 56
+    assert set(Counter(example.label for example in result.examples).values()) == {8} and result.left_out == 56
 
 
 def test_few_steps_are_reported_as_not_converged(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
     result = run(mini, given)
     assert set(result.labels) == {"a", "b"} and len(result.examples) == len(FINE) - 2
     what = "has the label 'c', which occurs in no other document"
-    assert [(one.line, one.what) for one in result.unusable] == [(4, what), (5, what)]
+    assert [(item.line, item.what) for item in result.unusable] == [(4, what), (5, what)]
 
 
 def test_documents_that_cannot_be_split_are_rejected() -> None:

@@ -45,10 +45,10 @@ def test_the_token_that_looks(mini: Checkpoint) -> None:
     assert who("[SEP]")[0] == "[CLS]"
 
 
-@pytest.mark.parametrize(("layer", "head", "said"), [(7, 1, "Layer 7.*6 layers"), (1, 13, "Head 13.*12 heads"),
+@pytest.mark.parametrize(("layer", "head", "message"), [(7, 1, "Layer 7.*6 layers"), (1, 13, "Head 13.*12 heads"),
                                                      (0, 1, "Layer 0"), (1, 0, "Head 0")])  # fmt: skip
-def test_an_unknown_layer_or_head(layer: int, head: int, said: str, mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_an_unknown_layer_or_head(layer: int, head: int, message: str, mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=message):
         ask(mini, KEYS, layer, head)
 
 

@@ -43,8 +43,8 @@ def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int]
     hidden = result.hidden.tolist()
     scored = saliency.run(ours, text, options=saliency.Options(method="all", target=options.target, merge=False))
     rel = of_encoder(ours.config, LOGITS)  # of probabilities
-    for trial, found in zip(result.trials, scored.attributions, strict=True):
-        order = sorted(words, key=lambda word: -found.scores[word])
+    for trial, results in zip(result.trials, scored.attributions, strict=True):
+        order = sorted(words, key=lambda word: -results.scores[word])
         deletion, insertion = by_hand(read, order, words, hidden)
         np.testing.assert_allclose(trial.deletion, deletion, rtol=rel)
         np.testing.assert_allclose(trial.insertion, insertion, rtol=rel)

@@ -25,9 +25,9 @@ def test_pieces_are_merged_to_words(mini: Checkpoint) -> None:
     at = [u.label for u in words.units].index("unbelievably")
     places = list(words.units[at].positions)
     assert len(places) > 1 and len(pieces.units) - len(words.units) == len(places) - 1
-    for merged, found in zip(words.attributions, pieces.attributions, strict=True):
-        assert merged.scores[at] == pytest.approx(found.scores[places].sum())
-        assert merged.scores.sum() == pytest.approx(found.scores.sum())
+    for merged, result in zip(words.attributions, pieces.attributions, strict=True):
+        assert merged.scores[at] == pytest.approx(result.scores[places].sum())
+        assert merged.scores.sum() == pytest.approx(result.scores.sum())
 
 
 def test_a_requested_word(mini: Checkpoint, reference: Reference) -> None:
@@ -39,7 +39,7 @@ def test_a_requested_word(mini: Checkpoint, reference: Reference) -> None:
 
 
 @pytest.mark.parametrize(
-    ("word", "said"),
+    ("word", "message"),
     [
         ("unbelievably", "pieces .un.*one piece"),
         ("🤖", "not in the vocabulary"),
@@ -47,8 +47,8 @@ def test_a_requested_word(mini: Checkpoint, reference: Reference) -> None:
         ("x" * 300, "300"),
     ],
 )
-def test_words_that_cannot_be_explained(word: str, said: str, mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_words_that_cannot_be_explained(word: str, message: str, mini: Checkpoint) -> None:
+    with pytest.raises(ExplorerError, match=message):
         saliency.run(mini, "It is [MASK].", options=Options(word=word))
 
 
@@ -80,7 +80,7 @@ def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Pat
 @pytest.mark.parametrize("method", ["all", *METHODS])
 def test_odd_texts(text: str, method: str, small: Checkpoint) -> None:
     result = saliency.run(small, text, options=Options(method=method, samples=50, steps=4))
-    assert all(np.isfinite(found.scores).all() for found in result.attributions)
+    assert all(np.isfinite(results.scores).all() for results in result.attributions)
     assert saliency.rows(result)
 
 
@@ -88,17 +88,17 @@ def test_a_long_text_is_read_more_coarsely(small: Checkpoint, monkeypatch: pytes
     monkeypatch.setattr(attribution, "PASS_TOKENS", 64 * 16)
     options = Options(method="all", samples=1000, steps=256)
     result = saliency.run(small, "[MASK] " + "cat dog " * 50, options=options)
-    found = {a.method: a for a in result.attributions}
+    results = {a.method: a for a in result.attributions}
     assert result.left_out == 2 + 101 - 64
-    assert found["occlusion"].group == 4 and found["LIME"].group == 4 and found["LIME"].samples == 64
+    assert results["occlusion"].group == 4 and results["LIME"].group == 4 and results["LIME"].samples == 64
     for method in ("occlusion", "LIME"):  # groups share a score; [CLS] is in one of occlusion's
-        scores = found[method].scores
+        scores = results[method].scores
         at = 2 if method == "LIME" else 5
         assert np.ptp(scores[at : at + 4]) < 1e-12 and scores[at] != scores[at + 4]
     _, question = saliency.question_within_limit(small, "[MASK] " + "cat dog " * 50, "mask", "")
     whole, less = question.values([question.encoding, question.hidden([5, 6, 7, 8])])
-    assert found["occlusion"].scores[5:9].sum() == pytest.approx(whole - less, abs=of_encoder(small.config, LOGITS))
-    assert found["integrated gradients"].completeness and found["integrated gradients"].completeness.steps == 32
+    assert results["occlusion"].scores[5:9].sum() == pytest.approx(whole - less, abs=of_encoder(small.config, LOGITS))
+    assert results["integrated gradients"].completeness and results["integrated gradients"].completeness.steps == 32
     monkeypatch.setattr(saliency, "MAX_TOKENS", 63)
     with pytest.raises(ExplorerError, match="64 tokens.*63 at most"):
         saliency.run(small, "[MASK] " + "cat dog " * 50)

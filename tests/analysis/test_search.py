@@ -44,8 +44,8 @@ class Plain:
 def test_the_ranking_is_that_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     def vector(text: str) -> np.ndarray:
         with torch.no_grad():
-            found = reference.model(input_ids=torch.tensor([reference.ids(text)]), output_hidden_states=True)
-        mean = found.hidden_states[5][0].mean(dim=0).double().numpy()
+            results = reference.model(input_ids=torch.tensor([reference.ids(text)]), output_hidden_states=True)
+        mean = results.hidden_states[5][0].mean(dim=0).double().numpy()
         return mean / np.linalg.norm(mean)
 
     result = search.run(mini, "A judge in court", options=Options(top=50, layer=5))

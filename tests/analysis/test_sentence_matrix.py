@@ -109,7 +109,7 @@ def test_cutting_is_quick(unit: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("The man went to the store.", "one sentence; wanted two.*on its own line"),
         ("the man went. he came back", "one sentence"),
@@ -119,9 +119,9 @@ def test_cutting_is_quick(unit: str) -> None:
         ("One. Two. " + "x" * 1_000_000, "characters.*20,000"),
     ],
 )
-def test_invalid_input_is_rejected(text: str, said: str, small: Checkpoint) -> None:
+def test_invalid_input_is_rejected(text: str, message: str, small: Checkpoint) -> None:
     started = time.perf_counter()
-    with pytest.raises(ExplorerError, match=said) as caught:
+    with pytest.raises(ExplorerError, match=message) as caught:
         sentence_matrix.run(small, text)
     assert len(str(caught.value)) < 300 and time.perf_counter() - started < 1
 

@@ -22,29 +22,29 @@ STORY = ("The man went to the store.", "He bought milk.", "Then he walked home."
 
 @pytest.mark.parametrize("options", [Options(), Options(same_document=1.0), Options(not_next=1.0, roll=3)])
 def test_pairs_are_what_they_are_called(mini: Checkpoint, options: Options) -> None:
-    found = sentence_pairs.run(mini, " ".join(STORY), options=options)
+    result = sentence_pairs.run(mini, " ".join(STORY), options=options)
     others = {sentence for topic in TOPICS.values() for sentence in topic}
-    for pair in found.pairs:
+    for pair in result.pairs:
         follows = pair.second in STORY and STORY.index(pair.second) == STORY.index(pair.first) + 1
         assert {NEXT: follows, OTHER: pair.second in others, SAME: pair.second in STORY and not follows}[pair.kind]
-    kinds = {pair.kind for pair in found.pairs}
+    kinds = {pair.kind for pair in result.pairs}
     assert (NEXT in kinds) == (options.not_next < 1) and (SAME in kinds) == (options.same_document > 0)
 
 
 def test_answers_are_those_of_transformers(mini: Checkpoint, bundled: Path) -> None:
-    found = sentence_pairs.run(mini, " ".join(STORY))
+    result = sentence_pairs.run(mini, " ".join(STORY))
     model = transformers.BertForPreTraining.from_pretrained(bundled, dtype=torch.float32).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(bundled)
-    for pair, answer in zip(found.pairs, found.is_next, strict=True):
+    for pair, answer in zip(result.pairs, result.is_next, strict=True):
         with torch.no_grad():
             logits = model(**tokenizer(pair.first, pair.second, return_tensors="pt")).seq_relationship_logits
         assert answer == pytest.approx(float(logits.softmax(-1)[0, 0]), abs=of_encoder(mini.config, logits))
 
 
 def test_without_the_head_the_pairs_are_drawn_all_the_same(tiny: Callable[[str], Path]) -> None:
-    found = sentence_pairs.run(load(tiny("roberta")), " ".join(STORY))
-    assert np.isnan(found.is_next).all() and 5 <= len(found.pairs) <= sentence_pairs.PAIRS
-    assert {row["is_next"] for row in sentence_pairs.rows(found)} == {""}, "JSON has no NaN"
+    result = sentence_pairs.run(load(tiny("roberta")), " ".join(STORY))
+    assert np.isnan(result.is_next).all() and 5 <= len(result.pairs) <= sentence_pairs.PAIRS
+    assert {row["is_next"] for row in sentence_pairs.rows(result)} == {""}, "JSON has no NaN"
 
 
 @pytest.mark.parametrize("options", [Options(), Options(same_document=1.0), Options(not_next=0.0)])
@@ -60,9 +60,9 @@ def test_a_blank_line_ends_a_document(tiny: Callable[[str], Path]) -> None:
     text = " ".join(STORY[:2]) + "\n \n" + " ".join(STORY[2:])
     checkpoint = load(tiny("roberta"))
     for options in (Options(not_next=0.0), Options(not_next=1.0, same_document=1.0)):
-        found = sentence_pairs.run(checkpoint, text, options=options)
+        result = sentence_pairs.run(checkpoint, text, options=options)
         inside = {frozenset(STORY[:2]), frozenset(STORY[2:])}
-        assert found.pairs and all({p.first, p.second} in inside for p in found.pairs if p.kind != OTHER)
+        assert result.pairs and all({p.first, p.second} in inside for p in result.pairs if p.kind != OTHER)
     with pytest.raises(ExplorerError, match="blank line after each"):
         sentence_pairs.run(checkpoint, "\n\n".join(STORY))
 

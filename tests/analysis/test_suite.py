@@ -43,24 +43,24 @@ def total(reference: Reference, text: str) -> float:
     """The pseudo-log-likelihood with the rest of each word hidden too (Kauf and Ivanova, 2023), a pass at a time."""
     ids = reference.ids(text)
     tokens = reference.tokenizer.convert_ids_to_tokens(ids)
-    found = 0.0
+    result = 0.0
     for spot in range(1, len(ids) - 1):
         end = spot + 1
         while tokens[end].startswith("##"):
             end += 1
         row = reference.log_probs([*ids[:spot], *[reference.mask] * (end - spot), *ids[end:]])[spot]
-        found += float(row[ids[spot]])
-    return found
+        result += float(row[ids[spot]])
+    return result
 
 
 def test_minimal_pairs_are_those_of_a_loop_over_transformers(mini: Checkpoint, reference: Reference) -> None:
     result = run(mini, PAIRS)
     assert (result.kind, result.chance) == ("minimal pairs", 0.5)
-    for given, one in zip(PAIRS, result.outcomes, strict=True):
+    for given, item in zip(PAIRS, result.outcomes, strict=True):
         margin = total(reference, given["sentence_good"]) - total(reference, given["sentence_bad"])
-        assert one.score == pytest.approx(margin, abs=40 * CLOSE) and one.right == (margin > 0)
-    assert result.total.right == np.mean([one.right for one in result.outcomes])
-    assert [(one.name, one.count) for one in result.shares] == [("a", 2), ("b", 1)]
+        assert item.score == pytest.approx(margin, abs=40 * CLOSE) and item.right == (margin > 0)
+    assert result.total.right == np.mean([item.right for item in result.outcomes])
+    assert [(item.name, item.count) for item in result.shares] == [("a", 2), ("b", 1)]
 
 
 def test_the_differing_piece_is_compared_in_its_place(mini: Checkpoint, reference: Reference) -> None:
@@ -99,7 +99,7 @@ def test_a_gap_has_the_rank_and_the_probability_of_transformers(mini: Checkpoint
     first = result.outcomes[0]
     assert first.score == pytest.approx(best, abs=CLOSE) and first.rank == 1 + int((row > best).sum())
     assert first.said == reference.tokenizer.convert_ids_to_tokens(int(row.argmax()))
-    ranks = np.array([one.rank for one in result.outcomes])
+    ranks = np.array([outcome.rank for outcome in result.outcomes])
     assert result.total.top5 == np.mean(ranks <= 5) and result.total.mrr == pytest.approx(np.mean(1 / ranks))
     assert result.chance == pytest.approx(1.5 / mini.config.vocab_size)
 
@@ -145,16 +145,16 @@ def test_next_sentences_have_the_baseline_of_the_frequent_answer(mini: Checkpoin
     pairs = [("He went out.", "It rained.", "yes"), ("He ate.", "Bats sleep by day.", "no"), ("A.", "B.", "no")]
     result = run(mini, [{"first": a, "second": b, "next": c} for a, b, c in pairs])
     assert result.kind == "next sentence" and result.total.baseline == pytest.approx(2 / 3)
-    assert all(one.right == (one.said == one.case.answers[0]) for one in result.outcomes)
+    assert all(outcome.right == (outcome.said == outcome.case.answers[0]) for outcome in result.outcomes)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_row_of_a_built_in_suite_can_be_scored(name: str, mini: Checkpoint) -> None:
-    kind, found, unusable = cases(built_in(name))
-    assert 50 <= len(found) <= 200 and not unusable and len({one.category for one in found}) >= 2
+    kind, result, unusable = cases(built_in(name))
+    assert 50 <= len(result) <= 200 and not unusable and len({item.category for item in result}) >= 2
     scorer = Scorer(mini, kind, "the whole sentence")
-    picked = found[:: len(found) // 5]
-    assert all(isinstance(one, Outcome) for one in scorer.outcomes(picked))
+    picked = result[:: len(result) // 5]
+    assert all(isinstance(item, Outcome) for item in scorer.outcomes(picked))
 
 
 def test_the_interval_is_that_of_a_direct_bootstrap() -> None:
@@ -175,17 +175,17 @@ def test_an_interval_of_equal_cases_is_exact(right: float) -> None:
 
 def test_two_checkpoints_are_compared_by_mcnemars_test() -> None:
     first, second = np.repeat([1.0, 0, 1, 0], [50, 20, 12, 3]), np.repeat([1.0, 0, 0, 1], [50, 20, 12, 3])
-    found = compare_paired(first, second)
-    assert (found.only_first, found.only_second) == (12, 3) and found.difference == pytest.approx(-9 / 85)
-    assert found.p == pytest.approx(2 * scipy.stats.binom.cdf(3, 15, 0.5))
-    assert found.interval.low < found.difference < found.interval.high < 0
+    result = compare_paired(first, second)
+    assert (result.only_first, result.only_second) == (12, 3) and result.difference == pytest.approx(-9 / 85)
+    assert result.p == pytest.approx(2 * scipy.stats.binom.cdf(3, 15, 0.5))
+    assert result.interval.low < result.difference < result.interval.high < 0
     assert compare_paired(first, first).p == 1
 
 
 def test_as_many_of_each_category_as_possible_are_taken(mini: Checkpoint) -> None:
     given = [{"first": "He ate.", "second": "It rained.", "next": "yes", "category": c} for c in "aaaaabbc"]
     result = run(mini, given, most=5)
-    assert [(one.name, one.count) for one in result.shares] == [("a", 2), ("b", 2), ("c", 1)]
+    assert [(share.name, share.count) for share in result.shares] == [("a", 2), ("b", 2), ("c", 1)]
     assert result.left_out == 3
 
 
@@ -247,38 +247,38 @@ PUBLISHED = [  # as their files have them
 
 @pytest.mark.parametrize(("cells", "kind", "category"), PUBLISHED)
 def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: str) -> None:
-    found, (case,), unusable = cases(rows([cells]))
-    assert (found, case.category, unusable) == (kind, category, [])
+    result, (case,), unusable = cases(rows([cells]))
+    assert (result, case.category, unusable) == (kind, category, [])
 
 
 def test_labelled_rows_are_those_of_a_fine_tuned_transformers(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    names = one.ours.labels
+    case = tuned(tiny, "label")
+    names = case.ours.labels
     given = [{"text": f"film {n} was good", "label": names[n % len(names)]} for n in range(7)]
-    result = run(one.ours, [*given, {"text": "a film", "label": "nobody's"}])
+    result = run(case.ours, [*given, {"text": "a film", "label": "nobody's"}])
     for row, outcome in zip(given, result.outcomes, strict=True):
         with torch.no_grad():
-            ids = one.ours.tokenizer.encode(row["text"]).ids
-            logs = one.theirs(torch.tensor([ids])).logits[0].double().log_softmax(-1)
+            ids = case.ours.tokenizer.encode(row["text"]).ids
+            logs = case.theirs(torch.tensor([ids])).logits[0].double().log_softmax(-1)
         gold = names.index(row["label"])
         assert outcome.score == pytest.approx(float(logs[gold]), abs=CLOSE)
         assert outcome.right == (int(logs.argmax()) == gold) and outcome.said == names[int(logs.argmax())]
     assert result.kind == "labels" and result.chance == pytest.approx(1 / len(names))
     most = max(sum(row["label"] == name for row in given) for name in names)
     assert result.total.baseline == pytest.approx(most / 7)
-    assert [(one.line, "it gives" in one.what) for one in result.unusable] == [(9, True)]
+    assert [(item.line, "it gives" in item.what) for item in result.unusable] == [(9, True)]
 
 
 def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, "label")
     given = {"template": "a {good|bad} film", "expect": "lower", "answer": one.ours.labels[0]}
-    (found,) = run(one.ours, [given]).outcomes
+    (result,) = run(one.ours, [given]).outcomes
     with torch.no_grad():
         logs = [
             one.theirs(torch.tensor([one.ours.tokenizer.encode(text).ids])).logits[0].double().log_softmax(-1)
-            for text in found.case.texts
+            for text in result.case.texts
         ]
-    assert found.score == pytest.approx(float(logs[0][0] - logs[1][0]), abs=2 * CLOSE)
+    assert result.score == pytest.approx(float(logs[0][0] - logs[1][0]), abs=2 * CLOSE)
 
 
 def test_labels_need_a_fine_tuned_head(mini: Checkpoint) -> None:

@@ -29,7 +29,7 @@ def test_a_labelled_row_that_cannot_be_encoded_is_named(tiny: Callable[[str], Pa
     checkpoint = tuned(tiny, "label").ours
     label = checkpoint.labels[0]
     result = run(checkpoint, [{"text": text, "label": label}, {"text": "a film", "label": label}])
-    assert [one.case.line for one in result.outcomes] == [3] and [one.line for one in result.unusable] == [2]
+    assert [item.case.line for item in result.outcomes] == [3] and [item.line for item in result.unusable] == [2]
 
 
 LONG = ["{a|b}" * 26, "{a|b}" * 200_000, "{" + "a|" * 200_000, "{" * 1_000_000, "{" + "a|" * 200_000 + "}"]
@@ -65,7 +65,7 @@ def test_fillings_of_the_same_tokens_cannot_move(mini: Checkpoint) -> None:
     ]
     result = run(mini, given)
     assert [outcome.right for outcome in result.outcomes] == [True]
-    assert [(one.line, "the same tokens" in one.what) for one in result.unusable] == [(3, True)]
+    assert [(row.line, "the same tokens" in row.what) for row in result.unusable] == [(3, True)]
 
 
 def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) -> None:
@@ -104,7 +104,7 @@ def test_an_accepted_word_that_cannot_be_scored_leaves_the_others(mini: Checkpoi
     result = run(mini, [{"text": text, "answer": answer} for answer in ("☃|city", "city", "☃|☂")])
     both, alone = result.outcomes
     assert (both.rank, both.score, both.right, both.unscored) == (alone.rank, alone.score, alone.right, 1)
-    assert [one.line for one in result.unusable] == [4]
+    assert [row.line for row in result.unusable] == [4]
     assert "1 accepted word cannot be scored, so the others of its row count" in figure.say(result)
 
 
@@ -128,12 +128,12 @@ def test_a_right_row_has_rank_1_in_the_mean() -> None:
     outcomes = [
         Outcome(case, right, 0.0, "x", rank) for right, rank in ((True, 9), (False, 4), (False, None), (True, None))
     ]
-    found = share("all", outcomes)
-    assert (found.right, found.top5) == (0.5, 0.75) and found.mrr == pytest.approx((1 + 1 / 4 + 0 + 1) / 4)
+    result = share("all", outcomes)
+    assert (result.right, result.top5) == (0.5, 0.75) and result.mrr == pytest.approx((1 + 1 / 4 + 0 + 1) / 4)
 
 
 @pytest.mark.parametrize(
-    ("counts", "said"),
+    ("counts", "message"),
     [
         ({"a": 40, "b": 29}, "“b” has fewer than 30 cases, so its share is rough."),
         ({"a": 40, "b": 29, "c": 1}, "“b” and “c” have fewer than 30 cases, so their shares are rough."),
@@ -146,14 +146,14 @@ def test_a_right_row_has_rank_1_in_the_mean() -> None:
         ({"a": 9, "b": 9}, "Fewer than 30 cases say little."),
     ],
 )
-def test_a_category_of_few_cases_is_marked(counts: dict[str, int], said: str) -> None:
+def test_a_category_of_few_cases_is_marked(counts: dict[str, int], message: str) -> None:
     names = [name for name, count in counts.items() for _ in range(count)]
     outcomes = [
         Outcome(Case("next sentence", i, name, ("a", "b"), ("next",)), i % 2 > 0, 0.0, "next")
         for i, name in enumerate(names)
     ]
     result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
-    assert figure.say(result).endswith(said) and (said != "") == ("fewer than" in figure.say(result).lower())
+    assert figure.say(result).endswith(message) and (message != "") == ("fewer than" in figure.say(result).lower())
     marked = [share.name for share in result.shares if "fewer than 30: a rough share" in figure.hover(result, share)]
     assert marked == [name for name, count in counts.items() if count < 30]
 

@@ -44,48 +44,48 @@ def test_the_number_and_its_integrated_gradients_are_captums(
     head: str, what: str, family: str, tiny: Callable[[str], Path]
 ) -> None:
     one = tuned(tiny, head, family)
-    found = saliency.run(one.ours, one.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
+    result = saliency.run(one.ours, one.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
     decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
     read = number(one, what, decision.position, decision.index)
     ids = torch.tensor([one.encoding.ids])
     value = float(read(ids).detach())
-    assert (found.target, found.answer, found.position) == (what, decision.answer, decision.position)
-    assert found.value == pytest.approx(value, abs=of_encoder(one.ours.config, LOGITS))
-    assert found.probability == pytest.approx(np.exp(value), rel=of_encoder(one.ours.config, LOGITS))
+    assert (result.target, result.answer, result.position) == (what, decision.answer, decision.position)
+    assert result.value == pytest.approx(value, abs=of_encoder(one.ours.config, LOGITS))
+    assert result.probability == pytest.approx(np.exp(value), rel=of_encoder(one.ours.config, LOGITS))
     start = ids.clone()
     odd = one.ours.tokenizer.special_ids
     start[0, [i for i, token in enumerate(one.encoding.ids) if token not in odd]] = one.encoding.mask_id
     method = LayerIntegratedGradients(read, one.theirs.get_input_embeddings())
     wanted = method.attribute(ids, baselines=start, n_steps=STEPS, method="gausslegendre")
     scores = wanted[0].sum(-1).detach().double().numpy()
-    assert_within(found.attributions[0].scores, scores, of_gradient(one.ours.config, LOGITS))
+    assert_within(result.attributions[0].scores, scores, of_gradient(one.ours.config, LOGITS))
     assert np.abs(scores).max() > 1e-2
 
 
 @pytest.mark.parametrize(("head", "what"), CASES)
 def test_occlusion_by_hand(head: str, what: str, tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, head)
-    found = saliency.run(one.ours, one.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
+    result = saliency.run(one.ours, one.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
     decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
     read = number(one, what, decision.position, decision.index)
     texts = torch.tensor([one.encoding.ids]).repeat(len(one.encoding) + 1, 1)
     texts[range(1, len(texts)), range(len(texts) - 1)] = one.encoding.mask_id
     with torch.no_grad():
         whole, *lost = read(texts).double().tolist()
-    assert_within(found.attributions[0].scores, whole - np.array(lost), of_gradient(one.ours.config, LOGITS))
+    assert_within(result.attributions[0].scores, whole - np.array(lost), of_gradient(one.ours.config, LOGITS))
 
 
 def test_several_labels_are_explained_one_by_one_and_a_score_itself(tiny: Callable[[str], Path]) -> None:
     one = tuned(tiny, "label")
     logits = one.logits(torch.tensor([one.encoding.ids])).detach()[0]
     several = of_problem(one.ours, "multi_label_classification")
-    found = saliency.run(several, FILM, options=Options(word="So-So", method="gradient x input"))
-    assert (found.target, found.answer) == ("label", "so-so")
-    assert found.value == pytest.approx(float(logits[1].sigmoid().log()), abs=of_encoder(one.ours.config, LOGITS))
+    result = saliency.run(several, FILM, options=Options(word="So-So", method="gradient x input"))
+    assert (result.target, result.answer) == ("label", "so-so")
+    assert result.value == pytest.approx(float(logits[1].sigmoid().log()), abs=of_encoder(one.ours.config, LOGITS))
     score = of_problem(one.ours, "regression")
-    found = saliency.run(score, FILM, options=Options(word="good"))
-    assert found.target == "score" and np.isnan(found.probability)
-    assert found.value == pytest.approx(float(logits[2]), abs=of_encoder(one.ours.config, LOGITS))
+    result = saliency.run(score, FILM, options=Options(word="good"))
+    assert result.target == "score" and np.isnan(result.probability)
+    assert result.value == pytest.approx(float(logits[2]), abs=of_encoder(one.ours.config, LOGITS))
     with pytest.raises(ExplorerError, match="follows the probability.*Saliency"):
         counterfactuals.run(score, FILM)
 
@@ -94,7 +94,7 @@ def test_the_automatic_choice(tiny: Callable[[str], Path], mini: Checkpoint) -> 
     """A mask if there is one and a head for it, else the fine-tuned head, else the next sentence."""
     heads = {head: tuned(tiny, head).ours for head in ("label", "tag", "span")}
     pair, masked = Text("a cat .", "a dog ."), Text("a [MASK] .", "a dog .")
-    assert [targets.resolve_target(one, pair, "answer") for one in heads.values()] == ["label", "tag", "span start"]
+    assert [targets.resolve_target(item, pair, "answer") for item in heads.values()] == ["label", "tag", "span start"]
     assert targets.resolve_target(heads["label"], masked, "answer") == "label"  # it has no head for the mask
     assert [targets.resolve_target(mini, text, "answer") for text in (masked, pair, "a cat")] == [
         "mask",
@@ -140,7 +140,7 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("head", "what", "answer", "word", "said"),
+    ("head", "what", "answer", "word", "message"),
     [
         ("label", "tag", "", "", "A tag was requested, but the head of label gives a label. Choose label"),
         ("tag", "span start", "", "", "gives a tag"),
@@ -152,10 +152,10 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
     ],
 )
 def test_errors_name_the_unknown_word_or_label(
-    head: str, what: str, answer: str, word: str, said: str, tiny: Callable[[str], Path]
+    head: str, what: str, answer: str, word: str, message: str, tiny: Callable[[str], Path]
 ) -> None:
     one = tuned(tiny, head)
-    with pytest.raises(ExplorerError, match=said):
+    with pytest.raises(ExplorerError, match=message):
         decide(one.ours, one.text, what, answer, word)  # type: ignore[arg-type]
 
 

@@ -30,8 +30,8 @@ def test_probabilities_are_those_of_fill_mask(mini: Checkpoint, words: str) -> N
     assert len(result.words) == (3 if words else 4)
     for text, line, answer in zip(result.texts, result.probabilities, result.answers, strict=True):
         (blank,) = fill_mask.run(mini, text, options=fill_mask.Options(top=100, words=", ".join(result.words))).blanks
-        found = {w.word: w.probability for w in blank.words}
-        assert line.tolist() == pytest.approx([found[word] for word in result.words], rel=CLOSE)
+        results = {w.word: w.probability for w in blank.words}
+        assert line.tolist() == pytest.approx([results[word] for word in result.words], rel=CLOSE)
         assert answer == blank.candidates[0].token
 
 
@@ -68,7 +68,7 @@ def test_choices_may_be_empty(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("The doctor said that [MASK] is busy.", "no alternatives.*braces"),
         ("The {doctor} said that [MASK] is busy.", "no alternatives"),
@@ -80,8 +80,8 @@ def test_choices_may_be_empty(mini: Checkpoint) -> None:
         ("{a|b} [MASK]" + "x" * 1_000_000, "20,000"),
     ],
 )
-def test_invalid_input_is_rejected(mini: Checkpoint, text: str, said: str) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_invalid_input_is_rejected(mini: Checkpoint, text: str, message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         template.run(mini, text)
 
 

@@ -44,15 +44,15 @@ def theirs(model: Any, result: Tokenization) -> dict[str, np.ndarray]:
         "normalised": getattr(embeddings, "LayerNorm", None) or embeddings.norm,
         "projected": getattr(base, "embeddings_project", None),
     }
-    found: dict[str, Any] = {}
-    hooks = [catch(module, found, name) for name, module in modules.items() if module is not None]
+    results: dict[str, Any] = {}
+    hooks = [catch(module, results, name) for name, module in modules.items() if module is not None]
     segments = {"token_type_ids": torch.tensor([result.segments])} if "segment" in result.parts else {}
     with torch.no_grad():
         base(input_ids=torch.tensor([result.ids]), **segments)
     for hook in hooks:
         hook.remove()
-    found["sum"] = found["normalised in"]
-    return {name: np.asarray(found[name]) for name in (*result.parts,)}
+    results["sum"] = results["normalised in"]
+    return {name: np.asarray(results[name]) for name in (*result.parts,)}
 
 
 def check(result: Tokenization, wanted: dict[str, np.ndarray]) -> None:

@@ -26,10 +26,10 @@ def tuned(mini: Checkpoint) -> Layers:
 
 @pytest.mark.slow
 def test_mini_is_read_better_at_every_layer(tuned: Layers) -> None:
-    found = tuned.tuned
-    assert found is not None and found.worse == ()
-    assert all(new < 0.75 * old for old, new in zip(found.raw, found.tuned, strict=True)), (found.raw, found.tuned)
-    assert found.positions > 600 and 150 < found.held_out < found.positions / 2 and found.seconds > 0
+    result = tuned.tuned
+    assert result is not None and result.worse == ()
+    assert all(new < 0.75 * old for old, new in zip(result.raw, result.tuned, strict=True)), (result.raw, result.tuned)
+    assert result.positions > 600 and 150 < result.held_out < result.positions / 2 and result.seconds > 0
 
 
 @pytest.mark.slow
@@ -64,7 +64,7 @@ def test_a_caller_that_stops_does_not_stop_those_that_wait(
     tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint, begun, go, work = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event(), Work()
-    real, calls, found = engine.fit_tuned_lens, [], []
+    real, calls, result = engine.fit_tuned_lens, [], []
 
     def fit(*given: object) -> object:
         calls.append(1)
@@ -77,9 +77,9 @@ def test_a_caller_that_stops_does_not_stop_those_that_wait(
     def ask(mine: Work | None) -> None:
         with working(mine):
             try:
-                found.append(tuned_lens.cached_lens(checkpoint))
+                result.append(tuned_lens.cached_lens(checkpoint))
             except Stopped as error:
-                found.append(error)
+                result.append(error)
 
     monkeypatch.setattr(engine, "fit_tuned_lens", fit, raising=False)
     threads = [threading.Thread(target=ask, args=(mine,)) for mine in (work, None)]
@@ -89,14 +89,17 @@ def test_a_caller_that_stops_does_not_stop_those_that_wait(
     go.set()
     for thread in threads:
         thread.join(60)
-    assert sorted(type(one).__name__ for one in found) == ["Stopped", "TunedLens"] and len(calls) == 2
+    assert sorted(type(item).__name__ for item in result) == ["Stopped", "TunedLens"] and len(calls) == 2
 
 
 def test_held_out_sentences_are_others(small: Checkpoint) -> None:
     encodings, held = tuned_lens.masked_sentences(small, tuned_lens.POSITIONS)
-    sides = [{one.texts[0] for one, out in zip(encodings, held, strict=True) if out is side} for side in (True, False)]
+    sides = [
+        {sentence.texts[0] for sentence, out in zip(encodings, held, strict=True) if out is side}
+        for side in (True, False)
+    ]
     assert sides[0] and sides[1] and not sides[0] & sides[1]
-    assert sum(len(one.masked) for one in tuned_lens.masked_sentences(small, 50)[0]) in range(50, 60)
+    assert sum(len(sentence.masked) for sentence in tuned_lens.masked_sentences(small, 50)[0]) in range(50, 60)
     assert tuned_lens.masked_sentences(small, 50)[0] == encodings[: len(tuned_lens.masked_sentences(small, 50)[0])]
 
 

@@ -61,14 +61,14 @@ def test_every_layer_is_read_by_the_head(head: str, what: str, tiny: Callable[[s
     decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
     wanted, close = pick(one, what, decision.position, lens(one)), of_encoder(one.ours.config, LOGITS)
     assert len(result.layers) == len(wanted) == 4 and (result.target, result.word) == (what, decision.word)
-    for found, row in zip(result.layers, wanted, strict=True):
-        assert [c.probability for c in found.candidates] == pytest.approx(
+    for results, row in zip(result.layers, wanted, strict=True):
+        assert [c.probability for c in results.candidates] == pytest.approx(
             row.exp().topk(min(10, len(row))).values.tolist(), rel=close
         )
-        assert all(float(row[c.id].exp()) == pytest.approx(c.probability, rel=close) for c in found.candidates)
-        assert found.entropy == pytest.approx(float(-(row.exp() * row).sum()) / math.log(2), abs=close)
+        assert all(float(row[c.id].exp()) == pytest.approx(c.probability, rel=close) for c in results.candidates)
+        assert results.entropy == pytest.approx(float(-(row.exp() * row).sum()) / math.log(2), abs=close)
         far = float((wanted[-1].exp() * (wanted[-1] - row)).sum()) / math.log(2)
-        assert found.divergence == pytest.approx(far, abs=close)
+        assert results.divergence == pytest.approx(far, abs=close)
     if head != "span":
         assert result.layers[-1].candidates[0].token == decision.names[decision.index]
     firsts = wanted.argmax(-1).tolist()
@@ -92,13 +92,13 @@ def test_several_labels_have_a_yes_and_a_no_each(tiny: Callable[[str], Path]) ->
     shares = lens(one).double().sigmoid()
     chance = torch.distributions.Bernoulli(probs=shares)
     final = torch.distributions.Bernoulli(probs=shares[-1])
-    for i, found in enumerate(result.layers):
-        assert {c.id: c.probability for c in found.candidates} == pytest.approx(
+    for i, results in enumerate(result.layers):
+        assert {c.id: c.probability for c in results.candidates} == pytest.approx(
             dict(enumerate(shares[i].tolist())), rel=close
         )
-        assert found.entropy == pytest.approx(float(chance.entropy()[i].sum()) / math.log(2), abs=close)
+        assert results.entropy == pytest.approx(float(chance.entropy()[i].sum()) / math.log(2), abs=close)
         far = torch.distributions.kl_divergence(final, torch.distributions.Bernoulli(probs=shares[i])).sum()
-        assert found.divergence == pytest.approx(float(far) / math.log(2), abs=close)
+        assert results.divergence == pytest.approx(float(far) / math.log(2), abs=close)
 
 
 def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
@@ -132,17 +132,17 @@ def test_each_head_off_is_a_hook_in_transformers(head: str, what: str, tiny: Cal
 
         hooks = [m.register_forward_pre_hook(lambda _, a, i=i: change(a, i)) for i, m in enumerate(mixing)]
         with torch.no_grad():
-            found = pick(one, what, decision.position, one.logits(ids))[0]
+            results = pick(one, what, decision.position, one.logits(ids))[0]
         for hook in hooks:
             hook.remove()
-        return found
+        return results
 
     before = log_probs()
     assert result.target == decision.answer
     after = log_probs((1, 2), (0, 0))
-    for found, row in ((result.before, before), (result.after, after)):
+    for results, row in ((result.before, before), (result.after, after)):
         number = row[decision.index] if scored else row[decision.index].exp()
-        assert found.value == pytest.approx(float(number), rel=close, abs=close if scored else 0)
+        assert results.value == pytest.approx(float(number), rel=close, abs=close if scored else 0)
     assert [c.probability for c in result.after.candidates] == pytest.approx(
         after.exp().topk(len(result.after.candidates)).values.tolist(), rel=close
     )
@@ -168,7 +168,7 @@ def test_the_next_sentence_can_be_measured_with_a_mask_in_the_text(tiny: Callabl
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     masked = Text("She works as a [MASK].", "he is a doctor")
     options = switchboard.Options(target="next sentence", controls=0, off="2·3")
-    found = switchboard.run(ours, masked, options=options)
-    assert found.after.value == pytest.approx(found.before.value * 2 ** found.change[1, 2])
+    result = switchboard.run(ours, masked, options=options)
+    assert result.after.value == pytest.approx(result.before.value * 2 ** result.change[1, 2])
     usual = switchboard.run(ours, masked, options=switchboard.Options(controls=0))
-    assert found.target == "is next" and found.before.value == pytest.approx(usual.before.is_next)
+    assert result.target == "is next" and result.before.value == pytest.approx(usual.before.is_next)

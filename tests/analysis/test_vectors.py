@@ -35,9 +35,9 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def test_cosines() -> None:
-    found = cosines(RANDOM[None])
-    assert found.shape == (1, 60, 60)
-    assert found[0, 3, 7] == pytest.approx(cosine(RANDOM[3], RANDOM[7]))
+    result = cosines(RANDOM[None])
+    assert result.shape == (1, 60, 60)
+    assert result[0, 3, 7] == pytest.approx(cosine(RANDOM[3], RANDOM[7]))
     every = [cosine(a, b) for a, b in combinations(RANDOM, 2)]
     assert mean_cosine(RANDOM) == pytest.approx(np.mean(every))
     assert np.isnan(mean_cosine(RANDOM[:1]))
@@ -76,7 +76,7 @@ def test_the_baseline_is_the_mean_over_all_pairs_of_other_words_in_other_sentenc
     """With transformers' hidden states and its own offsets, pair by pair, at one layer."""
     import torch
 
-    found: list[tuple[str, int, np.ndarray]] = []
+    result: list[tuple[str, int, np.ndarray]] = []
     for home, sentence in enumerate(s for sentences in TOPICS.values() for s in sentences):
         batch = reference.tokenizer(sentence, return_offsets_mapping=True, return_tensors="pt")
         offsets = batch.pop("offset_mapping")[0].tolist()
@@ -85,9 +85,9 @@ def test_the_baseline_is_the_mean_over_all_pairs_of_other_words_in_other_sentenc
         vectors = states[4][0].numpy()
         for word in re.finditer(r"\w+", sentence):
             spots = [i for i, (a, b) in enumerate(offsets) if a < word.end() and b > word.start() and b > a]
-            found.append((word[0].lower(), home, vectors[spots].mean(axis=0)))
+            result.append((word[0].lower(), home, vectors[spots].mean(axis=0)))
     total, count = 0.0, 0
-    for a, b in combinations(found, 2):
+    for a, b in combinations(result, 2):
         if a[0] != b[0] and a[1] != b[1]:
             total += cosine(a[2], b[2])
             count += 1
@@ -98,8 +98,8 @@ def test_the_baseline_is_the_mean_over_all_pairs_of_other_words_in_other_sentenc
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
 def test_every_family_has_a_baseline(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
-    found = baseline(checkpoint)
-    assert found.shape == (checkpoint.config.num_layers + 1,) and np.isfinite(found).all()
+    result = baseline(checkpoint)
+    assert result.shape == (checkpoint.config.num_layers + 1,) and np.isfinite(result).all()
 
 
 def test_layers(small: Checkpoint) -> None:

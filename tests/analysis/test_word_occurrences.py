@@ -21,17 +21,17 @@ def said(found: Occurrences) -> list[tuple[int, str]]:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_pieces_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
-    found = find_occurrences(
+    result = find_occurrences(
         checkpoint, "the unbelievable bank, bank.", "bank, unbelievable", "a riverbank | banks | no bank!"
     )
-    assert said(found) == [(0, "unbelievable"), (0, "bank"), (0, "bank"), (1, "bank")]
-    for o in found.occurrences:
-        encoding = found.encodings[o.encoding_index]
+    assert said(result) == [(0, "unbelievable"), (0, "bank"), (0, "bank"), (1, "bank")]
+    for o in result.occurrences:
+        encoding = result.encodings[o.encoding_index]
         spans = [encoding.spans[i] for i in o.positions]
         assert spans[0].start <= o.start and spans[-1].end >= o.end and list(o.positions) == sorted(o.positions)
         outside = [s for i, s in enumerate(encoding.spans) if s is not None and i not in o.positions]
         assert all(s.end <= o.start or s.start >= o.end for s in outside)
-    assert found.lacking == 2 and found.beyond == 0
+    assert result.lacking == 2 and result.beyond == 0
 
 
 def test_case_is_the_tokenizers(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
@@ -63,17 +63,17 @@ def test_the_default_word(mini: Checkpoint) -> None:
 
 
 def test_pair_and_hidden(mini: Checkpoint) -> None:
-    found = find_occurrences(mini, Text("The bank is open.", "A bank!", (Span(1, 2, 6),)), "bank")
-    assert [(o.sentence, o.hidden) for o in found.occurrences] == [("The bank is open.", False), ("A bank!", True)]
+    result = find_occurrences(mini, Text("The bank is open.", "A bank!", (Span(1, 2, 6),)), "bank")
+    assert [(o.sentence, o.hidden) for o in result.occurrences] == [("The bank is open.", False), ("A bank!", True)]
 
 
 def test_labels() -> None:
-    found = list(
+    result = list(
         parse_sentences(
             "river: We sat there.|\n no label \r\n river bank: a: b | http://x | x:y | One two three: no | a:"
         )
     )
-    assert found == [
+    assert result == [
         ("river", "We sat there."),
         ("", "no label"),
         ("river bank", "a: b"),
@@ -87,9 +87,9 @@ def test_labels() -> None:
 
 
 def test_built_in_sentences_are_added(mini: Checkpoint) -> None:
-    found = find_occurrences(mini, "The capital of France is [MASK].", "", least=2)
-    assert found.words == ("capital",) and [o.source for o in found.occurrences] == ["text", "built-in", "built-in"]
-    assert found.lacking == 0 and len(found.encodings) == 3
+    result = find_occurrences(mini, "The capital of France is [MASK].", "", least=2)
+    assert result.words == ("capital",) and [o.source for o in result.occurrences] == ["text", "built-in", "built-in"]
+    assert result.lacking == 0 and len(result.encodings) == 3
     own = find_occurrences(mini, "The bank and the bank.", "bank", least=2)
     assert [o.source for o in own.occurrences] == ["text", "text"]
 
@@ -112,8 +112,8 @@ def test_too_few(word: str, sentences: str, said: str, mini: Checkpoint) -> None
 
 
 def test_beyond_the_limit(small: Checkpoint) -> None:
-    found = find_occurrences(small, "bank " + "a " * 100 + "bank", "bank")
-    assert len(found.occurrences) == 1 and found.beyond == 1
+    result = find_occurrences(small, "bank " + "a " * 100 + "bank", "bank")
+    assert len(result.occurrences) == 1 and result.beyond == 1
     with pytest.raises(ExplorerError, match="1 more beyond the last token"):
         find_occurrences(small, "a " * 100 + "bank", "bank")
 

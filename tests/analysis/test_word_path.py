@@ -28,12 +28,12 @@ def states(reference: Reference, text: str) -> np.ndarray:
 
 def test_the_plane_and_the_paths(mini: Checkpoint, reference: Reference) -> None:
     result = word_path.run(mini, TEXTS[0], options=Options(word="bank", sentences=TEXTS[1]))
-    found = [states(reference, text) for text in TEXTS]
-    every = np.concatenate([hidden.reshape(-1, hidden.shape[-1]) for hidden in found])
+    results = [states(reference, text) for text in TEXTS]
+    every = np.concatenate([hidden.reshape(-1, hidden.shape[-1]) for hidden in results])
     centre = every.mean(axis=0)
     _, values, axes = np.linalg.svd(every - centre, full_matrices=False)
     assert_within(result.explained, (values**2 / (values**2).sum())[:2], 2 * NEAR)
-    banks = np.stack([found[0][:, 4], found[1][:, 1]])
+    banks = np.stack([results[0][:, 4], results[1][:, 1]])
     flat = (banks - centre) @ axes[:2].T
     assert_within(np.abs(result.paths), np.abs(flat), of_plane(MINI, every, 2))
     for path, vectors in zip(result.to_input, banks, strict=True):
@@ -41,7 +41,7 @@ def test_the_plane_and_the_paths(mini: Checkpoint, reference: Reference) -> None
         assert_within(path, wanted, NEAR)
     between = (banks[0] * banks[1]).sum(axis=-1) / np.linalg.norm(banks, axis=-1).prod(axis=0)
     assert_within(result.apart, between, NEAR)
-    others = np.concatenate([np.delete(found[0], 4, axis=1), np.delete(found[1], 1, axis=1)], axis=1)
+    others = np.concatenate([np.delete(results[0], 4, axis=1), np.delete(results[1], 1, axis=1)], axis=1)
     assert_within(np.abs(result.crowd), np.abs((others - centre) @ axes[:2].T), of_plane(MINI, every, 2))
     assert result.tokens == ("they", "sat", "on", "the", ".", "the", "lent", "him", "money", ".")
 

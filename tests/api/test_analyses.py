@@ -64,14 +64,14 @@ def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: htt
         assert (answer.status_code, answer.json()["detail"]) == (422, in_words_of("http", str(error)))
         pytest.fail(f"the question teaches nothing: {error}")
     assert answer.status_code == 200, answer.text
-    found = answer.json()
-    assert (found.pop("analysis"), found.pop("text")) == (view, asked(view).get("text", ""))
-    drawn = found.pop("document") if view == "bertviz" else found.pop("figure")["data"]
-    assert len(drawn) > 0 and found.pop("hidden") == []
+    result = answer.json()
+    assert (result.pop("analysis"), result.pop("text")) == (view, asked(view).get("text", ""))
+    drawn = result.pop("document") if view == "bertviz" else result.pop("figure")["data"]
+    assert len(drawn) > 0 and result.pop("hidden") == []
     rows, config = wanted.pop("rows"), served.library.get("little").config
-    assert {name: found[name] for name in wanted} == wanted and wanted["said"]
-    assert rows and len(found["rows"]) == len(rows)
-    for one, other in zip(found["rows"], rows, strict=True):
+    assert {name: result[name] for name in wanted} == wanted and wanted["said"]
+    assert rows and len(result["rows"]) == len(rows)
+    for one, other in zip(result["rows"], rows, strict=True):
         assert [*one] == [*other] and all(alike(config, one[name], other[name]) for name in one), (one, other)
 
 

@@ -51,12 +51,12 @@ UNFIT = [  # view, what is sent, what is said
 ]
 
 
-@pytest.mark.parametrize(("view", "sent", "said"), UNFIT)
-def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, said: str, browser: httpx.Client) -> None:
+@pytest.mark.parametrize(("view", "sent", "message"), UNFIT)
+def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, message: str, browser: httpx.Client) -> None:
     answer = browser.post(f"/{view}", json=sent)
     body = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
-    assert said in body["detail"] and body["status"] == 422
+    assert message in body["detail"] and body["status"] == 422
     assert "x" * (MAX_EXCERPT + 1) not in answer.text, "what was sent is repeated"
 
 
@@ -75,7 +75,7 @@ def test_every_setting_rejects_values_of_other_kinds(view: str, browser: httpx.C
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
         (b"", 422, "got nothing"),
         (b"{", 400, "not JSON"),
@@ -88,10 +88,10 @@ def test_every_setting_rejects_values_of_other_kinds(view: str, browser: httpx.C
         (b'{"text": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, browser: httpx.Client) -> None:
+def test_invalid_json_and_too_large_bodies(body: bytes, status: int, message: str, browser: httpx.Client) -> None:
     answer = browser.post("/masking", content=body, headers=JSON)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
-    assert said in answer.json()["detail"]
+    assert message in answer.json()["detail"]
 
 
 def test_a_client_that_reads_only_once_it_has_sent_all_is_answered(served: Any) -> None:

@@ -15,8 +15,8 @@ HIDDEN = {"counts", "numbers", "moves", "here", "voted", "reveal", "right", "fee
 def names(value: Any) -> set[str]:
     """All names of fields, at any depth."""
     if isinstance(value, dict):
-        return set(value).union(*(names(one) for one in value.values()))
-    return set().union(*(names(one) for one in value)) if isinstance(value, list) else set()
+        return set(value).union(*(names(item) for item in value.values()))
+    return set().union(*(names(item) for item in value)) if isinstance(value, list) else set()
 
 
 def test_three_phones_vote_twice_and_see_the_class_beside_bert(taught: Served) -> None:

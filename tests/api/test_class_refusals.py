@@ -37,11 +37,11 @@ UNFIT = [
 ]
 
 
-@pytest.mark.parametrize(("sent", "said"), UNFIT)
-def test_a_vote_that_does_not_fit_is_rejected(sent: Any, said: str, taught: Served) -> None:
+@pytest.mark.parametrize(("sent", "message"), UNFIT)
+def test_a_vote_that_does_not_fit_is_rejected(sent: Any, message: str, taught: Served) -> None:
     room = opened(taught).until("vote1")
     phone = room.phone()
-    refused(room.vote(phone, 0, **{"round": 1, **sent}) if "choice" not in sent else room.vote(phone, **sent), said)
+    refused(room.vote(phone, 0, **{"round": 1, **sent}) if "choice" not in sent else room.vote(phone, **sent), message)
     assert room.seen(room.teacher)["voted"] == 0
 
 
@@ -113,13 +113,13 @@ def test_other_classes_are_not_revealed(taught: Served) -> None:
         phone.get("/page"),
         phone.get("/class/A*"),
     ]
-    assert not [one.text for one in answers if other.code in one.text]
+    assert not [item.text for item in answers if other.code in item.text]
     refused(answers[2], "There is no class 'ZZZZ'. Compare the four letters")
-    assert {one.status_code for one in (answers[3], answers[4], answers[7])} <= {404, 405}
+    assert {item.status_code for item in (answers[3], answers[4], answers[7])} <= {404, 405}
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({}, 'Send {"lesson"'),
         ([], 'Send {"lesson"'),
@@ -135,10 +135,10 @@ def test_other_classes_are_not_revealed(taught: Served) -> None:
         ({"question": {**OWN, "link": "/?view=nonsense&text=a"}}, "nonsense"),
     ],
 )
-def test_a_class_that_cannot_be_opened(given: Any, said: str, taught: Served) -> None:
+def test_a_class_that_cannot_be_opened(given: Any, message: str, taught: Served) -> None:
     with taught.browser() as teacher:
         answer = teacher.post("/class", json=given)
-        assert answer.status_code == 422 and said in answer.json()["detail"], answer.text
+        assert answer.status_code == 422 and message in answer.json()["detail"], answer.text
 
 
 def test_phones_need_no_code_but_the_teacher_does(models: Path, tmp_path: Path) -> None:

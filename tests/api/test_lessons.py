@@ -29,9 +29,9 @@ def pupil(taught: Served) -> Iterator[httpx.Client]:
 
 def judged(pupil: httpx.Client, part: str, answer: Any = None, **more: Any) -> dict[str, Any]:
     """What is said of an answer that is taken."""
-    found = pupil.post(f"{OWN}/{part}", json={"answer": answer, **more})
-    assert found.status_code == 200, found.text
-    return dict(found.json())
+    result = pupil.post(f"{OWN}/{part}", json={"answer": answer, **more})
+    assert result.status_code == 200, result.text
+    return dict(result.json())
 
 
 def refused(answer: httpx.Response, said: str, status: int = 422) -> None:
@@ -42,8 +42,8 @@ def refused(answer: httpx.Response, said: str, status: int = 422) -> None:
 
 def test_the_list_has_the_bundled_lessons_and_then_the_teachers(pupil: httpx.Client) -> None:
     listed = pupil.get("/lessons").json()
-    assert [one["slug"] for one in listed] == [*CATALOGUE.files, "pieces", "markup"]
-    own = next(one for one in listed if one["slug"] == "pieces")
+    assert [item["slug"] for item in listed] == [*CATALOGUE.files, "pieces", "markup"]
+    own = next(item for item in listed if item["slug"] == "pieces")
     assert own == {
         "slug": "pieces",
         "title": "Pieces",
@@ -58,18 +58,18 @@ def test_the_list_has_the_bundled_lessons_and_then_the_teachers(pupil: httpx.Cli
 
 
 def test_the_list_shows_no_marks_of_markdown(pupil: httpx.Client) -> None:
-    for one in pupil.get("/lessons").json():
-        words = json.dumps(one["question"] + one["can"])
-        assert "*" not in words and "`" not in words, one
+    for item in pupil.get("/lessons").json():
+        words = json.dumps(item["question"] + item["can"])
+        assert "*" not in words and "`" not in words, item
 
 
 @pytest.mark.parametrize(
-    ("slug", "said"), [("folder", "Is a directory."), ("gone", "No such file"), ("latin", "UTF-8")]
+    ("slug", "message"), [("folder", "Is a directory."), ("gone", "No such file"), ("latin", "UTF-8")]
 )
-def test_a_file_that_cannot_be_read_is_not_listed_and_says_why(slug: str, said: str, pupil: httpx.Client) -> None:
+def test_a_file_that_cannot_be_read_is_not_listed_and_says_why(slug: str, message: str, pupil: httpx.Client) -> None:
     assert pupil.get("/page").status_code == 200 and f'"{slug}"' not in pupil.get("/lessons").text
     (problem,) = pupil.get(f"/lessons/{slug}").json()["problems"]
-    assert problem.startswith("Line 1: ") and said in problem and "/" not in problem
+    assert problem.startswith("Line 1: ") and message in problem and "/" not in problem
 
 
 def test_a_lesson_is_read_in_its_order(pupil: httpx.Client) -> None:
@@ -88,7 +88,7 @@ def secrets(lesson: Lesson) -> Iterator[str]:
     for block in lesson.blocks:
         yield from (value for name, value in block.fields.items() if name in RULES | {"after", "hint", "example"})
         yield from (block.fields[name] for name in ("model", "otherwise") if name in block.fields)
-        yield from (one for pair in block.near for one in pair)
+        yield from (entry for pair in block.near for entry in pair)
         yield from (block.fields["text"] for _ in "1" if block.kind == "claim")
         for item in block.items:
             yield from (item.feedback, item.when, item.value)
@@ -99,12 +99,12 @@ def secrets(lesson: Lesson) -> Iterator[str]:
 def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) -> None:
     """Not one feedback, key, tick, value, hint, model answer or solution of a bundled lesson is in what is sent."""
     answer = pupil.get(f"/lessons/{slug}")
-    found, lesson = answer.json(), CATALOGUE.lesson(slug)
-    for part in found["parts"]:
+    result, lesson = answer.json(), CATALOGUE.lesson(slug)
+    for part in result["parts"]:
         assert set(part) <= SHOWN and (part["kind"] == "figure") >= ("text" in part and "id" in part), part
-    message, hidden = " ".join(words(found).split()), [one for one in secrets(lesson) if one.strip()]
+    message, hidden = " ".join(words(result).split()), [item for item in secrets(lesson) if item.strip()]
     assert len(hidden) > 8
-    leaked = [one for one in hidden if one in answer.text or plain(one) in message]
+    leaked = [item for item in hidden if item in answer.text or plain(item) in message]
     assert not leaked
     assert "ticked" not in answer.text and '"right"' not in answer.text
 
@@ -147,8 +147,8 @@ def test_a_find_is_judged_by_the_view_as_it_was_left(pupil: httpx.Client) -> Non
     assert words(near["text"]) == "Only 4 pieces: one more."
     second = judged(pupil, "longer", state=state, attempt=2)
     assert (words(second["text"]), words(second["answer"]), second["done"]) == ("Make a word up.", "qqqqq", False)
-    found = judged(pupil, "longer", state={**state, "text": "The qqqqqq."}, attempt=3)
-    assert found["right"] and found["done"] and words(found["after"]) == "It has 6."
+    result = judged(pupil, "longer", state={**state, "text": "The qqqqqq."}, attempt=3)
+    assert result["right"] and result["done"] and words(result["after"]) == "It has 6."
 
 
 def test_a_find_in_another_view_is_rejected(pupil: httpx.Client) -> None:
@@ -169,7 +169,7 @@ def test_a_press_is_judged(pupil: httpx.Client) -> None:
 def test_a_sentence_is_compared_by_its_writer(pupil: httpx.Client) -> None:
     said = judged(pupil, "words", "Some letters.")
     assert said["right"] is None and words(said["answer"]) == "A part of a word that was frequent."
-    assert [words(one) for one in said["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
+    assert [words(item) for item in said["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
 
 
 def test_points_are_laid_beside_what_bert_gives(pupil: httpx.Client) -> None:
@@ -215,13 +215,13 @@ UNFIT = [  # part, body, what is said
 ]
 
 
-@pytest.mark.parametrize(("part", "sent", "said"), UNFIT, ids=[f"{one[0]}-{one[2][:30]}" for one in UNFIT])
-def test_an_unsuitable_answer_is_rejected(part: str, sent: Any, said: str, pupil: httpx.Client) -> None:
-    refused(pupil.post(f"{OWN}/{part}", json=sent), said)
+@pytest.mark.parametrize(("part", "sent", "message"), UNFIT, ids=[f"{item[0]}-{item[2][:30]}" for item in UNFIT])
+def test_an_unsuitable_answer_is_rejected(part: str, sent: Any, message: str, pupil: httpx.Client) -> None:
+    refused(pupil.post(f"{OWN}/{part}", json=sent), message)
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "said"),
+    ("body", "status", "message"),
     [
         (b"", 422, "not a JSON object"),
         (b"{", 422, "not a JSON object"),
@@ -234,13 +234,13 @@ def test_an_unsuitable_answer_is_rejected(part: str, sent: Any, said: str, pupil
         (b'{"answer": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, pupil: httpx.Client) -> None:
+def test_invalid_json_and_too_large_bodies(body: bytes, status: int, message: str, pupil: httpx.Client) -> None:
     kind = {"content-type": "application/json"}
-    refused(pupil.post(f"{OWN}/points", content=body, headers=kind), said, status)
+    refused(pupil.post(f"{OWN}/points", content=body, headers=kind), message, status)
 
 
 @pytest.mark.parametrize(
-    ("path", "said"),
+    ("path", "message"),
     [
         ("/lessons/nowhere", "There is no lesson 'nowhere'; there are welcome"),
         ("/lessons/..pieces", "There is no lesson"),
@@ -250,22 +250,22 @@ def test_invalid_json_and_too_large_bodies(body: bytes, status: int, said: str, 
         ("/lessons/runs/Classification", "There is no recorded run"),
     ],
 )
-def test_missing_things_are_reported(path: str, said: str, pupil: httpx.Client) -> None:
+def test_missing_things_are_reported(path: str, message: str, pupil: httpx.Client) -> None:
     answer = pupil.get(path)
-    refused(answer, said)
+    refused(answer, message)
     assert "/lessons/" not in answer.json()["detail"], "a folder of the server is told"
 
 
 def test_a_recorded_run_comes_with_its_figure(pupil: httpx.Client) -> None:
-    found = pupil.get("/lessons/runs/classification").json()
-    assert set(found) == {"title", "card", "command", "said", "figure"}
-    assert found["figure"]["data"] and found["said"].endswith(".") and found["command"].startswith("bertexplorer ")
+    result = pupil.get("/lessons/runs/classification").json()
+    assert set(result) == {"title", "card", "command", "said", "figure"}
+    assert result["figure"]["data"] and result["said"].endswith(".") and result["command"].startswith("bertexplorer ")
 
 
 def test_markup_in_a_lesson_stays_text(pupil: httpx.Client) -> None:
     lesson = pupil.get("/lessons/markup").json()
     assert lesson["title"] == EVIL and not elements(lesson) & {"script", "img"}
-    assert not [one for one in json.dumps(lesson).split('"href": "')[1:] if not one.startswith(("/", "http"))]
+    assert not [item for item in json.dumps(lesson).split('"href": "')[1:] if not item.startswith(("/", "http"))]
     assert EVIL in words(lesson["parts"][0]["text"]) and EVIL in words(lesson["parts"][1]["choices"][0])
     assert EVIL in words(lesson["parts"][1]["prompt"])
     assert len(lesson["problems"]) == 1 and lesson["problems"][0].startswith("Line ")

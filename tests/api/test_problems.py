@@ -27,7 +27,7 @@ def problem(answer: httpx.Response, status: int, said: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("method", "path", "headers", "status", "said"),
+    ("method", "path", "headers", "status", "message"),
     [
         ("GET", "/nowhere", {}, 404, "There is no /api/v1/nowhere here."),
         ("GET", "/%2e%2e/secret", {}, 404, "."),
@@ -44,10 +44,10 @@ def problem(answer: httpx.Response, status: int, said: str) -> dict[str, Any]:
     ],
 )
 def test_a_refusal_is_a_problem(
-    method: str, path: str, headers: dict[str, str], status: int, said: str, browser: httpx.Client
+    method: str, path: str, headers: dict[str, str], status: int, message: str, browser: httpx.Client
 ) -> None:
     answer = browser.request(method, path, json=TEXT if method == "POST" else None, headers=headers)
-    problem(answer, status, said)
+    problem(answer, status, message)
     assert (status == 405) == ("allow" in answer.headers)
 
 

@@ -42,7 +42,7 @@ def write(served: Served, id: str, *message: dict[str, Any]) -> None:
     """What a run writes."""
     path = served.service.jobs.folder / id / "events.jsonl"
     with path.open("a", encoding="utf-8") as log:
-        log.writelines(json.dumps(one) + "\n" for one in message)
+        log.writelines(json.dumps(item) + "\n" for item in message)
     flush(path)
 
 
@@ -58,7 +58,7 @@ def test_a_run_is_queued_as_it_was_asked_for(served: Served, browser: httpx.Clie
     assert (run["name"], run["state"], run["kind"], run["best"]) == ("mine", "queued", "finetuning", "")
     assert run["spec"]["tuning"]["epochs"] == 0.2 and run["spec"]["data"]["train"] == 360
     assert browser.get(f"/runs/{run['id']}").json() == run
-    assert [one["id"] for one in browser.get("/runs").json()] == [run["id"]]
+    assert [item["id"] for item in browser.get("/runs").json()] == [run["id"]]
     assert "/" not in json.dumps(run["spec"]), "where it lies is nobody's business"
 
 
@@ -114,10 +114,10 @@ def test_events_are_followed_until_the_run_ends(served: Served, browser: httpx.C
     threading.Thread(target=goes_on).start()
     with browser.stream("GET", f"/runs/{id}/events") as answer:
         assert answer.headers["content-type"].startswith("text/event-stream")
-        found = list(events(answer))
-    assert [kind for kind, _, _ in found] == ["begun", "steps", "end"]
-    assert found[1][1] == {"event": "steps", "step": 1, "loss": 0.5} and found[2][1]["state"] == "stopped"
-    with browser.stream("GET", f"/runs/{id}/events", headers={"last-event-id": found[0][2]}) as answer:
+        result = list(events(answer))
+    assert [kind for kind, _, _ in result] == ["begun", "steps", "end"]
+    assert result[1][1] == {"event": "steps", "step": 1, "loss": 0.5} and result[2][1]["state"] == "stopped"
+    with browser.stream("GET", f"/runs/{id}/events", headers={"last-event-id": result[0][2]}) as answer:
         assert [kind for kind, _, _ in events(answer)] == ["steps", "end"], "it goes on where it was cut off"
     with browser.stream("GET", f"/runs/{id}/events", headers={"last-event-id": "-1"}) as answer:
         assert len(list(events(answer))) == 3
@@ -152,12 +152,12 @@ def test_a_run_learns_and_its_checkpoint_answers(served: Served, browser: httpx.
     try:
         served.service.supervisor.slots = 1
         with browser.stream("GET", f"/runs/{id}/events", timeout=120) as answer:
-            found = list(events(answer))
+            result = list(events(answer))
     finally:
         served.service.supervisor.slots = 0
-    kinds = [kind for kind, _, _ in found]
+    kinds = [kind for kind, _, _ in result]
     assert kinds[0] == "begun" and kinds[-2:] == ["finished", "end"] and "evaluated" in kinds
-    run = found[-1][1]
+    run = result[-1][1]
     assert (run["state"], run["progress"], run["best"]) == ("finished", 1.0, f"run:{id}")
     asked = {"text": "The capital is here.", "checkpoint": run["best"]}
     assert browser.post("/tokenization", json=asked).json()["provenance"]["checkpoint"] == run["best"]

@@ -45,10 +45,10 @@ def test_every_answer_is_one_that_the_document_tells_of(served: Served) -> None:
         seen = counted.setdefault(case.path, {})
         seen[answer.status_code] = seen.get(answer.status_code, 0) + 1
 
-    for found in schemathesis.openapi.from_dict(document).get_all_operations():
+    for result in schemathesis.openapi.from_dict(document).get_all_operations():
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             with suppress(SchemathesisError, Unsatisfiable):  # where nothing can be told that does not fit
-                asked_for(found.ok().as_strategy(generation_mode=mode), check)
+                asked_for(result.ok().as_strategy(generation_mode=mode), check)
     assert set(counted) == set(document["paths"])
     refused = [path for path, seen in counted.items() if 422 in seen or 404 in seen]
     answered = [path for path, seen in counted.items() if 200 in seen]

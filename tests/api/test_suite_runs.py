@@ -104,9 +104,9 @@ def test_a_file_of_any_encoding_and_size_is_stored(browser: httpx.Client, name: 
 
 
 @pytest.mark.parametrize(
-    ("body", "said"),
+    ("body", "message"),
     [({"rows": "0" * 24}, "no uploaded rows"), ({"checkpoint": "no/where"}, "no/where"), ({"suite": "x"}, "suite")],
 )
-def test_what_cannot_be_scored_is_rejected(browser: httpx.Client, body: dict[str, str], said: str) -> None:
+def test_what_cannot_be_scored_is_rejected(browser: httpx.Client, body: dict[str, str], message: str) -> None:
     answer = browser.post("/suites", json=body)
-    assert answer.status_code == 422 and said in answer.json()["detail"]
+    assert answer.status_code == 422 and message in answer.json()["detail"]

@@ -44,10 +44,10 @@ def called(to: Any, name: str, **given: Any) -> Any:
 
 
 def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
-    found = {tool.name: tool for tool in asked(f"{served.url}/mcp", lambda client: client.list_tools()).tools}
-    assert set(found) == {name.replace("-", "_") for name in TOOLS} | {"checkpoints"} and len(TOOLS) == 10
+    result = {tool.name: tool for tool in asked(f"{served.url}/mcp", lambda client: client.list_tools()).tools}
+    assert set(result) == {name.replace("-", "_") for name in TOOLS} | {"checkpoints"} and len(TOOLS) == 10
     for name in TOOLS:
-        tool = found[name.replace("-", "_")]
+        tool = result[name.replace("-", "_")]
         assert tool.annotations.read_only_hint and {"said", "rows"} <= set(tool.output_schema["properties"])
         fields = tool.input_schema["properties"]
         assert tool.input_schema["required"] == ["text"] and fields["checkpoint"]["default"] == "little"
@@ -59,10 +59,10 @@ def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
 def test_a_tool_says_what_the_api_says(served: Served, browser: httpx.Client) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT, top=5, most_rows=3)
     same = browser.post("/fill-mask", json={"text": TEXT, "top": 5}).json()
-    found = answer.structured_content
-    assert not answer.is_error and found["said"] == same["said"] and found["provenance"] == same["provenance"]
-    assert found["rows"] == same["rows"][:3] and found["left_out"] == 2
-    assert json.loads(answer.content[0].text) == found
+    result = answer.structured_content
+    assert not answer.is_error and result["said"] == same["said"] and result["provenance"] == same["provenance"]
+    assert result["rows"] == same["rows"][:3] and result["left_out"] == 2
+    assert json.loads(answer.content[0].text) == result
 
 
 def test_a_word_is_picked_by_its_name(served: Served) -> None:
@@ -73,7 +73,7 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"text": "Paris."}, "Nothing is hidden, so there is nothing to predict. Put [MASK] where a word is missing."),
         ({"text": TEXT, "top": 1000}, "top: got 1000; wanted 100 or less."),
@@ -87,9 +87,9 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
         ({}, "text: got nothing; wanted a value."),
     ],
 )
-def test_what_cannot_be_is_reported(given: dict[str, Any], said: str, served: Served) -> None:
+def test_what_cannot_be_is_reported(given: dict[str, Any], message: str, served: Served) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", **given)
-    assert answer.is_error and answer.content[0].text == said
+    assert answer.is_error and answer.content[0].text == message
 
 
 def test_an_unknown_tool_and_an_unforeseen_error_are_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

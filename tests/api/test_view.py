@@ -39,11 +39,11 @@ def chips(shown: dict[str, Any], kind: str = "masked") -> list[str]:
 
 def same(shown: dict[str, Any]) -> dict[str, Any]:
     """An answer without the time that it took."""
-    found = deepcopy(shown)
-    short, times = re.subn(r"· [\d,]+ ms$", "", found["receipt"]["short"])
+    result = deepcopy(shown)
+    short, times = re.subn(r"· [\d,]+ ms$", "", result["receipt"]["short"])
     assert times == 1
-    found["receipt"]["short"] = short
-    return found
+    result["receipt"]["short"] = short
+    return result
 
 
 def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
@@ -82,12 +82,12 @@ def test_a_state_that_comes_back_asks_for_the_same(api: Api) -> None:
     ids=str,
 )
 def test_two_people_who_ask_the_same_get_the_same(api: Api, asked: dict[str, Any]) -> None:
-    found = []
+    result = []
     for owner in ("a" * 32, "b" * 32):
         api.owner = owner
-        found.append(same(api.shown(asked)))
+        result.append(same(api.shown(asked)))
     api.owner = "a" * 32
-    assert found[0] == found[1]
+    assert result[0] == result[1]
 
 
 def test_hidden_words_move_along_while_the_text_is_typed(api: Api) -> None:
@@ -197,7 +197,7 @@ def test_the_page_is_told_its_views_and_what_it_opens_with(api: Api) -> None:
     page = api.client.get("/api/v1/page").json()
     assert list(page["views"]) == list(VIEWS) and api.shown({"state": page["opening"]})["state"]["text"] == FRANCE
     for name, view in page["views"].items():
-        assert {one["name"]: one["default"] for one in view["settings"]} == DEFAULTS[name]
+        assert {setting["name"]: setting["default"] for setting in view["settings"]} == DEFAULTS[name]
         assert len(view["examples"]) == 5 and view["question"].endswith("?")
 
 
@@ -228,7 +228,7 @@ def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    ("sent", "said"),
+    ("sent", "message"),
     [
         ({"link": 5}, "link: got 5; wanted the query of a link to the page."),
         ({"counted_in": "Paris"}, "counted_in: got 'Paris'; wanted an object"),
@@ -236,5 +236,5 @@ def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.Monkey
         ({"counted_in": {"words": "a"}}, "counted_in: got {'words': 'a'}; wanted an object"),
     ],
 )
-def test_wrong_fields_beside_the_state_are_rejected(sent: dict[str, Any], said: str, api: Api) -> None:
-    assert said in api.problem({**state("A [MASK]."), **sent})["detail"]
+def test_wrong_fields_beside_the_state_are_rejected(sent: dict[str, Any], message: str, api: Api) -> None:
+    assert message in api.problem({**state("A [MASK]."), **sent})["detail"]

@@ -127,8 +127,8 @@ def test_the_numbers_are_a_file_with_their_origin(api: Api) -> None:
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert answer.headers["x-file-name"] == "fill-mask_small_fp32.csv" and len(rows) == 3
     assert "small" in rows[0]["made_with"]
-    found = json.loads(api.post(asked, f"{VIEW}/json").text)["rows"]
-    assert [row["token"] for row in found] == [row["token"] for row in rows]
+    result = json.loads(api.post(asked, f"{VIEW}/json").text)["rows"]
+    assert [row["token"] for row in result] == [row["token"] for row in rows]
     program = api.post(asked, f"{VIEW}/python")
     compile(program.text, "receipt", "exec")
     assert program.headers["x-file-name"].endswith(".py") and FRANCE in program.text

@@ -26,21 +26,21 @@ def shares(folder: Path) -> dict[str, float]:
     """occupation -> P(she) / (P(she) + P(he)), the mean over the sentences, in fp32."""
     checkpoint = load(folder, precision="fp32")
     options = fill_mask.Options(top=1, words="he, she")
-    found: dict[str, float] = {}
+    result: dict[str, float] = {}
     for occupation in OCCUPATIONS:
         values = []
         for template in TEMPLATES:
             he, she = fill_mask.run(checkpoint, template.format(occupation), options=options).blanks[0].words
             values.append(1 / (1 + np.exp(he.log_probability - she.log_probability)))
-        found[occupation] = float(np.mean(values))
-    return dict(sorted(found.items(), key=lambda item: item[1]))
+        result[occupation] = float(np.mean(values))
+    return dict(sorted(result.items(), key=lambda item: item[1]))
 
 
 def main(folders: Sequence[str]) -> int:
     for folder in folders or [str(BUNDLED)]:
-        found = shares(Path(folder))
-        print(f"{folder}: she rather than he, mean {np.mean(list(found.values())):.2f}")
-        print("  " + ", ".join(f"{name} {share:.2f}" for name, share in found.items()))
+        result = shares(Path(folder))
+        print(f"{folder}: she rather than he, mean {np.mean(list(result.values())):.2f}")
+        print("  " + ", ".join(f"{name} {share:.2f}" for name, share in result.items()))
     return 0
 
 

@@ -109,7 +109,7 @@ async def main(seconds: float, server: Server) -> int:
         code = (await client.post("/api/v1/class", json={"question": QUESTION})).raise_for_status().json()["code"]
         browsers = [httpx.AsyncClient(base_url=server.url, timeout=60, verify=False) for _ in range(PHONES)]
         drawn = [random.Random(number) for number in range(PHONES)]
-        phones = [Phone(one, code, draw) for one, draw in zip(browsers, drawn, strict=True)]
+        phones = [Phone(item, code, draw) for item, draw in zip(browsers, drawn, strict=True)]
         started = time.perf_counter()
         await asyncio.gather(*(phone.arrive() for phone in phones))
         sys.stdout.write(f"{PHONES} phones joined at once within {time.perf_counter() - started:.1f} s\n")
@@ -118,12 +118,12 @@ async def main(seconds: float, server: Server) -> int:
         await alone(server, phones, seconds / 2)
         heard = await beside(client, server, code, phones, people, seconds)
         lost = await counted(client, code, phones)
-        for one in browsers:
-            await one.aclose()
+        for item in browsers:
+            await item.aclose()
     votes = [phone.vote_ms for phone in phones if phone.vote_ms is not None]
     failed = [words for phone in phones for words in phone.failed]
-    typed = [one.ms for one in heard if one.status == "answered"]
-    wrong = [one.message for one in heard if one.status == "wrong"]
+    typed = [item.ms for item in heard if item.status == "answered"]
+    wrong = [item.message for item in heard if item.status == "wrong"]
     sys.stdout.write(f"{len(votes)} votes acknowledged, {lost} lost; p50 {at(votes, 0.5):,.0f} ms, ")
     sys.stdout.write(f"p95 {at(votes, 0.95):,.0f} ms, all within {at(votes, 1):,.0f} ms\n")
     sys.stdout.write(

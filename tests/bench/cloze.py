@@ -34,13 +34,13 @@ def hits(folder: Path, cloze: Sequence[Cloze]) -> tuple[float, float, list[tuple
     checkpoint = load(folder, precision="fp32")
     top = five = 0
     missed = []
-    for one in cloze:
-        found = fill_mask.run(checkpoint, one.text, options=fill_mask.Options(top=5)).blanks[0].candidates
-        words = [candidate.token for candidate in found[:5]]
-        top += words[0] in one.accepted
-        five += bool(one.accepted & set(words))
-        if not one.accepted & set(words):
-            missed.append((one.text, words))
+    for item in cloze:
+        result = fill_mask.run(checkpoint, item.text, options=fill_mask.Options(top=5)).blanks[0].candidates
+        words = [candidate.token for candidate in result[:5]]
+        top += words[0] in item.accepted
+        five += bool(item.accepted & set(words))
+        if not item.accepted & set(words):
+            missed.append((item.text, words))
     return top / len(cloze), five / len(cloze), missed
 
 

@@ -67,7 +67,7 @@ def started(settings: Settings) -> Iterator[Backend]:
 
 def whole(backend: Backend, settings: Settings) -> bool:
     """Whether all replicas are ready."""
-    return len([one for one in backend.replicas() if one.ready]) == settings.workers or bool(settings.ray)
+    return len([replica for replica in backend.replicas() if replica.ready]) == settings.workers or bool(settings.ray)
 
 
 def until(holds: Callable[[], bool], seconds: float = UP_S) -> float:
@@ -91,7 +91,7 @@ def overhead(settings: Settings, calls: int) -> str:
                 assert ask(backend, call(n % 10_000)).status == 200
                 if n >= 0:
                     times[name].append(1000 * (time.perf_counter() - begun))
-    here, other = (sorted(found) for found in times.values())
+    here, other = (sorted(result) for result in times.values())
     middle, most = calls // 2, calls * 95 // 100
     more = other[middle] - here[middle]
     medians = f"p50 {here[middle]:.1f} ms here, {other[middle]:.1f} ms there: {more:+.1f}"
@@ -119,12 +119,12 @@ def processes(backend: Backend) -> set[int]:
     """The processes of the replicas."""
     if isinstance(backend, WorkerPool):
         return {link.process.pid for link in backend.links.values() if link.process and link.alive}
-    found = set()
+    result = set()
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
             if b"ServeReplica:bertexplorer:replica" in place.read_bytes():
-                found.add(int(place.parent.name))
-    return found
+                result.add(int(place.parent.name))
+    return result
 
 
 def kills(settings: Settings, times: int) -> str:
@@ -155,8 +155,8 @@ def kills(settings: Settings, times: int) -> str:
             if settings.ray:
                 time.sleep(LOADS_S)  # Ray does not say when the new one has loaded torch
         over.set()
-        for one in going:
-            one.result()
+        for item in going:
+            item.result()
     took.sort()
     return (
         f"{times} kills, {len(took):,} answers, {wrong} wrong, {lost} lost; p50 {1000 * took[len(took) // 2]:.0f} ms, "

@@ -31,7 +31,7 @@ def medians(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, fl
             started = time.perf_counter()
             case()
             times[name].append(1000 * (time.perf_counter() - started))
-    return {name: sorted(found)[len(found) // 2] for name, found in times.items()}
+    return {name: sorted(result)[len(result) // 2] for name, result in times.items()}
 
 
 def machine() -> str:

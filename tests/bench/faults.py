@@ -60,9 +60,9 @@ class Drill:
 
     def listed(self, page: Page) -> dict[str, tuple[str, str]]:
         """name -> run, state: what the page shows."""
-        loads = [one for one in page.config["dependencies"] if [name for _, name in one["targets"]] == ["load"]]
+        loads = [item for item in page.config["dependencies"] if [name for _, name in item["targets"]] == ["load"]]
         named = {id: props.get("elem_id") for id, props in page.props.items()}
-        (load,) = (one for one in loads if "task" in [named[id] for id in one["inputs"]])
+        (load,) = (item for item in loads if "task" in [named[id] for id in item["inputs"]])
         lines = page.ask(load)
         place = [named[id] for id in load["outputs"]].index("runs")
         return {name: (id, state) for id, name, state in LISTED.findall(str(lines["output"]["data"][place]))}
@@ -75,21 +75,25 @@ class Drill:
         start = page.number("start", "click")
         lines = page.ask(start)
         named = [page.props[id].get("elem_id") for id in start["outputs"]]
-        found = {name: id for id, name, _ in LISTED.findall(str(lines["output"]["data"][named.index("runs")]))}
-        if name not in found:
+        result = {name: id for id, name, _ in LISTED.findall(str(lines["output"]["data"][named.index("runs")]))}
+        if name not in result:
             raise ValueError(f"{name} was not accepted: {lines['output']['data'][named.index('message')]}")
-        self.accepted[name] = found[name]
+        self.accepted[name] = result[name]
 
     def resume(self, page: Page, id: str) -> None:
         """Press Resume."""
         (button,) = (key for key, props in page.props.items() if props.get("value") == "Resume")
-        (press,) = (one for one in page.config["dependencies"] if [button, "click"] in map(list, one["targets"]))
+        (press,) = (
+            dependency
+            for dependency in page.config["dependencies"]
+            if [button, "click"] in map(list, dependency["targets"])
+        )
         page.ask(press, id)
 
     def headline(self, page: Page, id: str) -> str:
         """What the page says of a run that is chosen."""
         lines = page.ask(tick := page.number("", "tick"), id)
-        named = [page.props[one].get("elem_id") for one in tick["outputs"]]
+        named = [page.props[output].get("elem_id") for output in tick["outputs"]]
         return str(lines["output"]["data"][named.index("headline")])
 
     def check(self, shown: dict[str, tuple[str, str]]) -> None:

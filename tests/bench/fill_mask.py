@@ -54,9 +54,9 @@ def speed(name: str, folder: Path, rounds: int) -> None:
                 c.cache.clear(),  # a new pass every time
                 fill_mask.run(c, text, options=TOP5),
             )
-        found = medians(cases, max(5, rounds * 16 // length) if length > 128 else rounds)
-        theirs = found.pop("pipeline")
-        cells = " | ".join(f"{ms:.1f} ms, **{theirs / ms:.1f}×**" for ms in found.values())
+        result = medians(cases, max(5, rounds * 16 // length) if length > 128 else rounds)
+        theirs = result.pop("pipeline")
+        cells = " | ".join(f"{ms:.1f} ms, **{theirs / ms:.1f}×**" for ms in result.values())
         print(f"| {name} | {length} | {theirs:.1f} ms | {cells} |", flush=True)
 
 

@@ -37,9 +37,9 @@ BATCH = 32
 def rows_of(count: int) -> list[Row]:
     path = SST2 if SST2.is_file() else ROOT / "assets" / "data" / "classification.csv"
     table = read(path.read_bytes(), path.name, max_rows=100_000)
-    found = map_columns(table, {"text": table.columns[0], "label": "label"})
-    order = np.random.default_rng(0).permutation(len(found))
-    return [found[order[i % len(order)]] for i in range(count)]
+    result = map_columns(table, {"text": table.columns[0], "label": "label"})
+    order = np.random.default_rng(0).permutation(len(result))
+    return [result[order[i % len(order)]] for i in range(count)]
 
 
 def as_they_come(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
@@ -129,7 +129,7 @@ def main() -> None:
     for _ in range(given.rounds):
         for name, case in cases.items():
             times[name].append(case())
-    speed = {name: len(rows) / sorted(found)[len(found) // 2] for name, found in times.items()}
+    speed = {name: len(rows) / sorted(result)[len(result) // 2] for name, result in times.items()}
     print(f"{machine()}; {given.threads} threads used, {len(rows)} rows\n")
     print("| case | examples/s | against |\n|---|---|---|")
     against = {

@@ -101,7 +101,7 @@ async def overload(people: list[Person], seconds: float) -> list[Heard]:
 
 async def crowd(people: list[Person]) -> list[Person]:
     """Ten times as many, each of whom has been answered before."""
-    many = [Person(one.client, one.state) for one in people for _ in range(10)]
+    many = [Person(person.client, person.state) for person in people for _ in range(10)]
     await at_rate(many, texts(len(many), 3), 10)
     return many
 
@@ -148,9 +148,9 @@ CASES: dict[str, Callable[[list[Person], float], Awaitable[list[Heard]]]] = {
 
 def line(name: str, heard: list[Heard], cpu_s: float) -> str:
     """One row of the table."""
-    ok = sorted(one.ms for one in heard if one.status == "answered")
-    busy = sorted(one.ms for one in heard if one.status == "busy")
-    wrong = [one for one in heard if one.status == "wrong"]
+    ok = sorted(reply.ms for reply in heard if reply.status == "answered")
+    busy = sorted(reply.ms for reply in heard if reply.status == "busy")
+    wrong = [reply for reply in heard if reply.status == "wrong"]
     at = lambda share: ok[min(len(ok) - 1, int(share * len(ok)))] if ok else float("nan")  # noqa: E731
     message = f"; refused within {busy[-1]:,.0f} ms" if busy else ""
     message += f"; first wrong: {wrong[0].message}" if wrong else ""
@@ -177,7 +177,7 @@ async def main(names: list[str], seconds: float, server: Server) -> int:
             heard = await CASES[name](there, seconds)
             sys.stdout.write(line(name, heard, server.cpu_s() - before) + "\n")
             sys.stdout.flush()
-            failed += sum(one.status == "wrong" for one in heard)
+            failed += sum(reply.status == "wrong" for reply in heard)
             await asyncio.sleep(2)
     return failed
 

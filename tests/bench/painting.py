@@ -48,16 +48,16 @@ async def browse(url: str, browsers: int, seconds: float, every_s: float) -> lis
                 await page.wait_for_selector(DRAWN)
 
             async def sit(page: Page, after_s: float) -> list[float]:
-                found: list[float] = []
+                result: list[float] = []
                 end = time.perf_counter() + seconds
                 await asyncio.sleep(after_s)
                 while time.perf_counter() < end:
                     next_at = time.perf_counter() + every_s
-                    found.append(await painted(page, WORDS[len(found) % len(WORDS)]))
+                    result.append(await painted(page, WORDS[len(result) % len(WORDS)]))
                     await asyncio.sleep(max(0.0, next_at - time.perf_counter()))
-                return found
+                return result
 
             sat = await asyncio.gather(*(sit(page, every_s * n / browsers) for n, page in enumerate(pages)))
-            return [ms for one in sat for ms in one]
+            return [ms for item in sat for ms in item]
         finally:
             await browser.close()

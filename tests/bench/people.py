@@ -75,10 +75,10 @@ class Person:
 
     async def ask(self, state: dict[str, Any]) -> tuple[int, Any]:
         """(status, answer) of a state; lines on the way to it are read and left."""
-        found = await self.client.post(f"{API}/view", json={"state": state}, headers=LINES)
-        if not found.headers["content-type"].startswith(LINES["accept"]):
-            return found.status_code, found.json()
-        last = json.loads(found.text.rstrip("\n").rpartition("\n")[2])
+        result = await self.client.post(f"{API}/view", json={"state": state}, headers=LINES)
+        if not result.headers["content-type"].startswith(LINES["accept"]):
+            return result.status_code, result.json()
+        last = json.loads(result.text.rstrip("\n").rpartition("\n")[2])
         return last["status"], last["answer"]
 
 

@@ -152,8 +152,8 @@ def pipeline(folder: Path, rounds: int) -> None:
         with clock.round():
             for step in range(steps * number, steps * (number + 1)):
                 text, masks = np.random.default_rng([0, step]), np.random.default_rng([1, step])
-                found = draw_examples(pool, parts, "next", Drawing(), running.batch_tokens, text)
-                batches = collator.batches(found, running.piece_tokens, masks)
+                result = draw_examples(pool, parts, "next", Drawing(), running.batch_tokens, text)
+                batches = collator.batches(result, running.piece_tokens, masks)
                 tokens += sum(batch.tokens for batch in batches)
                 padded += sum(batch.ids.numel() for batch in batches)
     wall, cpu = clock.rates(tokens / (rounds + 1))

@@ -60,7 +60,7 @@ def keep_training(one: Drill) -> None:
 
 
 def failures(heard: list[Heard]) -> int:
-    return sum(one.status in ("wrong", "busy") for one in heard)
+    return sum(reply.status in ("wrong", "busy") for reply in heard)
 
 
 async def slices(server: Server, minutes: float) -> list[Look]:
@@ -79,7 +79,7 @@ async def slices(server: Server, minutes: float) -> list[Look]:
             asked = at_rate(people, texts(int(rate * SLICE_S), seed), rate)
             heard, *new = await asyncio.gather(asked, *(Person.arrive(client) for _ in range(NEWCOMERS)))
             people = [*people[NEWCOMERS:], *new]
-            ms = sorted(one.ms for one in heard)
+            ms = sorted(reply.ms for reply in heard)
             p95 = ms[int(0.95 * len(ms))]
             minute = (time.monotonic() - begun) / 60
             looks.append(Look(minute, server.memory_mb(), server.threads(), server.files(), p95, failures(heard)))
@@ -95,13 +95,15 @@ def judge(looks: list[Look]) -> list[str]:
     first, last = warm[:quarter], warm[-quarter:]
 
     def grown(name: str) -> float:
-        return median(getattr(one, name) for one in last) - median(getattr(one, name) for one in first)
+        return median(getattr(item, name) for item in last) - median(getattr(item, name) for item in first)
 
-    faults = [f"{one.failed} answers wrong or refused before minute {one.minute:.1f}" for one in looks if one.failed]
+    faults = [
+        f"{item.failed} answers wrong or refused before minute {item.minute:.1f}" for item in looks if item.failed
+    ]
     for name, most in (("memory_mb", GROWTH_MB), ("threads", MORE_THREADS), ("files", MORE_FILES)):
         if grown(name) > most:
             faults.append(f"{name} grew by {grown(name):,.0f}, the limit is {most:,.0f}")
-    if median(one.p95_ms for one in last) > DRIFT * median(one.p95_ms for one in first):
+    if median(item.p95_ms for item in last) > DRIFT * median(item.p95_ms for item in first):
         faults.append(
             f"p95 went from {median(x.p95_ms for x in first):,.0f} to {median(x.p95_ms for x in last):,.0f} ms"
         )

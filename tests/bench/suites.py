@@ -44,13 +44,13 @@ def pairs(count: int) -> list[Row]:
 def loop(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase, text: str) -> float:
     """A pseudo-log-likelihood, a pass for each token, as scorers on the web do it. All words here are one piece."""
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
-    found = 0.0
+    result = 0.0
     for spot in range(1, ids.shape[1] - 1):
         hidden = ids.clone()
         hidden[0, spot] = tokenizer.mask_token_id
         with torch.no_grad():
-            found += float(model(hidden).logits[0, spot].log_softmax(-1)[ids[0, spot]])
-    return found
+            result += float(model(hidden).logits[0, spot].log_softmax(-1)[ids[0, spot]])
+    return result
 
 
 def memory(rows: int) -> tuple[float, float]:
@@ -79,13 +79,13 @@ def main() -> None:
     checkpoint = load(MINI, name="mini", precision="fp32")
     model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
-    kind, found, _ = cases(pairs(asked.pairs))
+    kind, result, _ = cases(pairs(asked.pairs))
     started = time.perf_counter()
-    outcomes = list(Scorer(checkpoint, kind, "the whole sentence").outcomes(found))
+    outcomes = list(Scorer(checkpoint, kind, "the whole sentence").outcomes(result))
     ours = time.perf_counter() - started
     started = time.perf_counter()
     margins = [
-        loop(model, tokenizer, case.texts[0]) - loop(model, tokenizer, case.texts[1]) for case in found[: asked.loop]
+        loop(model, tokenizer, case.texts[0]) - loop(model, tokenizer, case.texts[1]) for case in result[: asked.loop]
     ]
     theirs = (time.perf_counter() - started) / asked.loop * asked.pairs
     apart = max(

@@ -37,7 +37,7 @@ def serve(kind: str, port: int) -> None:
         from transformers import pipeline
 
         fill = pipeline("fill-mask", model=str(MINI), top_k=TOP)
-        page = gr.Interface(lambda text: {one["token_str"]: one["score"] for one in fill(text)}, "text", "label")
+        page = gr.Interface(lambda text: {item["token_str"]: item["score"] for item in fill(text)}, "text", "label")
     else:
         from bertexplorer.analysis import fill_mask
         from bertexplorer.store.registry import CheckpointRegistry
@@ -46,7 +46,7 @@ def serve(kind: str, port: int) -> None:
 
         def answer(text: str) -> dict[str, float]:
             (blank,) = fill_mask.run(checkpoint, text, options=fill_mask.Options(top=TOP)).blanks
-            return {one.token: one.probability for one in blank.candidates}
+            return {item.token: item.probability for item in blank.candidates}
 
         page = gr.Interface(answer, "text", "label", concurrency_limit=PEOPLE)
     page.launch(server_port=port, quiet=True, prevent_thread_lock=False, max_threads=PEOPLE)
@@ -72,20 +72,22 @@ class Caller:
         body = {"data": [text], "fn_index": self.submit, "session_hash": self.session}
         (await self.client.post("/gradio_api/queue/join", json=body)).raise_for_status()
         params = {"session_hash": self.session}
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         async with self.client.stream("GET", "/gradio_api/queue/data", params=params) as stream:
             async for line in stream.aiter_lines():
                 message = json.loads(line[5:]) if line.startswith("data:") else {}
-                found = message if message.get("msg") == "process_completed" else found
-        if not found.get("success"):
-            raise ValueError(str(found)[:200])
-        return list(found["output"]["data"])
+                result = message if message.get("msg") == "process_completed" else result
+        if not result.get("success"):
+            raise ValueError(str(result)[:200])
+        return list(result["output"]["data"])
 
 
 async def plain(client: httpx.AsyncClient) -> list[Caller]:
     """Fifty on a plain page."""
     config = (await client.get("/config")).raise_for_status().json()
-    submit = next(one["id"] for one in config["dependencies"] if one["backend_fn"] and one["inputs"])
+    submit = next(
+        dependency["id"] for dependency in config["dependencies"] if dependency["backend_fn"] and dependency["inputs"]
+    )
     return [Caller(client, submit) for _ in range(PEOPLE)]
 
 

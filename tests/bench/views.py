@@ -58,9 +58,9 @@ class Theirs:
     def head_view(self) -> str:
         from bertviz import head_view
 
-        found = self.model.bert(**self.given, output_attentions=True).attentions
+        result = self.model.bert(**self.given, output_attentions=True).attentions
         tokens = self.tokenizer.convert_ids_to_tokens(self.given["input_ids"][0])
-        return str(head_view(found, tokens, html_action="return").data)
+        return str(head_view(result, tokens, html_action="return").data)
 
     def rollout(self) -> Any:
         joint = None
@@ -95,7 +95,7 @@ class Theirs:
     def ablate_each(self) -> list[float]:
         spot = int((self.given["input_ids"][0] == self.tokenizer.mask_token_id).nonzero()[0])
         size = self.fused.config.hidden_size // self.fused.config.num_attention_heads
-        found = []
+        result = []
         for layer in self.fused.bert.encoder.layer:
             for head in range(self.fused.config.num_attention_heads):
 
@@ -105,9 +105,9 @@ class Theirs:
                     return (x, *args[1:])
 
                 hook = layer.attention.output.dense.register_forward_pre_hook(zero)
-                found.append(float(self.fused(**self.given).prediction_logits[0, spot].log_softmax(-1).max()))
+                result.append(float(self.fused(**self.given).prediction_logits[0, spot].log_softmax(-1).max()))
                 hook.remove()
-        return found
+        return result
 
     @torch.no_grad()
     def pairs(self) -> Any:
@@ -116,21 +116,21 @@ class Theirs:
 
     @torch.no_grad()
     def word_vectors(self) -> list[Any]:
-        found = []
+        result = []
         for sentence in SENTENCES:
             given = self.tokenizer(sentence, return_tensors="pt")
             hidden = torch.stack(self.fused.bert(**given, output_hidden_states=True).hidden_states)
-            found.append(hidden[:, 0, 2])
-        return found
+            result.append(hidden[:, 0, 2])
+        return result
 
     @torch.no_grad()
     def sentence_vectors(self) -> list[Any]:
-        found = []
+        result = []
         for start in range(0, len(LINES), 32):
             given = self.tokenizer(LINES[start : start + 32], padding=True, return_tensors="pt")
             mask = given["attention_mask"][..., None]
-            found.append((self.fused.bert(**given).last_hidden_state * mask).sum(1) / mask.sum(1))
-        return found
+            result.append((self.fused.bert(**given).last_hidden_state * mask).sum(1) / mask.sum(1))
+        return result
 
 
 LINES = [" ".join(["a river runs to the sea"] * (1 + i % 5)) for i in range(128)]
@@ -180,9 +180,9 @@ def main() -> None:
             for view in ours(both["fp32"], theirs.text):
                 cases = {"theirs": getattr(theirs, view)}
                 cases |= {p: fresh(c, ours(c, theirs.text)[view]) for p, c in both.items()}
-                found = medians(cases, rounds if name == "mini" else max(3, rounds // 3))
-                message = [f"{found[p]:.1f} ms, **{found['theirs'] / found[p]:.1f}×**" for p in both]
-                print(f"| {name} | {tokens} | {view} | {found['theirs']:.1f} ms | {' | '.join(message)} |", flush=True)
+                result = medians(cases, rounds if name == "mini" else max(3, rounds // 3))
+                message = [f"{result[p]:.1f} ms, **{result['theirs'] / result[p]:.1f}×**" for p in both]
+                print(f"| {name} | {tokens} | {view} | {result['theirs']:.1f} ms | {' | '.join(message)} |", flush=True)
     grid(both["auto"])
 
 
@@ -191,9 +191,9 @@ def grid(base: Checkpoint) -> None:
     text = " ".join(["the", "bank"] * 62) + " [MASK] ."
     base.cache.clear()
     fill_mask.run(base, text)
-    found = medians({"grid": lambda: attention_figure.draw(attention.run(base, text))}, 5)
+    result = medians({"grid": lambda: attention_figure.draw(attention.run(base, text))}, 5)
     size = len(attention_figure.draw(attention.run(base, text)).to_json()) / 1e6
-    print(f"\n144 heads x 128 tokens after fill-mask on the same text: {found['grid']:.0f} ms, {size:.2f} MB.")
+    print(f"\n144 heads x 128 tokens after fill-mask on the same text: {result['grid']:.0f} ms, {size:.2f} MB.")
 
 
 if __name__ == "__main__":

@@ -17,10 +17,10 @@ RUN = "levels => axe.run(document, {runOnly: {type: 'tag', values: levels}, resu
 def wrong(page: Page) -> list[str]:
     """What axe-core finds on the page as it is now, a line for each element."""
     page.evaluate(AXE_SCRIPT)
-    found: list[dict[str, Any]] = page.evaluate(RUN, LEVELS)["violations"]
+    result: list[dict[str, Any]] = page.evaluate(RUN, LEVELS)["violations"]
     return [
         f"{rule['id']}: {' '.join(map(str, node['target']))}: {node['failureSummary'].splitlines()[1].strip()}"
-        for rule in found
+        for rule in result
         for node in rule["nodes"]
     ]
 
@@ -33,7 +33,7 @@ def settled(page: Page) -> None:
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: str) -> None:
     """Every view is seen at both sizes and in both schemes, one of the sizes in each."""
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
     odd = (size == "phone") != (scheme == "dark")
     with opened(browser, address, size, scheme=scheme) as page:
         page.wait_for_selector("#figure .bars")
@@ -47,22 +47,22 @@ def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: st
             settled(page)
             for more in page.locator("#forms .more:not([open]) > summary").all():
                 more.click()
-            found[view.title] = wrong(page)
+            result[view.title] = wrong(page)
         choose_view(page, "One mask")
         write(page, "Paris is the capital.")
         expect_message(page, "Nothing is hidden")
-        found["an error"] = wrong(page)
+        result["an error"] = wrong(page)
         write(page, "Paris is a [MASK].")
         page.locator("#do-compare").click()
         page.get_by_label("random weights").check()
         wait_until_idle(page)
-        found["a comparison"] = wrong(page)
+        result["a comparison"] = wrong(page)
         page.locator("#picker > summary").click()
         page.locator(".catalogue summary").click()
         expect(page.locator("#picker tbody tr").first).to_be_visible()
-        found["the drawer"] = wrong(page)
+        result["the drawer"] = wrong(page)
         wait_until_idle(page)
-    assert not {where: lines for where, lines in found.items() if lines}
+    assert not {where: lines for where, lines in result.items() if lines}
 
 
 SEEN = """() => {

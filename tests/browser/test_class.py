@@ -177,7 +177,7 @@ def test_a_phone_loads_little_and_a_keyboard_is_enough_for_it(browser: Browser, 
         page.keyboard.press("ArrowDown")
         expect(page.locator("#status")).to_have_text(SAVED)
         assert has_focus(page, "input:checked")
-        for box in [one.bounding_box() for one in page.locator("label.choice").all()]:
+        for box in [item.bounding_box() for item in page.locator("label.choice").all()]:
             assert box and box["height"] >= 44 and box["x"] + box["width"] <= 390
 
 
@@ -237,14 +237,14 @@ def test_a_phone_that_is_refused_asks_again(browser: Browser, address: str) -> N
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
 
     def look(where: str, *pages: Page) -> None:
         for page in pages:
             before = page.viewport_size
             for width in (1280, 390):
                 page.set_viewport_size({"width": width, "height": 844})
-                found[f"{where} at {width}: {page.url.partition('/j/')[1] or 'the board'}"] = wrong(page)
+                result[f"{where} at {width}: {page.url.partition('/j/')[1] or 'the board'}"] = wrong(page)
                 beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
                 assert beyond <= 0, f"{where} at {width} is {beyond} pixels too wide: {page.url}"
             page.set_viewport_size(before)
@@ -278,4 +278,4 @@ def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
         expect(teacher.locator(".dots .line")).to_be_visible()
         expect(page.locator("main")).to_contain_text("You: 4")
         look("the number", teacher, page)
-    assert not {where: lines for where, lines in found.items() if lines}
+    assert not {where: lines for where, lines in result.items() if lines}

@@ -105,10 +105,10 @@ def test_a_whole_lesson(walked: Page, browser: Browser, tmp_path: Path) -> None:
     expect(page.locator("bx-learn > .hint[role=status]")).to_contain_text("You have answered every question.")
     expect(page.locator("#order-free")).to_have_attribute("data-holds", "true")
     expect(page.locator("#order-free .mark")).to_have_text("Measured here")
-    shown = [one.inner_text() for one in page.locator(".feedback").all()]
+    shown = [item.inner_text() for item in page.locator(".feedback").all()]
     page.reload()
     expect(page.locator("bx-question.done")).to_have_count(4)
-    assert [one.inner_text() for one in page.locator(".feedback").all()] == shown
+    assert [item.inner_text() for item in page.locator(".feedback").all()] == shown
     expect(page.get_by_label("He bought a gallon of milk.")).to_be_checked()
     expect(page.get_by_label("Your estimate")).to_have_value("99")
     expect(page.locator("#in-your-words textarea")).to_have_value(SAID)
@@ -153,7 +153,7 @@ def handed_in(browser: Browser, file: Path) -> None:
     pictures = page.locator("figure img").all()
     assert len(pictures) + page.locator("figure ul").count() >= 3
     assert page.locator("script, button, select, b").count() == 0
-    assert all(one.evaluate("img => img.naturalWidth > 100") for one in pictures)
+    assert all(picture.evaluate("img => img.naturalWidth > 100") for picture in pictures)
     context.close()
 
 
@@ -175,13 +175,13 @@ def test_progress_is_on_the_list(walked: Page, address: str) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
-    found: dict[str, list[str]] = {}
+    result: dict[str, list[str]] = {}
 
     def look(page: Page, where: str) -> None:
         page.add_style_tag(content=STILL)
         for width in (1280, 390):
             page.set_viewport_size({"width": width, "height": 844})
-            found[f"{where} at {width}"] = wrong(page)
+            result[f"{where} at {width}"] = wrong(page)
             beyond = page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert beyond <= 0, f"{where} at {width} is {beyond} pixels too wide"
 
@@ -203,7 +203,7 @@ def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
         expect(page.locator(".claim:not([hidden]):not([data-holds])")).to_have_count(0)
         wait_until_quiet(page)
         look(page, "points")
-    assert not {where: lines for where, lines in found.items() if lines}
+    assert not {where: lines for where, lines in result.items() if lines}
 
 
 def test_a_keyboard_answers(browser: Browser, address: str) -> None:
@@ -289,6 +289,6 @@ def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str,
     expect(asked.locator(".view img")).to_have_attribute("src", re.compile("^data:image/svg"))
     asked.get_by_role("button", name="Go on").click()
     expect(page.locator("#share-rome")).to_be_visible()
-    assert all(one.evaluate("img => img.naturalWidth > 100") for one in page.locator("img").all())
+    assert all(item.evaluate("img => img.naturalWidth > 100") for item in page.locator("img").all())
     assert page.locator("a[href^='/']").count() == 0 and not heard
     context.close()

@@ -39,9 +39,9 @@ SHOWN = """async () => {
 def agrees(page: Page) -> None:
     """What is on the screen is what the address asks for."""
     expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
-    found = page.evaluate(SHOWN)
-    assert found["shown"] == found["wanted"], page.url
-    assert len(set(found["view"])) == 1, page.url
+    result = page.evaluate(SHOWN)
+    assert result["shown"] == result["wanted"], page.url
+    assert len(set(result["view"])) == 1, page.url
 
 
 def late(route: Route, number: int) -> None:

@@ -63,8 +63,8 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
         saved[kind] = file.read_bytes()
     rows = list(csv.DictReader(io.StringIO(saved["csv"].decode())))
     assert rows[0]["token"] == "paris" and len(rows) == 10
-    found = json.loads(saved["json"])
-    assert found["provenance"]["checkpoint"] == "mini" and found["rows"][0]["token"] == "paris"
+    result = json.loads(saved["json"])
+    assert result["provenance"]["checkpoint"] == "mini" and result["rows"][0]["token"] == "paris"
     compile(saved["python"], "python", "exec")
     drawn = saved["svg"].decode()
     assert "The capital of France is [MASK]." in drawn and "What would BERT put here?" in drawn

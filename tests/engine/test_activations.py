@@ -37,15 +37,15 @@ def test_results_derived_from_a_pass_are_those_of_transformers(twin: Twin) -> No
         with torch.no_grad():
             out = twin.theirs(torch.tensor([encoding.ids]), output_hidden_states=True, output_attentions=True)
         assert_same(twin.ours.config, attentions(twin.ours, encoding), torch.cat(out.attentions))
-        found, theirs = hidden_states(twin.ours, encoding), torch.cat(out.hidden_states)
-        assert_same(twin.ours.config, found, theirs)
+        result, theirs = hidden_states(twin.ours, encoding), torch.cat(out.hidden_states)
+        assert_same(twin.ours.config, result, theirs)
 
 
 def test_head_outputs_and_norms_are_those_of_the_formula(twin: Twin) -> None:
     encoding, ours = twin.encodings[0], twin.ours
     ran = forward(ours, [encoding], attention=True, head_outputs=True)
     assert_same(ours.config, head_outputs(ours, encoding), torch.cat(ran.head_outputs))
-    found = engine_value_norms(ours, encoding)
+    result = engine_value_norms(ours, encoding)
     size = ours.config.head_size
     for at, layer in enumerate(ours.encoder.layers):
         x = layer.attention_norm(ran.hidden[at][0]) if layer.pre else ran.hidden[at][0]
@@ -56,7 +56,7 @@ def test_head_outputs_and_norms_are_those_of_the_formula(twin: Twin) -> None:
             for i in range(len(encoding)):
                 for j in range(len(encoding)):
                     given = ran.attention[at][0, head, i, j] * (layer.attention.output.weight[:, mine] @ value[j])
-                    assert found[at, head, i, j] == pytest.approx(
+                    assert result[at, head, i, j] == pytest.approx(
                         float(given.norm()), abs=of_encoder(ours.config, given)
                     )
 
@@ -108,19 +108,19 @@ def test_the_cache_keeps_its_limit_and_drops_the_oldest() -> None:
 
 
 def test_simultaneous_callers_share_one_computation() -> None:
-    cache, made, found = LRUCache(), [], []
+    cache, made, result = LRUCache(), [], []
 
     def make() -> int:
         made.append(1)
         time.sleep(0.05)
         return 7
 
-    threads = [threading.Thread(target=lambda: found.append(cache.get("k", make, lambda v: 1))) for _ in range(8)]
+    threads = [threading.Thread(target=lambda: result.append(cache.get("k", make, lambda v: 1))) for _ in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert found == [7] * 8 and len(made) == 1
+    assert result == [7] * 8 and len(made) == 1
 
 
 def test_an_error_is_raised_and_not_cached() -> None:

@@ -15,16 +15,16 @@ from tests.tolerance import assert_same
 
 
 def test_masked_log_probs_equal_a_loop_over_transformers(twin: Twin) -> None:
-    for encoding, found in zip(twin.encodings, masked_log_probs(twin.ours, twin.encodings), strict=True):
-        assert found.shape == (len(encoding.masked), twin.ours.config.vocab_size)
-        assert found.dtype == torch.float32
-        assert_same(twin.ours.config, found, twin.refer(encoding.ids)[list(encoding.masked)])
+    for encoding, result in zip(twin.encodings, masked_log_probs(twin.ours, twin.encodings), strict=True):
+        assert result.shape == (len(encoding.masked), twin.ours.config.vocab_size)
+        assert result.dtype == torch.float32
+        assert_same(twin.ours.config, result, twin.refer(encoding.ids)[list(encoding.masked)])
 
 
 def test_positions_are_the_requested_ones_in_order(twin: Twin) -> None:
     asked = [[3, 1], [0], [5, 2, 2], [], [1]]
-    found = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
-    for encoding, spots, rows in zip(twin.encodings, asked, found, strict=True):
+    result = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
+    for encoding, spots, rows in zip(twin.encodings, asked, result, strict=True):
         assert_same(twin.ours.config, rows, twin.refer(encoding.ids)[spots])
 
 
@@ -39,12 +39,12 @@ def test_causal_hides_the_tokens_to_the_right(twin: Twin) -> None:
     """The answer at a mask is that of the text cut off behind it."""
     for encoding in twin.encodings[:4]:
         spot = encoding.masked[0]
-        (found,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]], causal=True)
+        (result,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]], causal=True)
         changed = encoding.with_ids(dict.fromkeys(range(spot + 1, len(encoding)), 7))
         (other,) = masked_log_probs(twin.ours, [changed], positions=[[spot]], causal=True)
-        assert_same(twin.ours.config, found, other)
+        assert_same(twin.ours.config, result, other)
         (both,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]])
-        assert (found - both).abs().max() > 1e-2
+        assert (result - both).abs().max() > 1e-2
 
 
 def test_causal_equals_transformers_with_a_triangular_mask(twin: Twin) -> None:
@@ -54,8 +54,8 @@ def test_causal_equals_transformers_with_a_triangular_mask(twin: Twin) -> None:
     hidden = torch.ones(len(encoding), len(encoding)).triu(1)[None, None] * torch.finfo(torch.float32).min
     with torch.no_grad():
         wanted = twin.theirs(input_ids=torch.tensor([encoding.ids]), attention_mask=hidden).logits[0]
-    (found,) = masked_log_probs(twin.ours, [encoding], causal=True)
-    assert_same(twin.ours.config, found, wanted.log_softmax(-1)[list(encoding.masked)])
+    (result,) = masked_log_probs(twin.ours, [encoding], causal=True)
+    assert_same(twin.ours.config, result, wanted.log_softmax(-1)[list(encoding.masked)])
 
 
 @pytest.mark.parametrize("causal", [False, True])

@@ -26,8 +26,8 @@ def test_they_make_the_weights(family: str, tiny: Callable[[str], Path]) -> None
     for layer, weights in enumerate(wanted):
         seen = weights > 0  # ModernBERT's local layers see a window
         assert bool(seen.all()) is not checkpoint.config.is_local(layer)
-        found = scores[layer].masked_fill(~seen, -torch.inf).softmax(dim=-1)
-        assert_same(checkpoint.config, found, weights)
+        result = scores[layer].masked_fill(~seen, -torch.inf).softmax(dim=-1)
+        assert_same(checkpoint.config, result, weights)
 
 
 def test_bf16(bundled: Path) -> None:

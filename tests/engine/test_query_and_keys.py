@@ -54,10 +54,10 @@ def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str],
     size = checkpoint.config.head_size
     for layer, (queries, keys) in enumerate(projected(tiny(family), encoding)):
         for head in range(checkpoint.config.num_heads):
-            found, part = token_scores(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
-            assert_same(checkpoint.config, found.query, queries[3, part])
-            assert_same(checkpoint.config, found.keys, keys[:, part])
-            assert bool(found.visible.all())
+            result, part = token_scores(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
+            assert_same(checkpoint.config, result.query, queries[3, part])
+            assert_same(checkpoint.config, result.keys, keys[:, part])
+            assert bool(result.visible.all())
 
 
 def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
@@ -78,9 +78,9 @@ def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
         eager(tiny("modernbert"), encoding)
     assert len(rotated) == checkpoint.config.num_layers
     for layer, (queries, keys) in enumerate(rotated):
-        found = token_scores(checkpoint, encoding, layer, 1, 3)
-        assert_same(checkpoint.config, found.query, queries[0, 1, 3].detach())
-        assert_same(checkpoint.config, found.keys, keys[0, 1].detach())
+        result = token_scores(checkpoint, encoding, layer, 1, 3)
+        assert_same(checkpoint.config, result.query, queries[0, 1, 3].detach())
+        assert_same(checkpoint.config, result.keys, keys[0, 1].detach())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -90,23 +90,23 @@ def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str]
     wanted = eager(tiny(family), encoding).attention
     every_query, every_key = queries_and_keys(checkpoint, encoding)
     for layer, head, position in ((0, 0, 0), (1, 1, 5), (checkpoint.config.num_layers - 1, 0, len(encoding) - 1)):
-        found, row = token_scores(checkpoint, encoding, layer, head, position), wanted[layer, head, position]
-        assert torch.equal(found.visible, row > 0)
-        scores = (found.query * found.keys).sum(dim=-1) * found.scale
-        assert (found.distance is None) == (family not in ("mpnet", "deberta"))
-        if found.distance is not None:
+        result, row = token_scores(checkpoint, encoding, layer, head, position), wanted[layer, head, position]
+        assert torch.equal(result.visible, row > 0)
+        scores = (result.query * result.keys).sum(dim=-1) * result.scale
+        assert (result.distance is None) == (family not in ("mpnet", "deberta"))
+        if result.distance is not None:
             assert not torch.allclose(scores.softmax(dim=-1), row, atol=1e-3), "without the distances it is wrong"
-            scores = scores + found.distance
-        assert_same(checkpoint.config, scores.masked_fill(~found.visible, -torch.inf).softmax(dim=-1), row)
-        assert_same(checkpoint.config, found.weights, row)
-        assert_same(checkpoint.config, found.query, every_query[layer, head, position])
-        assert_same(checkpoint.config, found.keys, every_key[layer, head])
+            scores = scores + result.distance
+        assert_same(checkpoint.config, scores.masked_fill(~result.visible, -torch.inf).softmax(dim=-1), row)
+        assert_same(checkpoint.config, result.weights, row)
+        assert_same(checkpoint.config, result.query, every_query[layer, head, position])
+        assert_same(checkpoint.config, result.keys, every_key[layer, head])
 
 
 def test_bf16(bundled: Path) -> None:
     exact, near = (load(bundled, name="mini", precision=p, device="cpu") for p in ("fp32", "bf16"))
     encoding = exact.tokenizer.encode("The cat sat.")
-    found, other = (token_scores(one, encoding, 3, 1, 2) for one in (exact, near))
+    result, other = (token_scores(item, encoding, 3, 1, 2) for item in (exact, near))
     for name in ("query", "keys", "weights"):
-        mine, its = getattr(found, name), getattr(other, name)
+        mine, its = getattr(result, name), getattr(other, name)
         assert its.dtype == mine.dtype and float((mine - its).norm() / mine.norm()) < 0.03

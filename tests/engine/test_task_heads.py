@@ -78,9 +78,9 @@ def tuned(request: pytest.FixtureRequest, tiny: Callable[[str], Path], tmp_path_
 
 
 def test_logits_equal_a_loop_over_transformers(tuned: Tuned) -> None:
-    for encoding, found in zip(tuned.encodings, tuned.logits(tuned.encodings), strict=True):
-        assert found.dtype == torch.float32 and found.device.type == "cpu"
-        assert_same(tuned.ours.config, found, tuned.refer(encoding))
+    for encoding, result in zip(tuned.encodings, tuned.logits(tuned.encodings), strict=True):
+        assert result.dtype == torch.float32 and result.device.type == "cpu"
+        assert_same(tuned.ours.config, result, tuned.refer(encoding))
 
 
 def test_a_small_budget_changes_nothing(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,15 +96,15 @@ def test_no_text_gives_no_logits(tuned: Tuned) -> None:
 
 def test_the_last_layer_is_the_answer_and_the_first_is_the_input(tuned: Tuned) -> None:
     encoding = tuned.encodings[1]
-    found = layer_task_logits(tuned.ours, encoding, tuned.head)
-    assert len(found) == tuned.ours.config.num_layers + 1
-    assert_same(tuned.ours.config, found[-1], tuned.refer(encoding))
+    result = layer_task_logits(tuned.ours, encoding, tuned.head)
+    assert len(result) == tuned.ours.config.num_layers + 1
+    assert_same(tuned.ours.config, result[-1], tuned.refer(encoding))
     if tuned.ours.family != "modernbert":  # whose hidden states come without the final norm
         with torch.no_grad():
             states = tuned.theirs(input_ids=torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
             head = tuned.ours.head(tuned.head)
             wanted = torch.stack([head(state)[0] for state in states])
-        assert_same(tuned.ours.config, found, wanted)
+        assert_same(tuned.ours.config, result, wanted)
 
 
 def test_heads_off_equal_a_hook_in_transformers(tuned: Tuned) -> None:
@@ -113,20 +113,20 @@ def test_heads_off_equal_a_hook_in_transformers(tuned: Tuned) -> None:
     switches = np.ones((2, config.num_layers, config.num_heads), dtype=np.float32)
     switches[0, 1, 1] = 0
     if tuned.head == "sequence_classifier":
-        found = ablated_sequence_logits(tuned.ours, encoding, switches)
+        result = ablated_sequence_logits(tuned.ours, encoding, switches)
     else:
-        found = ablated_token_logits(tuned.ours, encoding, switches, tuned.head)
+        result = ablated_token_logits(tuned.ours, encoding, switches, tuned.head)
 
     def off(x: Tensor) -> Tensor:
         x[..., config.head_size : 2 * config.head_size] = 0
         return x
 
-    assert_same(config, found[1], tuned.refer(encoding))
+    assert_same(config, result[1], tuned.refer(encoding))
     hook = entering(tuned.theirs, 1, off)
     wanted = tuned.refer(encoding)
     hook.remove()
-    assert_same(config, found[0], wanted)
-    assert (found[0] - found[1]).abs().max() > 1e-3
+    assert_same(config, result[0], wanted)
+    assert (result[0] - result[1]).abs().max() > 1e-3
 
 
 def targets(tuned: Tuned, encoding: Encoding) -> list[tuple[gradients.Target, Callable[[Tensor], Tensor]]]:

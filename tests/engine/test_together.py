@@ -57,53 +57,53 @@ def test_a_batch_of_many_users_gives_each_the_same_answer(family: str, tiny: Cal
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     alone = [activations.hidden_states(anew(checkpoint), encoding) for encoding in encodings]
-    crowded, found = anew(checkpoint), {}
+    crowded, result = anew(checkpoint), {}
 
     def ask(place: int) -> None:
-        found[place] = activations.hidden_states(crowded, encodings[place])
+        result[place] = activations.hidden_states(crowded, encodings[place])
 
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     assert crowded.scheduler.batches == {len(TEXTS): 1}
     for place, states in enumerate(alone):
-        assert_same(checkpoint.config, found[place], states)
+        assert_same(checkpoint.config, result[place], states)
 
 
 def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) -> None:
     checkpoint = load(bundled, precision="bf16")
     encodings = [checkpoint.tokenizer.encode(text) for text in [*TEXTS, *(t.replace("very", "truly") for t in TEXTS)]]
     alone = [next(masked_log_probs(anew(checkpoint), [encoding])) for encoding in encodings]
-    crowded, found = anew(checkpoint), {}
+    crowded, result = anew(checkpoint), {}
 
     def ask(place: int) -> None:
-        found[place] = next(masked_log_probs(crowded, [encodings[place]]))
+        result[place] = next(masked_log_probs(crowded, [encodings[place]]))
 
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(encodings))])
     assert crowded.scheduler.batches == {2: len(TEXTS)}
     for place, expected in enumerate(alone):
-        assert torch.equal(found[place], expected)
+        assert torch.equal(result[place], expected)
 
 
 def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
-    crowded, found = anew(checkpoint), {}
+    crowded, result = anew(checkpoint), {}
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     asked = [torch.tensor([1, 3]), None, torch.tensor([0]), torch.tensor([5, 2])]
 
     def ask(place: int) -> None:
-        found[place] = forward(crowded, [encodings[place]], positions=asked[place]).last
+        result[place] = forward(crowded, [encodings[place]], positions=asked[place]).last
 
     at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     for place, positions in enumerate(asked):
         expected = forward(anew(checkpoint), [encodings[place]], positions=positions).last
-        assert_same(checkpoint.config, found[place], expected)
+        assert_same(checkpoint.config, result[place], expected)
 
 
 def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:
-    checkpoint, found = anew(load(tiny("bert"), precision="fp32")), []
+    checkpoint, result = anew(load(tiny("bert"), precision="fp32")), []
     encoding = checkpoint.tokenizer.encode(TEXTS[0])
     with only_core_taken(checkpoint):
-        threads = started(*(lambda: found.append(activations.hidden_states(checkpoint, encoding)) for _ in range(20)))
+        threads = started(*(lambda: result.append(activations.hidden_states(checkpoint, encoding)) for _ in range(20)))
         until(lambda: checkpoint.scheduler.light_waiting == 1)
     for thread in threads:
         thread.join()
-    assert len(found) == 20 and checkpoint.scheduler.batches == {1: 1}
+    assert len(result) == 20 and checkpoint.scheduler.batches == {1: 1}

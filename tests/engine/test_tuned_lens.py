@@ -23,12 +23,12 @@ CLOSE = 1e-4  # nats
 
 def states_of(model: nn.Module, encodings: list[Encoding]) -> Tensor:
     """Transformers' hidden states at the masks, layers x n x d."""
-    found = []
-    for one in encodings:
+    result = []
+    for encoding in encodings:
         with torch.no_grad():
-            hidden = model(input_ids=torch.tensor([one.ids]), output_hidden_states=True).hidden_states
-        found.append(torch.stack([state[0, list(one.masked)] for state in hidden]))
-    return torch.cat(found, dim=1)
+            hidden = model(input_ids=torch.tensor([encoding.ids]), output_hidden_states=True).hidden_states
+        result.append(torch.stack([state[0, list(encoding.masked)] for state in hidden]))
+    return torch.cat(result, dim=1)
 
 
 def log_probs(model: nn.Module, states: Tensor) -> Tensor:
@@ -88,8 +88,8 @@ def test_it_is_the_loop_by_hand(
             fitted.biases[layer], bias, atol=2e-3
         )
         moved = state + state @ weight.T + bias
-        for found, vectors in ((fitted.raw[layer], state), (fitted.tuned[layer], moved)):
-            assert found == pytest.approx(float(kl(finals[held], log_probs(model, vectors[held]))), abs=CLOSE)
+        for result, vectors in ((fitted.raw[layer], state), (fitted.tuned[layer], moved)):
+            assert result == pytest.approx(float(kl(finals[held], log_probs(model, vectors[held]))), abs=CLOSE)
         own = state + state @ fitted.weights[layer].T + fitted.biases[layer]
         seen = [float(kl(finals[~held], log_probs(model, vectors[~held]))) for vectors in (state, own)]
         assert best(model, state[~held], finals[~held]) <= seen[1] + CLOSE and seen[1] < seen[0]
@@ -104,9 +104,9 @@ def best(model: nn.Module, state: Tensor, final: Tensor) -> float:
 
     def loss() -> Tensor:
         optimiser.zero_grad()
-        found = kl(final, log_probs(model, state + state @ weight.T + bias))
-        found.backward()
-        return found
+        result = kl(final, log_probs(model, state + state @ weight.T + bias))
+        result.backward()
+        return result
 
     optimiser.step(loss)
     return float(loss().detach())
@@ -137,11 +137,11 @@ def test_every_family_is_fitted(family: str, tiny: Callable[[str], Path]) -> Non
     encodings, held = masked_sentences(checkpoint, 120)
     lens = fit_tuned_lens(checkpoint, encodings, held)
     encoding = checkpoint.tokenizer.encode("the capital of <mask> is good .")
-    raw, tuned = (layer_log_probs(checkpoint, encoding, encoding.masked, one) for one in (None, lens))
+    raw, tuned = (layer_log_probs(checkpoint, encoding, encoding.masked, item) for item in (None, lens))
     assert torch.equal(raw[-1], tuned[-1]) and not torch.equal(raw[0], tuned[0]) and bool(tuned.isfinite().all())
     model = refer(tiny(family)).model.requires_grad_(False)
     if family != "modernbert":  # whose hidden states come without the final norm
-        states = states_of(model, [one for one, out in zip(encodings, held, strict=True) if out])
+        states = states_of(model, [item for item, out in zip(encodings, held, strict=True) if out])
         final = log_probs(model, states[-1])
         assert lens.raw == pytest.approx([float(kl(final, log_probs(model, s))) for s in states[:-1]], abs=CLOSE)
 

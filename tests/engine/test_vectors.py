@@ -27,13 +27,13 @@ TEXTS = (
 def states(folder: Path, checkpoint: Checkpoint) -> list[Tensor]:
     """For each text its hidden states by transformers, layers x t x d."""
     model = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
-    found = []
+    result = []
     for text in TEXTS:
         ids = torch.tensor([checkpoint.tokenizer.encode(text).ids])
         with torch.no_grad():
             hidden = model(input_ids=ids, output_hidden_states=True).hidden_states
-        found.append(torch.cat(hidden))
-    return found
+        result.append(torch.cat(hidden))
+    return result
 
 
 def pooled(hidden: Tensor, layer: int, pooling: str) -> Tensor:
@@ -53,32 +53,32 @@ def test_every_pooling_and_layer(family: str, tiny: Callable[[str], Path]) -> No
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     for pooling in ("mean", "CLS", "max", "last four summed"):
         for layer in (0, 1, checkpoint.config.num_layers):
-            found = sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
+            result = sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
             expected = torch.stack([pooled(hidden, layer, pooling) for hidden in wanted])
-            assert_same(checkpoint.config, found, expected)
+            assert_same(checkpoint.config, result, expected)
     words = [[[1], [1, 2]], [], [[3, 4, 5]], [[1]]]
-    found = word_vectors(checkpoint, encodings, words)
+    result = word_vectors(checkpoint, encodings, words)
     expected = [wanted[i][:, at].mean(dim=1) for i, groups in enumerate(words) for at in groups]
-    assert_same(checkpoint.config, found, torch.stack(expected, dim=1))
-    found = token_vectors(checkpoint, encodings, layer=2, pooling="mean")
-    assert_same(checkpoint.config, found, torch.cat([hidden[2] for hidden in wanted]))
+    assert_same(checkpoint.config, result, torch.stack(expected, dim=1))
+    result = token_vectors(checkpoint, encodings, layer=2, pooling="mean")
+    assert_same(checkpoint.config, result, torch.cat([hidden[2] for hidden in wanted]))
 
 
 def test_last_four_are_four(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
     assert checkpoint.config.num_layers == 5
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
-    found = token_vectors(checkpoint, encodings, layer=0, pooling="last four summed")
+    result = token_vectors(checkpoint, encodings, layer=0, pooling="last four summed")
     summed = sum(token_vectors(checkpoint, encodings, layer=i, pooling="mean") for i in (2, 3, 4, 5))
-    assert_same(checkpoint.config, found, summed)
+    assert_same(checkpoint.config, result, summed)
 
 
 def test_bf16_comes_back_as_fp32(tiny: Callable[[str], Path]) -> None:
     exact, half = (load(tiny("bert"), precision=p, device="cpu") for p in ("fp32", "bf16"))
     encodings = [exact.tokenizer.encode(text) for text in TEXTS]
-    found = sentence_vectors(half, encodings, layer=3, pooling="mean")
-    assert found.dtype == torch.float32
-    similarity = torch.cosine_similarity(found, sentence_vectors(exact, encodings, layer=3, pooling="mean"))
+    result = sentence_vectors(half, encodings, layer=3, pooling="mean")
+    assert result.dtype == torch.float32
+    similarity = torch.cosine_similarity(result, sentence_vectors(exact, encodings, layer=3, pooling="mean"))
     assert similarity.min() > 0.99
 
 

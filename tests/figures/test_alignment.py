@@ -42,11 +42,11 @@ def test_pieces_are_drawn_at_their_characters(both: list, tiny: Callable[..., Pa
 
 
 def test_shared_pieces_are_counted(both: list) -> None:
-    sets = [{piece[:3] for piece in alignment.pieces(one)} for one in both]
+    sets = [{piece[:3] for piece in alignment.pieces(item)} for item in both]
     assert f"; {len(sets[0] & sets[1])} cover the same characters" in figure.compare(*both)
     assert f"; {len(alignment.pieces(both[0]))} cover" in figure.compare(both[0], both[0])
     letters = len("".join(both[0].texts).replace(" ", ""))
-    first, second = (f"{letters / len(alignment.pieces(one)):.1f}" for one in both)
+    first, second = (f"{letters / len(alignment.pieces(item)):.1f}" for item in both)
     assert f"On average a piece of the first has {first} letters, one of the second {second}." in figure.compare(*both)
     colours = {colour for trace in alignment.draw(both[0], both[0], ("a", "b")).data for colour in trace.marker.color}
     assert colours == {alignment.SAME}

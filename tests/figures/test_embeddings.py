@@ -83,9 +83,9 @@ def a_map(count: int = 9, axes: int = 2, chosen: int | None = 1, unit: str = "to
 
 
 def hits(count: int = 3, text: str = f"A line {EVIL} " + "long " * 40, **more: Any) -> Search:
-    found = tuple(Hit(i + 1, 7 + i, text, "law", 0.9 - i / 100) for i in range(count))
+    result = tuple(Hit(i + 1, 7 + i, text, "law", 0.9 - i / 100) for i in range(count))
     fields = {"built_in": True, "indexed": "", "notes": "", **more}
-    return Search("q", found, 60, chance=0.4, layer=6, pooling="mean", **fields)
+    return Search("q", result, 60, chance=0.4, layer=6, pooling="mean", **fields)
 
 
 def check(fig: Any) -> None:

@@ -64,7 +64,7 @@ def test_bundled_lessons_have_no_problems_and_their_links_restore(slug, explore)
 
 
 def test_lessons_on_a_view_begin_with_those_that_show_it_most():
-    links = {view: [one["slug"] for one in lessons] for view, lessons in CATALOGUE.by_view.items()}
+    links = {view: [item["slug"] for item in lessons] for view, lessons in CATALOGUE.by_view.items()}
     assert "sure-and-wrong" in links["fill-mask"][:2] and links["template"][0] == "doctor-and-nurse"
     assert all(
         set(slugs)

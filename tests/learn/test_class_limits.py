@@ -85,5 +85,5 @@ def test_ten_thousand_joins_fill_a_class_for_minutes_only(rooms, clock):
     clock.later += classroom.JOINED_S / 2
     rooms.record_poll(room, "pupil")
     rooms.vote(room, "pupil", 0, 1, 1)
-    assert set(room.last_polls) == {room.voter(one) for one in ("p0", "voted", "pupil")}
+    assert set(room.last_polls) == {room.voter(item) for item in ("p0", "voted", "pupil")}
     assert room.counts(0, 1) == [1, 1, 0]

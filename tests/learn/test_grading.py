@@ -176,4 +176,4 @@ def test_a_false_claim_gives_its_alternative():
 
 
 def test_reading_numbers():
-    assert [read_number(one) for one in ("1", "-2.5", "0,5", ".5", "50 %", 3)] == [1, -2.5, 0.5, 0.5, 0.5, 3]
+    assert [read_number(item) for item in ("1", "-2.5", "0,5", ".5", "50 %", 3)] == [1, -2.5, 0.5, 0.5, 0.5, 3]

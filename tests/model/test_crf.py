@@ -31,12 +31,12 @@ def given() -> tuple[torch.Tensor, torch.Tensor]:
 def every_path(crf: CRF, emissions: torch.Tensor, length: int, plain: bool) -> dict[tuple[int, ...], float]:
     """The score of each path that is allowed."""
     start, steps, end = (QUICK * p.detach() for p in (crf.start, crf.transitions, crf.end))
-    found = {}
+    result = {}
     for path in product(range(len(LABELS)), repeat=length):
         if plain or not count_illegal([LABELS[i] for i in path]):
             score = start[path[0]] + end[path[-1]] + sum(emissions[w, tag] for w, tag in enumerate(path))
-            found[path] = float(score + sum(steps[a, b] for a, b in zip(path, path[1:], strict=False)))
-    return found
+            result[path] = float(score + sum(steps[a, b] for a, b in zip(path, path[1:], strict=False)))
+    return result
 
 
 @pytest.mark.parametrize("plain", [False, True])

@@ -47,9 +47,9 @@ def test_the_file_answers_as_the_checkpoint(tiny: Callable[..., Path], tmp_path:
     mask = np.ones_like(ids)
     mask[0, 6:] = 0
     given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-    given = {one.name: given[one.name] for one in session.get_inputs()}
-    assert tuple(one.name for one in session.get_outputs()) == names
-    found = session.run(None, given)
+    given = {entry.name: given[entry.name] for entry in session.get_inputs()}
+    assert tuple(entry.name for entry in session.get_outputs()) == names
+    result = session.run(None, given)
     seen = torch.from_numpy(mask) > 0
     with torch.no_grad():
         last = checkpoint.encoder(torch.from_numpy(ids), mask=seen).hidden[-1]
@@ -57,7 +57,7 @@ def test_the_file_answers_as_the_checkpoint(tiny: Callable[..., Path], tmp_path:
             expected = [checkpoint.heads[head](last, seen)]
         else:
             expected = [*checkpoint.heads[head](last).unbind(-1)] if head else [checkpoint.masked_lm(last)]
-    for ours, theirs in zip(found, expected, strict=True):
+    for ours, theirs in zip(result, expected, strict=True):
         keep = seen if theirs.dim() > 1 and theirs.shape[:2] == ids.shape else slice(None)
         assert_same(checkpoint.config, torch.from_numpy(ours[keep]), theirs[keep])
 

@@ -56,27 +56,27 @@ def test_positions_that_deberta_does_not_add_are_left_out(tiny: Tiny, tiny_copy:
 
 
 @pytest.mark.parametrize(
-    "said", [{}, {"do_lower_case": False}, {"strip_accents": False}, {"tokenize_chinese_chars": False}]
+    "message", [{}, {"do_lower_case": False}, {"strip_accents": False}, {"tokenize_chinese_chars": False}]
 )
 @pytest.mark.parametrize("whole", [False, True], ids=["vocab.txt", "tokenizer.json"])
 def test_a_config_without_model_type_is_that_of_bert(
-    tiny: Tiny, tiny_copy: Tiny, said: dict[str, object], whole: bool
+    tiny: Tiny, tiny_copy: Tiny, message: dict[str, object], whole: bool
 ) -> None:
     """As in the first conversions of Google's files: the rest of the config is BERT's, and so are the names."""
     folder = tiny_copy("bert")
     before = transformers.AutoTokenizer.from_pretrained(folder)
     config = json.loads((folder / "config.json").read_text())
     kept = {key: config[key] for key in config if key not in ("model_type", "architectures", "transformers_version")}
-    (folder / "tokenizer_config.json").write_text(json.dumps(said))
+    (folder / "tokenizer_config.json").write_text(json.dumps(message))
     if not whole:
         (folder / "tokenizer.json").unlink()
         (folder / "vocab.txt").write_text("\n".join(before.convert_ids_to_tokens(range(len(before)))))
     theirs = transformers.BertTokenizer.from_pretrained(folder)
     (folder / "config.json").write_text(json.dumps(kept))
-    found = load(folder, precision="fp32")
-    assert torch.equal(logits(found), logits(load(tiny("bert"), precision="fp32"))) and found.family == "bert"
+    result = load(folder, precision="fp32")
+    assert torch.equal(logits(result), logits(load(tiny("bert"), precision="fp32"))) and result.family == "bert"
     for line in ("The CAFÉ é 日a日 [MASK].", "a b"):
-        assert found.tokenizer.backend.encode(line).ids == theirs(line)["input_ids"]
+        assert result.tokenizer.backend.encode(line).ids == theirs(line)["input_ids"]
 
 
 def test_a_config_without_model_type_of_another_family_is_rejected(tiny_copy: Tiny) -> None:

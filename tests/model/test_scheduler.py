@@ -94,7 +94,7 @@ def test_heavy_work_runs_once_the_last_light_calls_were_computed_by_others() -> 
 
 def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget: int) -> dict[int, object]:
     """What each of *given* gets when all come while the only core is taken."""
-    hold, found = threading.Event(), {}
+    hold, result = threading.Event(), {}
 
     def blocker() -> None:
         with scheduler.slot():
@@ -102,9 +102,9 @@ def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget:
 
     def ask(number: int) -> None:
         try:
-            found[number] = scheduler.run_batched("key", number, 4, budget, make)
+            result[number] = scheduler.run_batched("key", number, 4, budget, make)
         except ZeroDivisionError as error:
-            found[number] = error
+            result[number] = error
 
     threads = started(blocker)
     until(lambda: scheduler.busy == 1)
@@ -113,7 +113,7 @@ def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget:
     hold.set()
     for thread in threads:
         thread.join()
-    return found
+    return result
 
 
 def test_waiting_calls_share_a_batch_within_the_budget() -> None:
@@ -129,8 +129,8 @@ def test_waiting_calls_share_a_batch_within_the_budget() -> None:
 
 
 def test_an_error_concerns_its_own_request_only() -> None:
-    found = crowd(ComputeScheduler(1), [0, 1, 2, 5], lambda batch: [10 // number for number in batch], budget=100)
-    assert isinstance(found.pop(0), ZeroDivisionError) and found == {1: 10, 2: 5, 5: 2}
+    result = crowd(ComputeScheduler(1), [0, 1, 2, 5], lambda batch: [10 // number for number in batch], budget=100)
+    assert isinstance(result.pop(0), ZeroDivisionError) and result == {1: 10, 2: 5, 5: 2}
 
 
 @pytest.mark.parametrize("waiting", [True, False])

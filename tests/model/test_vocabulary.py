@@ -58,8 +58,8 @@ def test_contradicting_files_give_the_ids_of_transformers(
     ours = Tokenizer.from_folder(folder, max_tokens=64)
     assert [ours.backend.encode(text).ids for text in TEXTS] == [theirs(text)["input_ids"] for text in TEXTS]
     pair = ours.backend.encode(*TEXTS[:2])
-    found = theirs(*TEXTS[:2], return_token_type_ids=True)
-    assert (pair.ids, pair.type_ids) == (found["input_ids"], found["token_type_ids"])
+    result = theirs(*TEXTS[:2], return_token_type_ids=True)
+    assert (pair.ids, pair.type_ids) == (result["input_ids"], result["token_type_ids"])
 
 
 def test_a_folder_without_a_config_of_its_tokenizer_too(tiny_copy: Callable[[str], Path]) -> None:

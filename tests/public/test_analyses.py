@@ -99,9 +99,9 @@ def test_fill_mask_is_that_of_transformers(tiny: Callable[..., Path], bert: bx.B
     with torch.no_grad():
         row = model(**inputs).prediction_logits[0, inputs.input_ids[0].tolist().index(tokenizer.mask_token_id)]
     best = row.softmax(-1).topk(3)
-    found = bert.fill_mask(FRANCE, top=3)
-    assert [r["token"] for r in found.rows] == tokenizer.convert_ids_to_tokens(best.indices.tolist())
-    assert [r["probability"] for r in found.rows] == pytest.approx(best.values.tolist(), abs=of_sum(32 * 3))
+    result = bert.fill_mask(FRANCE, top=3)
+    assert [r["token"] for r in result.rows] == tokenizer.convert_ids_to_tokens(best.indices.tolist())
+    assert [r["probability"] for r in result.rows] == pytest.approx(best.values.tolist(), abs=of_sum(32 * 3))
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "mpnet", "deberta", "modernbert"])
@@ -125,14 +125,14 @@ def test_sentence_vectors_are_the_mean_over_the_tokens(tiny: Callable[..., Path]
     texts = ["the cat sat on the mat.", "paris"]
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("bert"))
     model = transformers.AutoModel.from_pretrained(tiny("bert")).eval()
-    found = bert.encode(texts)
-    for text, vector in zip(texts, found, strict=True):
+    result = bert.encode(texts)
+    for text, vector in zip(texts, result, strict=True):
         with torch.no_grad():
             state = model(**tokenizer(text, return_tensors="pt")).last_hidden_state[0]
         np.testing.assert_allclose(vector, state.mean(dim=0).numpy(), atol=of_sum(32 * 3))
-    assert found.shape == (2, 32) and bert.encode("paris").shape == (32,)
+    assert result.shape == (2, 32) and bert.encode("paris").shape == (32,)
     first = bert.encode(texts, pooling="CLS", layer=0)
-    assert first.shape == (2, 32) and not np.allclose(first, found)
+    assert first.shape == (2, 32) and not np.allclose(first, result)
 
 
 def test_words_are_named_or_given_as_spans(bert: bx.Bert) -> None:
@@ -191,5 +191,5 @@ def test_the_control_has_other_weights(bert: bx.Bert) -> None:
 def test_rows_of_a_file_that_cannot_be_read_are_named(bert: bx.Bert, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(f"good,bad\nthe cat,the cats\n{'x' * 20_000},b\na dog,a dogs\n", "utf-8")
-    found = bert.suite(rows=file)
-    assert len(found.value.outcomes) == 2 and "1 row could not be scored: line 3 " in found.said
+    result = bert.suite(rows=file)
+    assert len(result.value.outcomes) == 2 and "1 row could not be scored: line 3 " in result.said

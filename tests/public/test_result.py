@@ -88,9 +88,9 @@ def test_the_code_of_given_rows_names_their_file_or_asks_for_them(
     assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == unnamed.rows
     assert "# It needs the rows that were given in Python: define rows first.\n" in unnamed.code()
     assert json.loads(unnamed.to_json())["options"]["rows"] == "given in Python"
-    found = bert.search("a cat", lines=["the cat sat.", "a dog"])
-    exec(found.code(), {"lines": ["the cat sat.", "a dog"]})
-    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == found.rows
+    results = bert.search("a cat", lines=["the cat sat.", "a dog"])
+    exec(results.code(), {"lines": ["the cat sat.", "a dog"]})
+    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == results.rows
 
 
 def test_the_code_of_a_built_in_suite_has_no_text() -> None:

@@ -117,16 +117,16 @@ class Api:
         """All that the page shows for what is asked. It must be one that has an answer."""
         answer = self.post(body)
         assert answer.status_code == 200, answer.text
-        found: dict[str, Any] = answer.json()
-        return found
+        result: dict[str, Any] = answer.json()
+        return result
 
     def problem(self, body: Any, path: str = VIEW) -> dict[str, Any]:
         """The sentence in place of an answer, and what comes with it."""
         answer = self.post(body, path)
         assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
-        found: dict[str, Any] = answer.json()
-        assert found["status"] == 422 and found["title"] and found["detail"].rstrip("”’)")[-1] in ".!?"
-        return found
+        result: dict[str, Any] = answer.json()
+        assert result["status"] == 422 and result["title"] and result["detail"].rstrip("”’)")[-1] in ".!?"
+        return result
 
 
 class Listening:

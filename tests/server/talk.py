@@ -41,13 +41,13 @@ class Page:
 
     def number(self, elem_id: str, event: str, at: int = 0) -> dict[str, Any]:
         """The event of a component, by its id on the page; of the page itself for "load"."""
-        found = []
-        for one in self.config["dependencies"]:
-            for target, name in one["targets"]:
+        result = []
+        for dependency in self.config["dependencies"]:
+            for target, name in dependency["targets"]:
                 named = self.props.get(target, {}).get("elem_id") == elem_id or not elem_id
-                if name == event and named and one["backend_fn"]:
-                    found.append(one)
-        return found[at]
+                if name == event and named and dependency["backend_fn"]:
+                    result.append(dependency)
+        return result[at]
 
     def join(self, event: dict[str, Any], *first: Any, data: Any = None) -> tuple[int, dict[str, Any]]:
         """(status, answer) of an event, *first* in place of what its first components hold; {} if it is refused."""
@@ -67,13 +67,13 @@ class Page:
 
     def answer(self) -> dict[str, Any]:
         """The first answer; the stream is read to its end, as gradio drops what a page asks just after it broke off."""
-        found: dict[str, Any] = {}
+        result: dict[str, Any] = {}
         with self.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": self.session}) as stream:
             rest = ""
             for text in stream.iter_text():
                 *lines, rest = (rest + text).split("\n")  # httpx would take U+2028 in an answer for its end
                 for message in (json.loads(line[6:]) for line in lines if line.startswith("data: ")):
                     if message.get("msg") in ("process_completed", "unexpected_error"):
-                        found = found or dict(message)
-        assert found, "the stream ended without an answer"
-        return found
+                        result = result or dict(message)
+        assert result, "the stream ended without an answer"
+        return result

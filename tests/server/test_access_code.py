@@ -65,8 +65,8 @@ def test_wrong_codes_of_many_addresses_lock_out_those_addresses_and_nobody_else(
     async def go() -> None:
         app = alone(code=CODE).app
         for address in range(11):
-            found = [await guess(app, f"10.0.1.{address}", "x") for _ in range(MAX_WRONG)]
-            assert found == [401] * MAX_WRONG and await guess(app, f"10.0.1.{address}", CODE) == 429
+            result = [await guess(app, f"10.0.1.{address}", "x") for _ in range(MAX_WRONG)]
+            assert result == [401] * MAX_WRONG and await guess(app, f"10.0.1.{address}", CODE) == 429
         assert await guess(app, "10.0.0.1", CODE) == 303
 
     settle(go())

@@ -291,8 +291,8 @@ def test_files_of_a_run_can_still_be_downloaded(running: Any, monkeypatch: pytes
     monkeypatch.setattr(running.service, "detail", lambda id, owner: None)
     page = Page(running.url, "/train", "given-out")
     button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")
-    event = next(one for one in page.config["dependencies"] if [button, "click"] in one["targets"])
+    event = next(item for item in page.config["dependencies"] if [button, "click"] in item["targets"])
     message = page.ask(event, "x")["output"]["data"]
-    (given,) = [one["value"] for one in message if isinstance(one, dict) and isinstance(one.get("value"), dict)]
+    (given,) = [item["value"] for item in message if isinstance(item, dict) and isinstance(item.get("value"), dict)]
     assert page.client.get(f"{FILE}{given['path']}").content == b"PK"
     assert Page(running.url).client.get(f"{FILE}{given['path']}").status_code == 403, "to nobody else"

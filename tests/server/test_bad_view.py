@@ -71,7 +71,7 @@ def test_a_field_of_the_wrong_type_is_named(client: httpx.Client, name: str) -> 
 def test_an_unknown_value_is_reported_with_the_allowed_ones(client: httpx.Client, name: str, wanted: list[str]) -> None:
     for word in ("nothing of ours", "FILL-MASK", "<b>", "x" * 3000, "\ud800", "__class__", "constructor"):
         message = refused(client, {"state": {"text": "a [MASK]", name: word}})["detail"]
-        assert message.startswith(f"{name}: got ") and all(one in message for one in wanted)
+        assert message.startswith(f"{name}: got ") and all(item in message for item in wanted)
 
 
 @pytest.mark.parametrize("name", ["texts", "", "__proto__", "TEXT", "x" * 3000, "\ud800"])

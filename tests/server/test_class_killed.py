@@ -98,13 +98,13 @@ class Drill:
 def test_a_server_killed_between_any_two_steps_of_a_class_loses_nothing(server: Server) -> None:
     drill = Drill(server)
     drill.kill()
-    for one in LINE:
-        if isinstance(one, str):
-            drill.step(one)
-            if EVERY or one in SOME:
+    for item in LINE:
+        if isinstance(item, str):
+            drill.step(item)
+            if EVERY or item in SOME:
                 drill.kill()
             continue
-        round, choices = one
+        round, choices = item
         for number, choice in enumerate(choices):
             drill.vote(number, round, choice)
             if EVERY or (number, round) in SOME:

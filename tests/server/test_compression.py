@@ -98,7 +98,7 @@ def test_the_cache_is_limited() -> None:
     assets = AssetCache(Origin(), free_bytes=30)
     answers = [get(assets, path).text for path in ("/assets/1", "/assets/2", "/assets/3") * 2]
     assert answers == [f"/assets/{i} br {n}" for i, n in zip((1, 2, 3) * 2, (1, 2, 3, 1, 2, 4), strict=True)]
-    assert sum(len(one.body) for one in assets.cache.values()) + assets.free_bytes == 30
+    assert sum(len(item.body) for item in assets.cache.values()) + assets.free_bytes == 30
 
 
 @pytest.mark.parametrize("packed", UNPACK)

@@ -33,8 +33,8 @@ class Held:
 def held(running: Any) -> Iterator[Held]:
     made = Held(running.url)
     yield made
-    for one in made.all:
-        one.close()
+    for item in made.all:
+        item.close()
 
 
 def closed(one: socket.socket) -> bool:
@@ -91,7 +91,7 @@ def test_a_request_under_way_may_take_longer(running: Any, monkeypatch: pytest.M
 
 
 def waiting(running: Any) -> int:
-    return sum(one.is_idle for one in list(running.server.server_state.connections))
+    return sum(item.is_idle for item in list(running.server.server_state.connections))
 
 
 @pytest.mark.slow
@@ -116,7 +116,7 @@ def test_beyond_so_many_of_one_address_the_oldest_are_closed(
     under_way = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
     port = under_way.getsockname()[1]  # other connections, of other tests, are idle too
     there = running.server.server_state.connections
-    until(lambda: any(not one.is_idle and one.client and one.client[1] == port for one in list(there)))
+    until(lambda: any(not item.is_idle and item.client and item.client[1] == port for item in list(there)))
     first, *_, last = [held.open() for _ in range(5)]
     assert closed(first)
     until(lambda: waiting(running) <= 3)

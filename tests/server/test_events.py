@@ -63,7 +63,7 @@ def test_an_invalid_event_is_rejected(
 
 
 def test_an_event_without_a_handler_is_rejected(page: Page) -> None:
-    number = next(one["id"] for one in page.config["dependencies"] if not one["backend_fn"])
+    number = next(dependency["id"] for dependency in page.config["dependencies"] if not dependency["backend_fn"])
     answer = page.client.post("/gradio_api/queue/join", json=good(page) | {"fn_index": number, "data": []})
     assert answer.status_code == 400 and "no event" in answer.text
 

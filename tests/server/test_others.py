@@ -57,8 +57,12 @@ def events(page: Page) -> list[dict[str, Any]]:
     """Those that are told which run or which experiment they are about."""
     chosen = page.number("ask", "click")["inputs"][0]
     group = page.number("group", "input")["inputs"][0]
-    found = [one for one in page.config["dependencies"] if one["backend_fn"] and {chosen, group} & set(one["inputs"])]
-    return [*found, page.number("runs", "click"), page.number("gone", "click")]
+    result = [
+        dependency
+        for dependency in page.config["dependencies"]
+        if dependency["backend_fn"] and {chosen, group} & set(dependency["inputs"])
+    ]
+    return [*result, page.number("runs", "click"), page.number("gone", "click")]
 
 
 def test_no_event_reaches_another_persons_runs(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:

@@ -53,10 +53,10 @@ def test_every_operation_is_answered_or_rejected(running: Any) -> None:
             assert message or answer.status_code == 304 or here or asked["method"] == "HEAD"
         counted[route] = counted.get(route, 0) + 1
 
-    for found in schemathesis.openapi.from_dict(described(running)).get_all_operations():
+    for result in schemathesis.openapi.from_dict(described(running)).get_all_operations():
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
             with suppress(SchemathesisError, Unsatisfiable):  # where nothing can be told that does not fit
-                asked_for(found.ok().as_strategy(generation_mode=mode), check)
+                asked_for(result.ok().as_strategy(generation_mode=mode), check)
     assert counted["none"] > 100 and {"join", "page", "config", "session", "upload"} <= set(counted), counted
     assert requests.get(running.url, timeout=10).status_code == 200
 

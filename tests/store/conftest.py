@@ -74,7 +74,7 @@ class Answer(BaseHTTPRequestHandler):
         rest = path.removeprefix("api/models/").removeprefix(repo).strip("/")
         if api and rest == "discussions":
             return self.send(json.dumps(self.discussions(repo)).encode() if self.server.discussions else b"<html>")
-        revisions = {ref: found for (one, ref), found in self.server.revisions.items() if one == repo}
+        revisions = {ref: result for (one, ref), result in self.server.revisions.items() if one == repo}
         commit, files = SHA, self.server.repos[repo]
         asked = unquote(rest.partition("revision/")[2])
         known = {"", "main", SHA}

@@ -59,10 +59,10 @@ def test_every_kind_of_tensor_is_read_as_by_torch(tmp_path: Path, legacy: bool) 
     }
     given["parameter"] = torch.nn.Parameter(torch.randn(2, 2))
     path = saved(OrderedDict(given), tmp_path / "weights", legacy=legacy)
-    found, wanted = read(path), torch.load(path, weights_only=True)
-    assert list(found) == list(wanted)
+    result, wanted = read(path), torch.load(path, weights_only=True)
+    assert list(result) == list(wanted)
     for name, tensor in wanted.items():
-        ours = torch.from_numpy(found[name].copy())
+        ours = torch.from_numpy(result[name].copy())
         ours = ours.view(torch.bfloat16) if tensor.dtype == torch.bfloat16 else ours
         assert ours.dtype == tensor.dtype and torch.equal(ours, tensor), name
 
@@ -215,7 +215,7 @@ def archive(path: Path, data: bytes, *, twice: bool = False, packed: bool = Fals
 
 
 @pytest.mark.parametrize(
-    ("given", "said"),
+    ("given", "message"),
     [
         ({"shape": (10**9,)}, "does not fit into its 4 numbers"),
         ({"shape": (10**9, 1), "stride": (0, 1)}, "does not fit into its 4 numbers"),
@@ -231,8 +231,8 @@ def archive(path: Path, data: bytes, *, twice: bool = False, packed: bool = Fals
         ({"storage": ("storage", "FloatStorage", "0", "cpu", -4)}, "not described"),
     ],
 )
-def test_a_tensor_that_lies_about_itself_is_rejected(tmp_path: Path, given: dict[str, Any], said: str) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_a_tensor_that_lies_about_itself_is_rejected(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         read(archive(tmp_path / "weights", tensor(**given)))
 
 
@@ -255,24 +255,24 @@ def test_a_truncated_file_is_rejected(tmp_path: Path, share: float, legacy: bool
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         (b"<!DOCTYPE html><html><body>404</body></html>", "PyTorch did not write it"),
         (pickle.dumps([1, 2]), "PyTorch did not write it"),
         (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "PyTorch did not write it"),
     ],
 )
-def test_files_without_weights_are_rejected(tmp_path: Path, content: bytes, said: str) -> None:
+def test_files_without_weights_are_rejected(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "weights"
     path.write_bytes(content)
-    with pytest.raises(ExplorerError, match=said):
+    with pytest.raises(ExplorerError, match=message):
         read(path)
 
 
-@pytest.mark.parametrize("found", [[torch.zeros(2)], {"model": {"weight": torch.zeros(2)}}, {1: torch.zeros(2)}, {}])
-def test_anything_but_weights_by_name_is_rejected(tmp_path: Path, found: Any) -> None:
+@pytest.mark.parametrize("result", [[torch.zeros(2)], {"model": {"weight": torch.zeros(2)}}, {1: torch.zeros(2)}, {}])
+def test_anything_but_weights_by_name_is_rejected(tmp_path: Path, result: Any) -> None:
     with pytest.raises(ExplorerError, match="rather than"):
-        read(saved(found, tmp_path / "weights"))
+        read(saved(result, tmp_path / "weights"))
 
 
 def test_attributes_that_a_pickle_sets_are_not_believed(tmp_path: Path) -> None:

@@ -134,8 +134,8 @@ def test_the_hubs_own_conversion_comes_first(
     hub.revisions[NAME, "refs/pr/1"] = (OTHER, files)
     hub.authors[NAME] = author
     list(library.fetch(NAME))
-    found = library.get(NAME, "fp32")
-    assert (found.revision == OTHER) is (author == "SFconvertbot") is not ("converted" in str(found.folder))
+    result = library.get(NAME, "fp32")
+    assert (result.revision == OTHER) is (author == "SFconvertbot") is not ("converted" in str(result.folder))
     assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
 
 
@@ -146,8 +146,8 @@ def test_a_published_training_lists_what_must_be_downloaded(
     hub.put(first, tiny("bert"))
     list(library.fetch(first))
     series = library.series(first)
-    assert [one.name for one in series] == list(catalogue.MULTIBERTS) == [one.name for one in library.series(last)]
-    assert [one.megabytes for one in series] == [0.0, *[440.5] * 5]
+    assert [item.name for item in series] == list(catalogue.MULTIBERTS) == [item.name for item in library.series(last)]
+    assert [item.megabytes for item in series] == [0.0, *[440.5] * 5]
     assert library.title(first) == "MultiBERTs seed 0, step 20,000"
 
 
@@ -229,12 +229,12 @@ def test_a_run_that_is_missing_or_not_yours_is_not_a_hub_name(library: Checkpoin
     assert caught.value.missing == ""
 
 
-@pytest.mark.parametrize(("lost", "said"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
+@pytest.mark.parametrize(("lost", "message"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
 def test_unusable_checkpoints_are_not_downloaded(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, said: str
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, message: str
 ) -> None:
     hub.put(NAME, tiny("bert"), without=(lost,))
-    assert said in refused(library)
+    assert message in refused(library)
     assert not [path for path in hub.asked if "resolve" in path]
 
 

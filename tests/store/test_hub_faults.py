@@ -30,7 +30,7 @@ def refused(library: CheckpointRegistry) -> str:
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "said"),
+    ("status", "headers", "message"),
     [
         (429, {"Retry_After": "90"}, "too many requests from here. Try again in 90 seconds."),
         (429, {}, "too many requests from here. Try again in a few minutes."),
@@ -39,10 +39,10 @@ def refused(library: CheckpointRegistry) -> str:
     ],
 )
 def test_a_refusal_says_what_to_do(
-    hub: Hub, library: CheckpointRegistry, status: int, headers: dict[str, str], said: str
+    hub: Hub, library: CheckpointRegistry, status: int, headers: dict[str, str], message: str
 ) -> None:
     hub.refusal = status, headers
-    assert said in refused(library)
+    assert message in refused(library)
 
 
 def test_offline_mode_is_named(library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,10 +20,10 @@ def check(index: Index) -> None:
     for query in (RANDOM[3], -RANDOM[600], np.ones(24)):
         scores = ones @ (query / np.linalg.norm(query))
         wanted = np.argsort(-scores)[:20]
-        found = index.query("a", query, 20)
-        assert [payload["line"] for _, payload in found] == wanted.tolist()
-        assert [score for score, _ in found] == pytest.approx(scores[wanted], abs=of_sum(24))
-        assert found[0][1]["text"] == f"<b>{wanted[0]}</b>"
+        result = index.query("a", query, 20)
+        assert [payload["line"] for _, payload in result] == wanted.tolist()
+        assert [score for score, _ in result] == pytest.approx(scores[wanted], abs=of_sum(24))
+        assert result[0][1]["text"] == f"<b>{wanted[0]}</b>"
 
 
 def test_the_nearest_as_numpy_finds_them_after_opening_again(tmp_path: Path) -> None:

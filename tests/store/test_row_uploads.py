@@ -24,11 +24,11 @@ FAULTS["good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])] = "3 f
 def test_unreadable_rows_are_counted_and_exported(content: str, tmp_path: Path) -> None:
     uploads = RowUploads(tmp_path / "rows")
     rows = uploads.load(uploads.save(content.encode(), "pairs.csv")).rows
-    found = bx.suite(rows=as_file(tmp_path, content), checkpoint="mini", scoring="the differing piece")
-    for unusable in (cases(rows)[2], found.value.unusable):
-        assert [one.line for one in unusable] == [7] and FAULTS[content] in unusable[0].what
-    assert len(found.value.outcomes) == 10 and "1 row could not be scored: line 7" in found.said
-    assert [row["line"] for row in found.rows if row["problem"]] == [7]
+    result = bx.suite(rows=as_file(tmp_path, content), checkpoint="mini", scoring="the differing piece")
+    for unusable in (cases(rows)[2], result.value.unusable):
+        assert [item.line for item in unusable] == [7] and FAULTS[content] in unusable[0].what
+    assert len(result.value.outcomes) == 10 and "1 row could not be scored: line 7" in result.said
+    assert [row["line"] for row in result.rows if row["problem"]] == [7]
 
 
 def as_file(folder: Path, content: str) -> Path:
@@ -39,11 +39,11 @@ def as_file(folder: Path, content: str) -> Path:
 
 def test_rows_beyond_the_limit_are_counted_exactly(tmp_path: Path) -> None:
     content = ("good,bad\n" + "\n".join(GOOD)).encode()
-    kind, found, unusable = cases(parse_rows(content, "pairs.csv", max_rows=7).rows)
-    assert kind == "minimal pairs" and len(found) == 7
-    assert [(one.line, one.what) for one in unusable] == [(9, "and the 2 rows after it are beyond the limit of 7 rows")]
+    kind, result, unusable = cases(parse_rows(content, "pairs.csv", max_rows=7).rows)
+    assert kind == "minimal pairs" and len(result) == 7
+    assert [(row.line, row.what) for row in unusable] == [(9, "and the 2 rows after it are beyond the limit of 7 rows")]
     *_, unusable = cases(parse_rows(content, "pairs.csv", max_rows=9).rows)
-    assert [(one.line, one.what) for one in unusable] == [(11, "is beyond the limit of 9 rows")]
+    assert [(row.line, row.what) for row in unusable] == [(11, "is beyond the limit of 9 rows")]
 
 
 def test_a_run_of_a_suite_keeps_them_when_it_is_resumed(tmp_path: Path) -> None:
@@ -52,13 +52,13 @@ def test_a_run_of_a_suite_keeps_them_when_it_is_resumed(tmp_path: Path) -> None:
     for _ in range(2):
         folder = SuiteFolder(tmp_path / "run", mini, rows, "the differing piece")
         *_, last = folder.run()
-        assert last.total == 10 and [one.line for one in folder.result().unusable] == [7]
+        assert last.total == 10 and [row.line for row in folder.result().unusable] == [7]
     assert "3 fields" in (tmp_path / "run" / "cases.csv").read_text("utf-8")
 
 
 def test_one_row_is_a_suite(tmp_path: Path) -> None:
-    found = bx.suite(rows=as_file(tmp_path, "good,bad\n" + GOOD[0]), checkpoint="mini")
-    assert found.value.total.count == 1 and "Fewer than 30 cases say little" in figure.say(found.value)
+    result = bx.suite(rows=as_file(tmp_path, "good,bad\n" + GOOD[0]), checkpoint="mini")
+    assert result.value.total.count == 1 and "Fewer than 30 cases say little" in figure.say(result.value)
     with pytest.raises(ExplorerError, match="wanted at least 1"):
         parse_rows(b"good,bad\n", "pairs.csv")
 
@@ -100,6 +100,6 @@ def test_the_name_of_a_file_of_winobias_says_which_sentence_is_the_stereotype(na
     rows = parse_rows(b"1 [The nurse] met the CEO because [she] was ill.\n", name).rows
     kind, (case,), _ = cases(rows)
     assert kind == "stereotype pairs" and case.texts[0] == f"The nurse met the CEO because {stereotype} was ill."
-    found = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
-    assert ("its own are taken as such" in found.said) == (name == "wino.txt")
-    assert found.rows[0]["wanted"] == "" and suite_table.row(found.value.outcomes[0])["wanted"] == "the first"
+    result = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
+    assert ("its own are taken as such" in result.said) == (name == "wino.txt")
+    assert result.rows[0]["wanted"] == "" and suite_table.row(result.value.outcomes[0])["wanted"] == "the first"

@@ -31,7 +31,7 @@ def tell(folder: Path, *events: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "said", "state"),
+    ("wanted", "message", "state"),
     [
         ("queued", "", "queued"),
         ("queued", "finished", "queued"),  # a process that ended is started again only if it was queued again
@@ -50,9 +50,9 @@ def tell(folder: Path, *events: dict[str, object]) -> None:
         ("", "stopped", "stopped"),
     ],
 )
-def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, said: str, state: str) -> None:
-    if said:
-        write(tmp_path, ("begun", 0), (said, 5))
+def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, message: str, state: str) -> None:
+    if message:
+        write(tmp_path, ("begun", 0), (message, 5))
     assert runs.read(tmp_path, Job(ID, wanted=wanted)).state == state
     assert not runs.is_alive(tmp_path)
 

@@ -35,14 +35,14 @@ def test_the_test_and_the_differences_are_those_of_the_tables(folders: list[Path
     right = [{line: row["right"] == "True" for line, row in each.items()} for each in tables]
     only = [sum(a[line] > b[line] for line in a) for a, b in (right, right[::-1])]
     run = bx.SuiteRun(folders[0])
-    found = run.compare(bx.SuiteRun(folders[1]))
-    assert (found["test"]["only_other"], found["test"]["only_this"]) == (only[0], only[1])
-    assert found["test"]["p"] == pytest.approx(binomtest(only[0], sum(only)).pvalue) and sum(only) > 0
-    assert found["test"]["cases"] == 29 and found["test"]["side"] == "tiny@0"
-    assert "On the same 29 cases the difference is" in found["said"]
-    assert [row["line"] for row in found["differences"]] == [x for x in right[0] if right[0][x] != right[1][x]]
-    assert all(row["other_right"] != row["right"] for row in found["differences"])
-    assert run.compare(folders[1]) == found
+    result = run.compare(bx.SuiteRun(folders[1]))
+    assert (result["test"]["only_other"], result["test"]["only_this"]) == (only[0], only[1])
+    assert result["test"]["p"] == pytest.approx(binomtest(only[0], sum(only)).pvalue) and sum(only) > 0
+    assert result["test"]["cases"] == 29 and result["test"]["side"] == "tiny@0"
+    assert "On the same 29 cases the difference is" in result["said"]
+    assert [row["line"] for row in result["differences"]] == [x for x in right[0] if right[0][x] != right[1][x]]
+    assert all(row["other_right"] != row["right"] for row in result["differences"])
+    assert run.compare(folders[1]) == result
     assert run.summary[0]["cases"] == "29" and len(run.rows) == 30
 
 

@@ -51,9 +51,9 @@ def test_the_folder_gives_the_same_result_as_the_view(whole: str, checkpoint: Ch
     folder = SuiteFolder(tmp_path, checkpoint, ROWS[:CHUNK], "the whole sentence")
     list(folder.run())
     direct = suite.run(checkpoint, rows=ROWS[:CHUNK], options=suite.Options(most=1000))
-    found = folder.result()
-    assert (found.total, found.shares, found.unusable) == (direct.total, direct.shares, direct.unusable)
-    assert suite.rows(found) == suite.rows(direct)
+    results = folder.result()
+    assert (results.total, results.shares, results.unusable) == (direct.total, direct.shares, direct.unusable)
+    assert suite.rows(results) == suite.rows(direct)
 
 
 def test_stopped_and_resumed_it_ends_with_the_same_table(whole: str, checkpoint: Checkpoint, tmp_path: Path) -> None:

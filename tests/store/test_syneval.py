@@ -37,18 +37,18 @@ def test_the_files_of_python_2_are_read() -> None:
 
 
 def test_the_file_becomes_a_suite_of_minimal_pairs() -> None:
-    found = text_uploads.parse_rows(pickle.dumps(AGREEMENT), "simple_agrmt.pickle")
-    kind, asked, unusable = cases(found.rows)
+    result = text_uploads.parse_rows(pickle.dumps(AGREEMENT), "simple_agrmt.pickle")
+    kind, asked, unusable = cases(result.rows)
     assert (kind, len(asked), unusable) == ("minimal pairs", 3, [])
-    assert [one.category for one in asked] == ["sing", "sing", "plur"] and [one.line for one in asked] == [1, 2, 3]
-    assert found.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
+    assert [item.category for item in asked] == ["sing", "sing", "plur"] and [item.line for item in asked] == [1, 2, 3]
+    assert result.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
 
 
 def test_groups_that_are_not_pairs_are_reported() -> None:
     held = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
-    found = text_uploads.parse_rows(pickle.dumps(held), "a.pkl")
-    _, asked, unusable = cases(found.rows)
-    assert len(asked) == 1 and [(one.line, one.what) for one in unusable] == [
+    result = text_uploads.parse_rows(pickle.dumps(held), "a.pkl")
+    _, asked, unusable = cases(result.rows)
+    assert len(asked) == 1 and [(row.line, row.what) for row in unusable] == [
         (2, "of sing is not two or more sentences"),
         (3, "of sing is not two or more sentences"),
         (4, "of plur is not a list"),
@@ -58,9 +58,9 @@ def test_groups_that_are_not_pairs_are_reported() -> None:
 def test_rows_beyond_the_limit_are_reported() -> None:
     """Ten categories that share one list: 10,000 rows of some bytes."""
     shared = [("a cat sleeps", "a cat sleep")] * 1000
-    found = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", max_rows=5000)
-    assert len(found.rows) == 5001
-    assert found.rows[-1] == (5001, {UNREAD: "and the rows after it are beyond the limit of 5,000 rows"})
+    result = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", max_rows=5000)
+    assert len(result.rows) == 5001
+    assert result.rows[-1] == (5001, {UNREAD: "and the rows after it are beyond the limit of 5,000 rows"})
 
 
 class Runs:

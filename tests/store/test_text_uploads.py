@@ -49,19 +49,19 @@ EVIL = "</script><img src=x onerror=1>"
     ],
 )
 def test_accepted_files(content: bytes, name: str, lines: list[str], message: str) -> None:
-    found = parse_lines(content, name)
-    assert [line.text for line in found.lines] == lines and message in found.summary and found.summary.endswith(".")
+    result = parse_lines(content, name)
+    assert [line.text for line in result.lines] == lines and message in result.summary and result.summary.endswith(".")
 
 
 def test_labels() -> None:
-    found = parse_lines(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
-    assert found.lines == (Line("a cat", "x"), Line("a dog"))
-    assert "text in “text”, labels in “label”, with a header" in found.summary
+    result = parse_lines(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
+    assert result.lines == (Line("a cat", "x"), Line("a dog"))
+    assert "text in “text”, labels in “label”, with a header" in result.summary
     assert parse_lines(b"label\na cat\n", "a.csv").lines == (Line("a cat"),)
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "said"),
+    ("content", "name", "message"),
     [
         (b"", "a.txt", "a.txt contains no text"),
         (b" \n\t\n", "a.txt", "contains no text"),
@@ -80,8 +80,8 @@ def test_labels() -> None:
         (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", "cannot be read as a table: field larger than"),
     ],
 )
-def test_rejected_files(content: bytes, name: str, said: str) -> None:
-    with pytest.raises(ExplorerError, match=said) as caught:
+def test_rejected_files(content: bytes, name: str, message: str) -> None:
+    with pytest.raises(ExplorerError, match=message) as caught:
         parse_lines(content, name)
     assert len(str(caught.value)) < 300 and str(caught.value).endswith(".")
 
@@ -136,6 +136,6 @@ def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: lis
 
 
 def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None:
-    found = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
-    assert [(line.text, line.label) for line in found.lines] == [("A b", "x"), ("D", "z")]
-    assert "1 with more cells than the first row left out (“B  c y”)" in found.summary
+    result = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
+    assert [(line.text, line.label) for line in result.lines] == [("A b", "x"), ("D", "z")]
+    assert "1 with more cells than the first row left out (“B  c y”)" in result.summary

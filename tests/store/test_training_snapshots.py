@@ -20,9 +20,9 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_steps_are_in_order_and_the_last_has_the_plain_name(root: Path) -> None:
-    found = training_snapshots.snapshots(root)
-    assert [one.name for one in found] == ["tiny@0", "tiny@30", "tiny"]
-    assert found[-1].folder == root / "step-000000300" and "300" in found[-1].label
+    result = training_snapshots.snapshots(root)
+    assert [item.name for item in result] == ["tiny@0", "tiny@30", "tiny"]
+    assert result[-1].folder == root / "step-000000300" and "300" in result[-1].label
     assert training_snapshots.snapshots(root / "notes") == []
 
 
@@ -33,7 +33,7 @@ def test_names_lead_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert training_snapshots.find("mini") is None and training_snapshots.series("mini") == []
     library = CheckpointRegistry()
     assert library.find("tiny") == root / "step-000000300" and "tiny" in library.offline()
-    assert [one.name for one in library.series("tiny@0")] == ["tiny@0", "tiny@30", "tiny"]
+    assert [item.name for item in library.series("tiny@0")] == ["tiny@0", "tiny@30", "tiny"]
 
 
 def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
@@ -55,10 +55,10 @@ def test_the_training_that_ships_learns() -> None:
 
     there = training_snapshots.snapshots()
     assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
-    files = [file for one in there for file in one.folder.iterdir()]
+    files = [file for item in there for file in item.folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < 30e6
     library = CheckpointRegistry()
     chosen = [there[i].name for i in (0, 2, -2, -1)]
     text = "The city is the capital of the country, and it was built in the 19th century."
-    found = [pseudo_likelihood.run(library.get(name, "fp32"), text).perplexity for name in chosen]
-    assert found == sorted(found, reverse=True) and found[-1] < found[0] / 20
+    result = [pseudo_likelihood.run(library.get(name, "fp32"), text).perplexity for name in chosen]
+    assert result == sorted(result, reverse=True) and result[-1] < result[0] / 20

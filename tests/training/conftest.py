@@ -44,8 +44,8 @@ def tokenizer() -> Tokenizer:
 @pytest.fixture(scope="session")
 def shards(texts: Path, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathFactory) -> list[Shard]:
     cache = tmp_path_factory.mktemp("cache")
-    found = tokenize_files(sorted(texts.iterdir()), tokenizer, cache)
-    return [shard for shard in found if isinstance(shard, Shard)]
+    result = tokenize_files(sorted(texts.iterdir()), tokenizer, cache)
+    return [shard for shard in result if isinstance(shard, Shard)]
 
 
 @pytest.fixture(scope="session")

@@ -43,7 +43,7 @@ def test_a_commit_of_the_same_name_replaces_the_earlier_one(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("file", "change", "said"),
+    ("file", "change", "message"),
     [
         ("state.json", lambda p: p.unlink(), "missing"),
         ("model/weights", lambda p: p.write_text("1" * 999), "bytes"),
@@ -52,12 +52,12 @@ def test_a_commit_of_the_same_name_replaces_the_earlier_one(tmp_path: Path) -> N
         (MANIFEST, lambda p: p.write_text("[]"), "cannot be read"),
     ],
 )
-def test_a_torn_commit_is_skipped(tmp_path: Path, file: str, change, said: str) -> None:
+def test_a_torn_commit_is_skipped(tmp_path: Path, file: str, change, message: str) -> None:
     for number in (0, 1):
         commit(tmp_path, f"step-{number}", write(str(number)))
     change(tmp_path / "step-1" / file)
-    found = list(newest_first(tmp_path))
-    assert [p.name for p, _ in found] == ["step-1", "step-0"] and said in found[0][1] and found[1][1] == ""
+    result = list(newest_first(tmp_path))
+    assert [p.name for p, _ in result] == ["step-1", "step-0"] and message in result[0][1] and result[1][1] == ""
 
 
 def test_a_folder_without_a_manifest_is_not_a_commit(tmp_path: Path) -> None:

@@ -54,9 +54,9 @@ def test_a_decisive_column_is_learned(
     held = [json.loads(line) for line in (best / "predictions.jsonl").read_text().splitlines()]
     asked = [{"text": row.cells["text"], "feature:stars": row.cells["feature:stars"]} for row in rows[120:]]
     said = [answer["labels"][0] for answer in kept.predict(asked)]
-    assert [one["label"] for one in said] == [row["predicted"] for row in held]
+    assert [item["label"] for item in said] == [row["predicted"] for row in held]
     allowed = of_encoder(kept.checkpoint.config)
-    assert [one["probability"] for one in said] == pytest.approx([row["probability"] for row in held], abs=allowed)
+    assert [item["probability"] for item in said] == pytest.approx([row["probability"] for row in held], abs=allowed)
     assert "task.safetensors" in (best / "README.md").read_text()
     with pytest.raises(ExplorerError, match="other columns"):
         examples, _ = distillation.examples(rows, distillation.Options())
@@ -68,18 +68,18 @@ def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Callab
         Row(i, {"text": "the doctor works", "label": "ab"[i % 2], "feature:n": str(i), "feature:w": WHERE[i]})
         for i in range(4)
     ]
-    found, problems = classification.examples(rows, classification.Options())
+    result, problems = classification.examples(rows, classification.Options())
     learner = learners.create(
-        classification, load(tiny("bert"), precision="fp32"), found, classification.Options(), seed=0
+        classification, load(tiny("bert"), precision="fp32"), result, classification.Options(), seed=0
     )
     torch.nn.init.normal_(learner.extra["features"].weight)
     learner.modules.eval()
-    batch = learner.collate(learner.read(found))
+    batch = learner.collate(learner.read(result))
     head = learner.checkpoint.sequence_classifier
     with torch.no_grad():
         last = learner.checkpoint.encoder(batch.ids, batch.segments, batch.mask).last
         assert not problems
         text = head(last, batch.mask)
-        numbers = torch.tensor([encode_features(learner.features, one.features) for one in found])
+        numbers = torch.tensor([encode_features(learner.features, item.features) for item in result])
         expected = text + numbers @ learner.extra["features"].weight.T
         assert_same(learner.checkpoint.config, learner.logits(batch), expected)

@@ -56,11 +56,11 @@ def test_cached_passes_equal_one_full_pass(checkpoint: Checkpoint, source: int) 
     change = Intervention(prefix=torch.full((3,), source))
     wanted = checkpoint.encoder(ids, given, intervention=change).last
     first, memory = forward_cached(checkpoint.encoder, ids[:, :11], 0, Intervention(prefix=torch.full((3,), source)))
-    found = [first]
+    result = [first]
     for start, end in ((11, 14), *((i, i + 1) for i in range(14, 24))):
         last, memory = forward_cached(checkpoint.encoder, ids[:, start:end], int(bool(source)), CAUSAL, memory)
-        found.append(last)
-    assert_same(checkpoint.config, torch.cat(found, 1), wanted)
+        result.append(last)
+    assert_same(checkpoint.config, torch.cat(result, 1), wanted)
 
 
 def test_rows_of_the_cache_equal_separate_passes(checkpoint: Checkpoint) -> None:
@@ -101,7 +101,7 @@ def test_the_beams_are_the_best_of_all_possible_targets(bert: Checkpoint) -> Non
 
 def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, penalty: float) -> list[tuple]:
     """The same rule with nothing kept: every hypothesis in a whole pass of its own."""
-    writer, open_, found = NextTokenPredictor(bert), [([], 0.0)], []
+    writer, open_, result = NextTokenPredictor(bert), [([], 0.0)], []
     for tokens in range(1, most + 1):
         candidates = []
         for ids, total in open_:
@@ -110,13 +110,13 @@ def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, pen
         candidates.sort(key=lambda c: -c[0])
         for total, ids, token in candidates[:beams]:
             if token == writer.end:
-                found.append((ids, total, beam_score(total, tokens, penalty)))
+                result.append((ids, total, beam_score(total, tokens, penalty)))
             elif tokens == most:
-                found.append(([*ids, token], total, beam_score(total, tokens, penalty)))
-        if len(found) >= beams:
+                result.append(([*ids, token], total, beam_score(total, tokens, penalty)))
+        if len(result) >= beams:
             break
         open_ = [([*ids, t], total) for total, ids, t in candidates if t != writer.end][:beams]
-    return sorted(found, key=lambda f: -f[2])[:beams]
+    return sorted(result, key=lambda f: -f[2])[:beams]
 
 
 @pytest.mark.parametrize("beams", [1, 3])
@@ -125,8 +125,8 @@ def test_beam_search_equals_a_plain_loop_for_each_row(checkpoint: Checkpoint, be
     checkpoint.masked_lm.output.bias[end] += 4.0  # so that some end
     sources = [[5, 6, 7, end], [8, 9, 10, end], [11, 12, 13, 14, 15, end], [5, 6, end]]
     try:
-        found = beam_search(NextTokenPredictor(checkpoint), sources, beams=beams, max_tokens=6, penalty=0.6)
-        for source, ours in zip(sources, found, strict=True):
+        result = beam_search(NextTokenPredictor(checkpoint), sources, beams=beams, max_tokens=6, penalty=0.6)
+        for source, ours in zip(sources, result, strict=True):
             wanted = plain_search(checkpoint, source, beams, 6, 0.6)
             assert [list(beam.ids) for beam in ours] == [ids for ids, _, _ in wanted]
             for beam, (_, total, value) in zip(ours, wanted, strict=True):
@@ -138,14 +138,14 @@ def test_beam_search_equals_a_plain_loop_for_each_row(checkpoint: Checkpoint, be
 
 def test_greedy_search_takes_the_likeliest_token(bert: Checkpoint) -> None:
     prompt, ids = [2, 10, 11], []
-    found = continue_text(NextTokenPredictor(bert), prompt, 8)
-    for share in found.shares:
+    result = continue_text(NextTokenPredictor(bert), prompt, 8)
+    for share in result.shares:
         logs = whole(bert, [], prompt + ids)[-1]
         ids.append(int(logs.argmax()))
         assert abs(share - float(logs.max().exp())) < of_encoder(bert.config, logs[logs.isfinite()])
-    assert list(found.ids) == ids
-    assert_within(found.first, whole(bert, [], prompt)[-1].exp(), of_encoder(bert.config))
-    assert found.ended == (int(whole(bert, [], prompt + ids)[-1].argmax()) == NextTokenPredictor(bert).end)
+    assert list(result.ids) == ids
+    assert_within(result.first, whole(bert, [], prompt)[-1].exp(), of_encoder(bert.config))
+    assert result.ended == (int(whole(bert, [], prompt + ids)[-1].argmax()) == NextTokenPredictor(bert).end)
 
 
 def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None:
@@ -163,8 +163,8 @@ def test_it_stops_at_the_end_token(bert: Checkpoint, tmp_path: Path) -> None:
     writer = NextTokenPredictor(bert)
     bert.masked_lm.output.bias[writer.end] += 1e3
     try:
-        found = continue_text(writer, [2, 9], 5)
-        assert found.ids == () and found.ended
+        result = continue_text(writer, [2, 9], 5)
+        assert result.ids == () and result.ended
         [[beam]] = beam_search(writer, [[2, 9, 3]], beams=1, max_tokens=5, penalty=1.0)
         assert beam.ids == () and beam.ended and abs(beam.log_prob) < 1e-6  # the others have exp(-1000), which is 0
     finally:

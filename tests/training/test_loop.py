@@ -37,7 +37,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[StepResult]]:
         examples = Examples.of([(range(5, 14), range(14, 25)), (range(5, 12), ())], [FOLLOWS, SINGLE])
         batches = Collator.of(checkpoint.tokenizer, Masking()).batches(examples, 64, np.random.default_rng(0))
         learning = Learning(peak=0.0)
-        found = train(
+        result = train(
             DataParallel(objective, 1, CPU, bf16=False),
             adamw(objective.modules, learning),
             lambda _: batches,
@@ -46,7 +46,7 @@ def steps(shards: list[Shard], tiny) -> Callable[..., list[StepResult]]:
             budget=Budget(steps=3),
             seed=seed,
         )
-        return list(found)
+        return list(result)
 
     return made
 
@@ -63,12 +63,12 @@ def test_dropout_differs_between_steps_and_is_reproducible(
 
 def test_counters_and_the_window(steps: Callable[..., list[StepResult]]) -> None:
     state = State()
-    found = steps(state=state)
-    assert [s.step for s in found] == [1, 2, 3] and state.step == 3 and state.skipped == 0
-    assert found[0].tokens == 23 + 9 and state.tokens == 3 * 32 and found[0].counts["nsp"] == 1
-    assert sum(s.seconds for s in found) <= state.seconds and found[0].norm > 0
-    message = Window(found).summary()
-    assert message["loss"]["mlm"] == pytest.approx(found[0].losses["mlm"]) and 0 <= message["padding"] < 0.5
+    result = steps(state=state)
+    assert [s.step for s in result] == [1, 2, 3] and state.step == 3 and state.skipped == 0
+    assert result[0].tokens == 23 + 9 and state.tokens == 3 * 32 and result[0].counts["nsp"] == 1
+    assert sum(s.seconds for s in result) <= state.seconds and result[0].norm > 0
+    message = Window(result).summary()
+    assert message["loss"]["mlm"] == pytest.approx(result[0].losses["mlm"]) and 0 <= message["padding"] < 0.5
     assert "skipped" not in message
 
 

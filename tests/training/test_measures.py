@@ -54,12 +54,12 @@ class Answering(Classifier):
 def test_a_label_only_in_the_validation_rows_is_a_class() -> None:
     """By hand: a, a, b, c against a, a, b, a: F1 of 0.8, 1 and 0."""
     shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
-    found = Answering("ab", shares, several=False).evaluate([Example(i, ("x",), (c,)) for i, c in enumerate("aabc")])
-    assert found.metrics["macro_f1"] == pytest.approx(0.6) and found.metrics["accuracy"] == 0.75
-    assert found.metrics["mcc"] == pytest.approx(theirs.matthews_corrcoef(list("aabc"), list("aaba")))
-    assert found.confusion is not None
-    assert found.confusion.labels == ("a", "b", "c") and found.confusion.counts == ((2, 0, 0), (0, 1, 0), (1, 0, 0))
-    assert [row["examples"] for row in found.tables["Per label"]] == [2, 1, 1]
+    result = Answering("ab", shares, several=False).evaluate([Example(i, ("x",), (c,)) for i, c in enumerate("aabc")])
+    assert result.metrics["macro_f1"] == pytest.approx(0.6) and result.metrics["accuracy"] == 0.75
+    assert result.metrics["mcc"] == pytest.approx(theirs.matthews_corrcoef(list("aabc"), list("aaba")))
+    assert result.confusion is not None
+    assert result.confusion.labels == ("a", "b", "c") and result.confusion.counts == ((2, 0, 0), (0, 1, 0), (1, 0, 0))
+    assert [row["examples"] for row in result.tables["Per label"]] == [2, 1, 1]
 
 
 def one_label(draw: np.random.Generator) -> None:
@@ -69,7 +69,7 @@ def one_label(draw: np.random.Generator) -> None:
     shares = draw.dirichlet(np.ones(len(known)) * draw.choice([0.1, 5]), rows).astype(np.float32)
     shares = np.maximum(shares, 1e-6)  # packages clip at numbers of their own
     said = [known[i] for i in shares.argmax(1)]
-    found = Answering(known, shares, several=False).evaluate([Example(0, ("x",), (label,)) for label in gold])
+    result = Answering(known, shares, several=False).evaluate([Example(0, ("x",), (label,)) for label in gold])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single class
         wanted = {
@@ -78,21 +78,21 @@ def one_label(draw: np.random.Generator) -> None:
             "micro_f1": theirs.f1_score(gold, said, average="micro"),
             "mcc": theirs.matthews_corrcoef(gold, said),
         }
-        assert {name: found.metrics[name] for name in wanted} == pytest.approx(wanted)
+        assert {name: result.metrics[name] for name in wanted} == pytest.approx(wanted)
         learnt = [i for i, label in enumerate(gold) if label in known]
         if learnt:
             loss = theirs.log_loss([gold[i] for i in learnt], shares[learnt].astype(float), labels=known)
             # logs of fp32 numbers, none below that of 1e-6; those of numbers near 1 are next to 0
-            assert found.metrics["loss"] == pytest.approx(loss, abs=of_sum(rows, 14.0))
+            assert result.metrics["loss"] == pytest.approx(loss, abs=of_sum(rows, 14.0))
         names = [*known, *sorted(set(gold) - set(known))]
         parts = theirs.precision_recall_fscore_support(gold, said, labels=names, zero_division=0)
-        assert found.confusion is not None
-        assert (np.array(found.confusion.counts) == theirs.confusion_matrix(gold, said, labels=names)).all()
-    table = found.tables["Per label"]
+        assert result.confusion is not None
+        assert (np.array(result.confusion.counts) == theirs.confusion_matrix(gold, said, labels=names)).all()
+    table = result.tables["Per label"]
     assert [row["label"] for row in table] == names
     for name, values in zip(("precision", "recall", "f1", "examples"), parts, strict=True):
         assert [row[name] for row in table] == pytest.approx(list(values))
-    assert found.metrics["calibration"] == pytest.approx(calibration(shares.max(1), np.array(said) == np.array(gold)))
+    assert result.metrics["calibration"] == pytest.approx(calibration(shares.max(1), np.array(said) == np.array(gold)))
 
 
 def calibration(sure: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]") -> float:
@@ -108,7 +108,7 @@ def several_labels(draw: np.random.Generator) -> None:
     gold = [tuple(label for label in every if draw.random() < often) for _ in range(rows)]
     shares = (draw.random((rows, 3)) * draw.choice([0.5, 1.0])).astype(np.float32)
     said = [tuple(label for label, share in zip(known, row, strict=True) if share > 0.5) for row in shares]
-    found = Answering(known, shares, several=True).evaluate([Example(0, ("x",), labels) for labels in gold])
+    result = Answering(known, shares, several=True).evaluate([Example(0, ("x",), labels) for labels in gold])
     occur = sorted({label for labels in (*gold, *said) for label in labels})
     table = MultiLabelBinarizer(classes=occur)
     true, claimed = (table.fit_transform(side) if occur else np.zeros((rows, 1), int) for side in (gold, said))
@@ -117,7 +117,7 @@ def several_labels(draw: np.random.Generator) -> None:
         "macro_f1": theirs.f1_score(true, claimed, average="macro" if len(occur) > 1 else "binary", zero_division=0),
         "micro_f1": theirs.f1_score(true, claimed, average="micro" if len(occur) > 1 else "binary", zero_division=0),
     }
-    assert {name: found.metrics[name] for name in wanted} == pytest.approx(wanted)
+    assert {name: result.metrics[name] for name in wanted} == pytest.approx(wanted)
 
 
 def ranking(draw: np.random.Generator) -> None:
@@ -133,8 +133,8 @@ def ranking(draw: np.random.Generator) -> None:
     values = ir_measures.calc_aggregate([RR, nDCG @ 10, R @ 10], qrels, said)  # RR @ 10 is another package's, ties too
     first = values[RR] if values[RR] >= 1 / 10 else 0.0
     wanted = {"mrr_10": first, "ndcg_10": values[nDCG @ 10], "recall_10": values[R @ 10]}
-    found = describe_ranking(scores, passages, tie_ranks(passages), judged)
-    assert {name: found[name] for name in wanted} == pytest.approx(wanted)
+    result = describe_ranking(scores, passages, tie_ranks(passages), judged)
+    assert {name: result[name] for name in wanted} == pytest.approx(wanted)
     own = [reranking.Example(0, ("q", p), float(g)) for p, g in zip(passages, grades, strict=True)]
     after = reranked(own, scores, list(range(count)))
     assert [after["ndcg_10"], after["mrr_10"]] == pytest.approx([wanted["ndcg_10"], wanted["mrr_10"]])
@@ -147,24 +147,24 @@ def test_the_order_of_the_file_breaks_no_tie_of_bm25() -> None:
 
 def correlations_(draw: np.random.Generator) -> None:
     rows = int(draw.choice([1, 2, 3, 40]))
-    found, gold = draw.choice([0.0, 0.5, 1.0, draw.random()], rows), draw.choice([1.0, 2.0, 5.0], rows)
-    if rows < 2 or not np.ptp(found) or not np.ptp(gold):
+    result, gold = draw.choice([0.0, 0.5, 1.0, draw.random()], rows), draw.choice([1.0, 2.0, 5.0], rows)
+    if rows < 2 or not np.ptp(result) or not np.ptp(gold):
         wanted = {"spearman": 0.0, "pearson": 0.0}  # scipy has no number for it
     else:
-        wanted = {"spearman": spearmanr(found, gold).statistic, "pearson": pearsonr(found, gold).statistic}
-    assert correlations(found, gold) == pytest.approx(wanted)
+        wanted = {"spearman": spearmanr(result, gold).statistic, "pearson": pearsonr(result, gold).statistic}
+    assert correlations(result, gold) == pytest.approx(wanted)
 
 
 def tags(draw: np.random.Generator, words: int) -> list[str]:
     """Legal IOB2."""
-    found = ["O"] * words
+    result = ["O"] * words
     at = 0
     while at < words:
         length, kind = int(draw.integers(1, 4)), draw.choice(["PER", "LOC"])
         if draw.random() < 0.5:
-            found[at : at + length] = [f"B-{kind}", *[f"I-{kind}"] * (length - 1)][: words - at]
+            result[at : at + length] = [f"B-{kind}", *[f"I-{kind}"] * (length - 1)][: words - at]
         at += length
-    return found
+    return result
 
 
 def entities_(draw: np.random.Generator) -> None:
@@ -172,18 +172,18 @@ def entities_(draw: np.random.Generator) -> None:
     gold = [tags(draw, int(n)) for n in lengths]
     silent = draw.random() < 0.2
     said = [["O"] * int(n) if silent else tags(draw, int(n)) for n in lengths]
-    found = entities.metrics(gold, said, False)
+    result = entities.metrics(gold, said, False)
     flat = [tag for sentence in gold for tag in sentence], [tag for sentence in said for tag in sentence]
-    assert found["accuracy"] == pytest.approx(theirs.accuracy_score(*flat))
+    assert result["accuracy"] == pytest.approx(theirs.accuracy_score(*flat))
     pairs = [(a, b) for a, b in zip(gold, said, strict=True) if any(tag != "O" for tag in (*a, *b))]
     if not pairs:
-        assert found["entity_f1"] == 0.0
+        assert result["entity_f1"] == 0.0
         return
     sides = [[pair[side] for pair in pairs] for side in (0, 1)]
     strict = Evaluator(*sides, tags=["PER", "LOC"], loader="list").evaluate()["overall"]["strict"]
     for name in ("entity_f1", "strict_f1"):
-        assert found[name] == pytest.approx(strict.f1)
-    assert [found["precision"], found["recall"]] == pytest.approx([strict.precision, strict.recall])
+        assert result[name] == pytest.approx(strict.f1)
+    assert [result["precision"], result["recall"]] == pytest.approx([strict.precision, strict.recall])
 
 
 def answers(draw: np.random.Generator) -> None:
@@ -217,15 +217,15 @@ def written_texts(draw: np.random.Generator) -> None:
     """chrF and ROUGE-L of targets, ROUGE of summaries; nothing may have been written."""
     count = int(draw.integers(1, 4))
     gold, said = ([" ".join(draw.choice(WORDS, draw.integers(0, 6))) for _ in range(count)] for _ in range(2))
-    found, each = rewritten(said, gold)
+    result, each = rewritten(said, gold)
     scorer = RougeScorer(["rougeL"])
-    assert found["chrf"] == pytest.approx(corpus_chrf(said, [gold]).score / 100)
+    assert result["chrf"] == pytest.approx(corpus_chrf(said, [gold]).score / 100)
     assert each == pytest.approx([sentence_chrf(a, [b]).score / 100 for a, b in zip(said, gold, strict=True)])
     longest = [scorer.score(b, a)["rougeL"].fmeasure for a, b in zip(said, gold, strict=True)]
-    assert found["rouge_l"] == pytest.approx(np.mean(longest))
-    assert found["exact"] == theirs.accuracy_score(gold, said)
+    assert result["rouge_l"] == pytest.approx(np.mean(longest))
+    assert result["exact"] == theirs.accuracy_score(gold, said)
     whole = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True).score("\n".join(gold), "\n".join(said))
-    assert list(Rouge().score(said, gold).values()) == pytest.approx([one.fmeasure for one in whole.values()])
+    assert list(Rouge().score(said, gold).values()) == pytest.approx([item.fmeasure for item in whole.values()])
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ def test_ngram_f1_equals_rouge(n: int) -> None:
 
 def test_rouge_by_hand() -> None:
     """3 of 4 words and 1 of 3 pairs; the longest common subsequence is “the cat … mat”."""
-    found = Rouge().score(["The cat saw mats."], ["The cat sat, mat."])
-    assert found == pytest.approx({"rouge_1": 3 / 4, "rouge_2": 1 / 3, "rouge_l": 3 / 4})
+    result = Rouge().score(["The cat saw mats."], ["The cat sat, mat."])
+    assert result == pytest.approx({"rouge_1": 3 / 4, "rouge_2": 1 / 3, "rouge_l": 3 / 4})
     assert Rouge().score([], ["Nothing."]) == {"rouge_1": 0, "rouge_2": 0, "rouge_l": 0}
 
 
@@ -45,8 +45,8 @@ def greedy(document: list[str], summary: str, most: int) -> list[int]:
     def score(chosen: list[int]) -> float:
         total = 0.0
         for n in (1, 2):
-            found = sum((ngrams(document[i], n) for i in chosen), ngrams("", n))
-            total += ngram_f1(found, ngrams(summary, n))
+            result = sum((ngrams(document[i], n) for i in chosen), ngrams("", n))
+            total += ngram_f1(result, ngrams(summary, n))
         return total
 
     chosen: list[int] = []

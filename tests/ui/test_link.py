@@ -43,8 +43,8 @@ def test_the_link_overrides_the_example(explore: Explore) -> None:
 @pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
 def test_a_checkpoint_alone_opens_on_a_view_of_its_head(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
     """Without a head for masks that is the answer of its fine-tuned head, to a text that it can answer."""
-    for one in (name, "bert-mlm"):
-        shutil.copytree(tiny(one), tmp_path / one)
+    for item in (name, "bert-mlm"):
+        shutil.copytree(tiny(item), tmp_path / item)
     explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
     state, message = restore_state(explore, {"checkpoint": name}, OPENING)
     assert (state.view, state.checkpoint, message) == ("answer", name, "") and explore.answer(state).error == ""

@@ -14,8 +14,8 @@ TEXT = "Ada was born in 1815. In 1843 Ada wrote  Note G."
 
 def one(answers: Any, realign: bool = False, context: str = TEXT, question: str = "When?", **more: Any) -> Any:
     cells = {"question": question, "context": context, "answers": answers, **more}
-    found, problems = read_questions([Row(9, cells)], realign)
-    return found[0] if found else problems[0]
+    result, problems = read_questions([Row(9, cells)], realign)
+    return result[0] if result else problems[0]
 
 
 @pytest.mark.parametrize(
@@ -31,9 +31,9 @@ def one(answers: Any, realign: bool = False, context: str = TEXT, question: str 
     ],
 )
 def test_answers_are_located(answers: Any, wanted: list[tuple[str, int]]) -> None:
-    found = one(answers)
-    assert found.line == 9 and list(found.answers) == [Answer(*pair) for pair in wanted]
-    assert all(found.context[a.start :].startswith(a.text) for a in found.answers)
+    result = one(answers)
+    assert result.line == 9 and list(result.answers) == [Answer(*pair) for pair in wanted]
+    assert all(result.context[a.start :].startswith(a.text) for a in result.answers)
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_empty_question_or_passage() -> None:
 
 
 def test_invisible_characters_are_removed_and_answers_shift() -> None:
-    found = one([{"text": "1815", "start": 18}], context="\ufeffAda was\u200b born in 1815.")
-    assert found.context == "Ada was born in 1815." and found.answers == (Answer("1815", 16),)
+    result = one([{"text": "1815", "start": 18}], context="\ufeffAda was\u200b born in 1815.")
+    assert result.context == "Ada was born in 1815." and result.answers == (Answer("1815", 16),)
 
 
 def test_files_of_both_versions() -> None:
@@ -91,10 +91,10 @@ def test_files_of_both_versions() -> None:
     file = {"version": "v2.0", "data": [{"title": "", "paragraphs": [{"context": TEXT, "qas": asked}]}]}
     table = read(json.dumps(file).encode(), "x.json")
     names = ("question", "context", "answers", "impossible")
-    found, problems = read_questions(map_columns(table, {name: name for name in names}), False)
-    assert [len(q.answers) for q in found] == [1, 0] and [q.line for q in found] == [1, 2] and not problems
+    result, problems = read_questions(map_columns(table, {name: name for name in names}), False)
+    assert [len(q.answers) for q in result] == [1, 0] and [q.line for q in result] == [1, 2] and not problems
     table = read(b"question,context,answer\nWhen?,In 1815.,1815\nWho?,In 1815.,Ada\n", "x.csv")
-    found, problems = read_questions(
+    result, problems = read_questions(
         map_columns(table, {"question": "question", "context": "context", "answers": "answer"}), False
     )
-    assert found[0].answers == (Answer("1815", 3),) and [p.line for p in problems] == [3]
+    assert result[0].answers == (Answer("1815", 3),) and [p.line for p in problems] == [3]

@@ -21,7 +21,7 @@ def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("gold", "said", "wanted"),
+    ("gold", "message", "wanted"),
     [
         ("in the year 1815", "1815", 2 * 1 * (1 / 3) / (1 + 1 / 3)),
         ("one two", "two three", 0.5),
@@ -33,8 +33,8 @@ def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
         ("the", "a", 1.0),
     ],
 )
-def test_f1(gold: str, said: str, wanted: float) -> None:
-    assert f1(gold, said) == pytest.approx(wanted)
+def test_f1(gold: str, message: str, wanted: float) -> None:
+    assert f1(gold, message) == pytest.approx(wanted)
 
 
 def test_the_best_matching_gold_answer_counts() -> None:

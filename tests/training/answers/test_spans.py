@@ -20,11 +20,11 @@ def test_the_best_spans_equal_those_of_a_double_loop() -> None:
                 if inside[row, i] and inside[row, j]
             ]
             wanted = sorted(all_spans, reverse=True)[:count]
-            found = list(zip(scores[row].tolist(), first[row].tolist(), last[row].tolist(), strict=True))
-            assert [one for one in found if one[0] > float("-inf")] == wanted
+            result = list(zip(scores[row].tolist(), first[row].tolist(), last[row].tolist(), strict=True))
+            assert [entry for entry in result if entry[0] > float("-inf")] == wanted
 
 
 def test_a_span_found_in_several_windows_counts_once() -> None:
-    found = [PassageSpan(1.0, 0, 4), PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
-    assert merge_windows(found, 10) == [PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
-    assert merge_windows(found, 1) == [PassageSpan(3.0, 5, 9)]
+    result = [PassageSpan(1.0, 0, 4), PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
+    assert merge_windows(result, 10) == [PassageSpan(3.0, 5, 9), PassageSpan(2.0, 0, 4), PassageSpan(0.5, 7, 9)]
+    assert merge_windows(result, 1) == [PassageSpan(3.0, 5, 9)]

@@ -32,10 +32,10 @@ def test_a_pair_that_fits_equals_the_tokenizers_encoding(family: str, tiny: Call
 def test_windows_cover_the_passage_and_every_short_answer(most: int, stride: int, longest: int) -> None:
     tokenizer = Tokenizer(wordpiece(), max_tokens=64)
     cutter = WindowCutter(tokenizer, most, 8, stride, longest)
-    (found,) = cutter.items([(ASKED, PASSAGE)])
-    spans = [(item.target.first, item.target.after) for item in found]
+    (result,) = cutter.items([(ASKED, PASSAGE)])
+    spans = [(item.target.first, item.target.after) for item in result]
     count = len(tokenizer.backend.encode(PASSAGE, add_special_tokens=False).ids)
-    assert spans[0][0] == 0 and spans[-1][1] == count and all(len(item.ids) <= most for item in found)
+    assert spans[0][0] == 0 and spans[-1][1] == count and all(len(item.ids) <= most for item in result)
     assert {token for a, b in spans for token in range(a, b)} == set(range(count))
     assert all(b < count for _, b in spans[:-1])  # none is there for nothing
     room = spans[0][1]
@@ -49,10 +49,10 @@ def test_windows_cover_the_passage_and_every_short_answer(most: int, stride: int
 def test_an_answer_is_marked_in_each_window_that_contains_it() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
     answer = Answer("mat . paris", PASSAGE.index("mat . paris"))
-    (found,) = cutter.items([(ASKED, PASSAGE)], [answer])
-    whole = [item for item in found if item.target.answer != NOWHERE]
-    assert 1 < len(whole) < len(found)
-    for item in found:
+    (result,) = cutter.items([(ASKED, PASSAGE)], [answer])
+    whole = [item for item in result if item.target.answer != NOWHERE]
+    assert 1 < len(whole) < len(result)
+    for item in result:
         _, passage, first, after, at, (i, j) = item.target
         if (i, j) == NOWHERE:
             inside = [k for k in range(first, after) if passage.starts[k] >= answer.start]
@@ -64,11 +64,11 @@ def test_an_answer_is_marked_in_each_window_that_contains_it() -> None:
 
 def test_a_long_question_is_cut_and_counted() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 64, 128, 30)
-    (found,) = cutter.items([("the cat " * 20, PASSAGE)])
-    assert found[0].left_out == 40 - (20 - 3) // 2 and found[0].target.after - found[0].target.first >= 8
+    (result,) = cutter.items([("the cat " * 20, PASSAGE)])
+    assert result[0].left_out == 40 - (20 - 3) // 2 and result[0].target.after - result[0].target.first >= 8
 
 
 def test_a_passage_without_tokens_is_one_empty_window() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
-    (found,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
-    assert len(found) == 1 and found[0].target.answer == NOWHERE and found[0].target.after == 0
+    (result,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
+    assert len(result) == 1 and result[0].target.answer == NOWHERE and result[0].target.after == 0

@@ -62,8 +62,8 @@ def test_any_bytes(content: bytes, name: str, delimiter: str, header: bool | Non
     assert all(set(row.cells) == set(table.columns) for row in table.rows)
     assert not {problem.line for problem in table.problems} & set(lines)
     json.dumps([row.cells for row in table.rows], ensure_ascii=False, allow_nan=False).encode()
-    found = guess_columns(table, WANTED)
-    assert set(found.values()) <= set(table.columns) and len(set(found.values())) == len(found)
+    result = guess_columns(table, WANTED)
+    assert set(result.values()) <= set(table.columns) and len(set(result.values())) == len(result)
     row_findings(table.rows, [], table.columns, table.columns[0])
 
 

@@ -17,8 +17,8 @@ def rows(*pairs: tuple[object, object], start: int = 2) -> list[Row]:
 
 
 def test_label_counts() -> None:
-    found = checks.label_counts(rows(("a", "y"), ("b", "x"), ("c", "x"), ("d", " "), ("e", ["x", "y"])), "label")
-    assert list(found.items()) == [("x", 2), ('["x", "y"]', 1), ("y", 1)]
+    result = checks.label_counts(rows(("a", "y"), ("b", "x"), ("c", "x"), ("d", " "), ("e", ["x", "y"])), "label")
+    assert list(result.items()) == [("x", 2), ('["x", "y"]', 1), ("y", 1)]
 
 
 def test_duplicates_are_named_with_the_first() -> None:
@@ -41,8 +41,8 @@ def test_duplicates_by_brute_force() -> None:
 
 
 def test_empty_cells() -> None:
-    found = checks.empty_cells(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
-    assert [(p.line, p.what) for p in found] == [
+    result = checks.empty_cells(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
+    assert [(p.line, p.what) for p in result] == [
         (2, "has nothing under text"), (3, "has nothing under label"), (4, "has nothing under text"),
     ]  # fmt: skip
 
@@ -57,27 +57,27 @@ def test_similar_labels() -> None:
 def test_preflight() -> None:
     train = rows(("a", "x"), ("A", "y"), ("b", "x"), ("b", "x"), ("c", "X"), ("", "y"), ("d", ""))
     dev = rows(("b", "x"), ("q", "z"))
-    found = checks.row_findings(train, dev, ["text"], "label")
-    message = " ".join(finding.what for finding in found)
+    result = checks.row_findings(train, dev, ["text"], "label")
+    message = " ".join(finding.what for finding in result)
     assert "“X” has only one example." in message and "“z”: only in the validation data." in message
     assert "“x”, “X” differ by case or spaces only" in message
     assert "with another label: line 3 (as line 2)." in message and "an earlier row: line 5 (as line 4)." in message
     assert "of the 2 validation rows is among the training rows too: line 2 (as line 4)." in message
-    assert "lack a text or a label: line 7, line 8." in message and not any(finding.stops for finding in found)
+    assert "lack a text or a label: line 7, line 8." in message and not any(finding.stops for finding in result)
     assert checks.row_findings(rows(("a", "x"), ("b", "y"), ("c", "x"), ("d", "y")), [], ["text"], "label") == []
 
 
 @pytest.mark.parametrize(
-    ("labels", "said"),
+    ("labels", "message"),
     [
         (["x"] * 4, "Every row has the label “x”; at least two"),
         ([""] * 4, "No row has a label"),
         ([str(i) for i in range(10_000)], "10,000 different labels; the limit is 1,000"),
     ],
 )
-def test_labels_that_stop_a_run(labels: list[str], said: str) -> None:
+def test_labels_that_stop_a_run(labels: list[str], message: str) -> None:
     first = checks.row_findings(rows(*((f"t{i}", label) for i, label in enumerate(labels))), [], ["text"], "label")[0]
-    assert first.stops and said in first.what
+    assert first.stops and message in first.what
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])

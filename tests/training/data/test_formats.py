@@ -13,10 +13,10 @@ GOOD = b'{"text": "a", "label": 1}\n{"label": true, "text": "NA"}\n'
 
 
 def test_jsonl() -> None:
-    found = read(GOOD + b'\n{"text": "c", "more": [1, 2.5], "label": null}\n', "a.jsonl")
-    assert found.columns == ("text", "label", "more") and found.kind == "jsonl"
-    assert [row.line for row in found.rows] == [1, 2, 4]
-    assert [row.cells for row in found.rows] == [
+    result = read(GOOD + b'\n{"text": "c", "more": [1, 2.5], "label": null}\n', "a.jsonl")
+    assert result.columns == ("text", "label", "more") and result.kind == "jsonl"
+    assert [row.line for row in result.rows] == [1, 2, 4]
+    assert [row.cells for row in result.rows] == [
         {"text": "a", "label": "1", "more": ""},
         {"text": "NA", "label": "true", "more": ""},
         {"text": "c", "label": "", "more": [1, 2.5]},
@@ -49,16 +49,16 @@ def test_jsonl() -> None:
     ],
 )
 def test_an_unusable_line_is_reported(line: str, what: str) -> None:
-    found = read(GOOD + line.encode() + b"\n" + GOOD, "a.jsonl")
-    assert len(found.rows) == 4 and [problem.line for problem in found.problems] == [3]
-    assert what in found.problems[0].what and len(found.problems[0].what) < 200
+    result = read(GOOD + line.encode() + b"\n" + GOOD, "a.jsonl")
+    assert len(result.rows) == 4 and [problem.line for problem in result.problems] == [3]
+    assert what in result.problems[0].what and len(result.problems[0].what) < 200
     first = read(line.encode() + b"\n" + GOOD, "a.jsonl")
     assert first.problems[0].line == 1 and len(first.rows) == 2
 
 
 def test_lines_beyond_the_limit() -> None:
-    found = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
-    assert found.left_out == 3 and not found.problems and "3 rows from line 5 on left out" in found.summary
+    result = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
+    assert result.left_out == 3 and not result.problems and "3 rows from line 5 on left out" in result.summary
 
 
 def test_two_byte_order_marks() -> None:
@@ -73,14 +73,14 @@ def test_fifty_columns_in_all() -> None:
 def test_a_json_list() -> None:
     items: list[Any] = [{"text": "a", "label": "x"}, 7, {"text": "b", "label": "y"}]
     for written in (json.dumps(items), json.dumps(items, indent=1), json.dumps({"data": items})):
-        found = read(written.encode(), "a.json")
-        assert [row.line for row in found.rows] == [1, 3] and found.unit == "item" and found.kind == "json"
-        assert found.problems == (Problem(2, "is a number, not an object in {braces}"),)
+        result = read(written.encode(), "a.json")
+        assert [row.line for row in result.rows] == [1, 3] and result.unit == "item" and result.kind == "json"
+        assert result.problems == (Problem(2, "is a number, not an object in {braces}"),)
     assert len(read(GOOD, "a.json").rows) == len(read(GOOD, "a").rows) == 2  # an object a line all the same
 
 
 @pytest.mark.parametrize(
-    ("written", "said"),
+    ("written", "message"),
     [
         ('{\n"text": "a",\n"label"\n}', "cannot be read in line 4: it is not JSON"),
         ('[{"text": NaN}]', "holds NaN"),
@@ -90,8 +90,8 @@ def test_a_json_list() -> None:
         ("[]", "holds no rows"),
     ],
 )
-def test_rejected_json(written: str, said: str) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_rejected_json(written: str, message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         read(written.encode(), "a.json")
 
 
@@ -105,13 +105,13 @@ NOWHERE = {"id": 2, "question": "When?", "answers": [], "is_impossible": True, "
 
 
 def test_squad() -> None:
-    found = read(squad(ASKED, NOWHERE), "a.json")
-    assert found.kind == "squad" and found.unit == "question" and [row.line for row in found.rows] == [1, 2]
-    assert found.rows[0].cells == {
+    result = read(squad(ASKED, NOWHERE), "a.json")
+    assert result.kind == "squad" and result.unit == "question" and [row.line for row in result.rows] == [1, 2]
+    assert result.rows[0].cells == {
         "id": "1", "title": "T", "question": "Who?", "context": "Ada writes.",
         "answers": [{"text": "Ada", "start": 0}], "impossible": False,
     }  # fmt: skip
-    assert found.rows[1].cells["answers"] == [] and found.rows[1].cells["impossible"] is True
+    assert result.rows[1].cells["answers"] == [] and result.rows[1].cells["impossible"] is True
 
 
 @pytest.mark.parametrize(
@@ -128,9 +128,9 @@ def test_squad() -> None:
     ],
 )  # fmt: skip
 def test_an_unusable_question(question: Any, what: str) -> None:
-    found = read(squad(ASKED, question, NOWHERE), "a.json")
-    assert [row.line for row in found.rows] == [1, 3] and found.problems[0].line == 2
-    assert any(part in found.problems[0].what for part in what.split("|"))
+    result = read(squad(ASKED, question, NOWHERE), "a.json")
+    assert [row.line for row in result.rows] == [1, 3] and result.problems[0].line == 2
+    assert any(part in result.problems[0].what for part in what.split("|"))
 
 
 def test_squad_with_broken_articles_or_paragraphs() -> None:
@@ -138,43 +138,45 @@ def test_squad_with_broken_articles_or_paragraphs() -> None:
         read(squad(ASKED, NOWHERE, context=None), "a.json")
     whole = json.loads(squad(ASKED, NOWHERE))
     whole["data"][1:] = [{"paragraphs": "none"}, 7, {"paragraphs": [{"context": "c", "qas": None}]}]
-    found = read(json.dumps(whole).encode(), "a.json")
-    assert len(found.rows) == 2 and [problem.line for problem in found.problems] == [3, 4, 5]
+    result = read(json.dumps(whole).encode(), "a.json")
+    assert len(result.rows) == 2 and [problem.line for problem in result.problems] == [3, 4, 5]
 
 
 def test_the_flat_layout_of_squad() -> None:
     line = {"question": "Who?", "context": "Ada writes.", "answers": {"text": ["Ada"], "answer_start": [0]}}
-    found = read((json.dumps(line) + "\n").encode() * 2, "a.jsonl")
-    assert found.rows[1].cells["answers"] == [{"text": "Ada", "start": 0}]
+    result = read((json.dumps(line) + "\n").encode() * 2, "a.jsonl")
+    assert result.rows[1].cells["answers"] == [{"text": "Ada", "start": 0}]
 
 
 def test_conll() -> None:
     text = "-DOCSTART- -X- O O\n\n# id 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n\t\nPeter NNP I-NP B-PER\n"
-    found = read(text.encode(), "a.conll")
-    assert found.kind == "conll" and [row.line for row in found.rows] == [4, 8] and "4 fields per line" in found.summary
-    assert found.rows[0].cells == {"tokens": ["EU", "rejects"], "tags": ["B-ORG", "O"]}
+    result = read(text.encode(), "a.conll")
+    assert (
+        result.kind == "conll" and [row.line for row in result.rows] == [4, 8] and "4 fields per line" in result.summary
+    )
+    assert result.rows[0].cells == {"tokens": ["EU", "rejects"], "tags": ["B-ORG", "O"]}
 
 
 @pytest.mark.parametrize("name", ["a.conll", "a.tsv", "a.txt"])
 def test_conll_with_tabs_is_recognised_under_any_name(name: str) -> None:
-    found = read('a b\tO\n#\tB-x\r\n\u200d\tI-x\n\n"\tO\n.\tO\n'.encode(), name)
-    assert [row.cells["tokens"] for row in found.rows] == [["a b", "#", "\u200d"], ['"', "."]]
-    assert found.rows[0].cells["tags"] == ["O", "B-x", "I-x"]
+    result = read('a b\tO\n#\tB-x\r\n\u200d\tI-x\n\n"\tO\n.\tO\n'.encode(), name)
+    assert [row.cells["tokens"] for row in result.rows] == [["a b", "#", "\u200d"], ['"', "."]]
+    assert result.rows[0].cells["tags"] == ["O", "B-x", "I-x"]
 
 
 def test_a_sentence_with_a_malformed_line_is_reported() -> None:
-    found = read(b"a O\nb B-x\n\nc O\nd\n\ne O\nf O\n\ng  O\n h O\n", "a.conll")
-    assert found.problems == (Problem(4, "line 5 of this sentence has 1 field, expected 2"),)
-    assert [row.line for row in found.rows] == [1, 7, 10]
+    result = read(b"a O\nb B-x\n\nc O\nd\n\ne O\nf O\n\ng  O\n h O\n", "a.conll")
+    assert result.problems == (Problem(4, "line 5 of this sentence has 1 field, expected 2"),)
+    assert [row.line for row in result.rows] == [1, 7, 10]
     more = read(b"a O\nb O\n\nc O\nd x O\n\ne O\n", "a.conll")
     assert more.problems == (Problem(4, "line 5 of this sentence has 3 fields, expected 2"),)
-    found = read(b"a\tO\n\nb\tO\n\tO\n\nc\tO\nd\t\n\ne\tO\n", "a.conll")
-    assert [problem.what[-8:] for problem in found.problems] == ["no token", "s no tag"]
+    result = read(b"a\tO\n\nb\tO\n\tO\n\nc\tO\nd\t\n\ne\tO\n", "a.conll")
+    assert [problem.what[-8:] for problem in result.problems] == ["no token", "s no tag"]
     with pytest.raises(ExplorerError, match="one field per line; wanted a token and its tag"):
         read(b"a\nb\n\nc\nd\n", "a.conll")
 
 
 def test_trec() -> None:
-    found = read("ENTY:animal What is a « chien » ?\nno label here\nHUM:ind Who ?\n".encode("latin-1"), "t.label")
-    assert found.rows[0].cells == {"label": "ENTY", "fine": "ENTY:animal", "text": "What is a « chien » ?"}
-    assert found.problems[0].line == 2 and "Latin-1" in found.summary
+    result = read("ENTY:animal What is a « chien » ?\nno label here\nHUM:ind Who ?\n".encode("latin-1"), "t.label")
+    assert result.rows[0].cells == {"label": "ENTY", "fine": "ENTY:animal", "text": "What is a « chien » ?"}
+    assert result.problems[0].line == 2 and "Latin-1" in result.summary

@@ -78,8 +78,8 @@ def test_a_german_file_by_name_and_by_content() -> None:
 
 def test_the_reason_for_a_guess_is_reported() -> None:
     table = german("Kommentar", "b", "Urteil")
-    found = guess_reasons(table, (TEXT, LABEL), guess_columns(table, (TEXT, LABEL)))
-    assert found == {
+    result = guess_reasons(table, (TEXT, LABEL), guess_columns(table, (TEXT, LABEL)))
+    assert result == {
         "text": "by its name",
         "label": "by its name, 3 different values; “b” (3 values) would fit too",
     }

@@ -27,8 +27,8 @@ def test_cranfield() -> None:
 
 
 def test_trec_and_tabs() -> None:
-    found = cells("q7\twhat swims\n", "d1\tfish\nd2\tbirds\n", "q7 0 d1 3\nq7 0 d2 0\nq9 0 d1 1\n")
-    assert [line[1:] for line in found] == [("what swims", "fish", "3"), ("what swims", "birds", "0")]
+    result = cells("q7\twhat swims\n", "d1\tfish\nd2\tbirds\n", "q7 0 d1 3\nq7 0 d2 0\nq9 0 d1 1\n")
+    assert [line[1:] for line in result] == [("what swims", "fish", "3"), ("what swims", "birds", "0")]
 
 
 def test_beir() -> None:
@@ -41,8 +41,8 @@ def test_beir() -> None:
 
 def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
     documents = "a\tred fish\nb\tred red fish swim\nc\tblue\nd\tfish\n"
-    found = cells("1\tred fish\n", documents, "1 0 a 1", candidates=2)
-    assert found == [
+    result = cells("1\tred fish\n", documents, "1 0 a 1", candidates=2)
+    assert result == [
         (1, "red fish", "red fish", "1"),
         (0, "red fish", "red red fish swim", "0"),
         (0, "red fish", "fish", "0"),
@@ -50,7 +50,7 @@ def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("no tab here", "d\tx", "1 0 d 1"), "Line 1 of the queries"),
         (('{"_id": 1}', "d\tx", "1 0 d 1"), "an object with _id and text"),
@@ -60,8 +60,8 @@ def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
         (("1\ta", "d\tx", ""), "No judgement names"),
     ],
 )
-def test_bad_files(arguments: tuple[str, str, str], said: str) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_bad_files(arguments: tuple[str, str, str], message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         qrels.collection_rows(*arguments)
 
 

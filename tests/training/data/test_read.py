@@ -23,21 +23,21 @@ def lines(table: Table) -> list[int]:
 
 
 def test_a_plain_csv() -> None:
-    found = read(b'text,label\na cat,x\n\n"b, c",y\n', "a.csv")
-    assert found.columns == ("text", "label") and cells(found) == [("a cat", "x"), ("b, c", "y")]
-    assert lines(found) == [2, 4] and found.kind == "csv" and not found.problems and not found.left_out
-    assert found.summary == "2 rows from a.csv: UTF-8, commas between columns, with a header."
+    result = read(b'text,label\na cat,x\n\n"b, c",y\n', "a.csv")
+    assert result.columns == ("text", "label") and cells(result) == [("a cat", "x"), ("b, c", "y")]
+    assert lines(result) == [2, 4] and result.kind == "csv" and not result.problems and not result.left_out
+    assert result.summary == "2 rows from a.csv: UTF-8, commas between columns, with a header."
 
 
 @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv"])
 def test_the_delimiter_is_detected_and_reported(sign: str, name: str) -> None:
-    found = read(f"text{sign}label\nwell, a cat{sign}x\nb; c{sign}y\nd{sign}x\n".encode(), name)
+    result = read(f"text{sign}label\nwell, a cat{sign}x\nb; c{sign}y\nd{sign}x\n".encode(), name)
     if sign in ",;":  # the unquoted one is an odd row, never a shift
-        assert [problem.line for problem in found.problems] == [2 if sign == "," else 3]
+        assert [problem.line for problem in result.problems] == [2 if sign == "," else 3]
     else:
-        assert cells(found)[0] == ("well, a cat", "x")
-    assert delimited.DELIMITERS[sign] in found.summary
+        assert cells(result)[0] == ("well, a cat", "x")
+    assert delimited.DELIMITERS[sign] in result.summary
 
 
 def test_the_delimiter_can_be_given() -> None:
@@ -51,13 +51,13 @@ def test_the_delimiter_can_be_given() -> None:
 
 def test_a_row_of_the_wrong_width_is_reported_and_shifts_nothing() -> None:
     rows = ["text,label", *(f"row {i},x" for i in range(2, 17)), "a, b, c,x", "good,y", "short"]
-    found = read("\n".join(rows).encode(), "a.csv")
-    assert found.problems == (
+    result = read("\n".join(rows).encode(), "a.csv")
+    assert result.problems == (
         Problem(17, "has 4 fields, expected 2"),
         Problem(19, "has 1 field, expected 2"),
     )
-    assert found.rows[-1].line == 18 and found.rows[-1].cells == {"text": "good", "label": "y"}
-    assert found.summary.startswith("18 rows from a.csv") and "cannot be used" not in found.summary, (
+    assert result.rows[-1].line == 18 and result.rows[-1].cells == {"text": "good", "label": "y"}
+    assert result.summary.startswith("18 rows from a.csv") and "cannot be used" not in result.summary, (
         "counted once, elsewhere"
     )
 
@@ -71,20 +71,20 @@ def test_rows_longer_than_the_header_shift_nothing() -> None:
     "value", ["NA", "None", "null", "NaN", "007", "1e5", "True", " x ", "", "1,5", "-", "=1+1", EVIL]
 )
 def test_values_are_unchanged(value: str) -> None:
-    found = read(f"text\tlabel\na\t{value}\nb\tx\n".encode(), "a.tsv")
-    assert found.rows[0].cells == {"text": "a", "label": value}
+    result = read(f"text\tlabel\na\t{value}\nb\tx\n".encode(), "a.tsv")
+    assert result.rows[0].cells == {"text": "a", "label": value}
 
 
 def test_an_unclosed_quote_spoils_no_other_row() -> None:
-    found = read(b'text,label\na,x\n"b,y\nc,x\n"d",y\n', "a.csv")
-    assert cells(found) == [("a", "x"), ("c", "x"), ("d", "y")] and lines(found) == [2, 4, 5]
-    assert found.problems[0].line == 3 and "quote" in found.problems[0].what
-    found = read(b'text,label\na,x\nc,x\n"b,y\n', "a.csv")
-    assert found.problems == (Problem(4, "a quote opens here and is never closed"),)
+    result = read(b'text,label\na,x\n"b,y\nc,x\n"d",y\n', "a.csv")
+    assert cells(result) == [("a", "x"), ("c", "x"), ("d", "y")] and lines(result) == [2, 4, 5]
+    assert result.problems[0].line == 3 and "quote" in result.problems[0].what
+    result = read(b'text,label\na,x\nc,x\n"b,y\n', "a.csv")
+    assert result.problems == (Problem(4, "a quote opens here and is never closed"),)
     long = b'text,label\na,x\n"b,y\n' + b"c,x\n" * 60_000
-    found = read(long, "a.csv")
-    assert found.problems[0].line == 3 and "never closed" in found.problems[0].what
-    assert len(found.rows) == MAX_ROWS - 1 and found.rows[1].line == 4
+    result = read(long, "a.csv")
+    assert result.problems[0].line == 3 and "never closed" in result.problems[0].what
+    assert len(result.rows) == MAX_ROWS - 1 and result.rows[1].line == 4
 
 
 def test_too_many_unclosed_quotes_are_rejected() -> None:
@@ -93,9 +93,9 @@ def test_too_many_unclosed_quotes_are_rejected() -> None:
 
 
 def test_quoted_newlines_keep_the_line_numbers() -> None:
-    found = read(b'text,label\r\n"two\r\nlines",x\r\nb,y\r\n"c\n\nd",x\r\ne,y,z\r\n', "a.csv")
-    assert lines(found) == [2, 4, 5] and found.problems == (Problem(8, "has 3 fields, expected 2"),)
-    assert found.rows[0].cells["text"] == "two\r\nlines"
+    result = read(b'text,label\r\n"two\r\nlines",x\r\nb,y\r\n"c\n\nd",x\r\ne,y,z\r\n', "a.csv")
+    assert lines(result) == [2, 4, 5] and result.problems == (Problem(8, "has 3 fields, expected 2"),)
+    assert result.rows[0].cells["text"] == "two\r\nlines"
 
 
 def test_quotes_in_tab_separated_files() -> None:
@@ -132,9 +132,9 @@ def test_column_names() -> None:
 )
 def test_header_detection(head: str, headed: bool) -> None:
     rows = [f"row {i},{'xy'[i % 2]}" for i in range(8)]
-    found = read("\n".join([head, *rows]).encode(), "a.csv")
-    assert (found.columns == tuple(head.split(","))) == headed and len(found.rows) == 8 + (not headed)
-    assert ("with a header" in found.summary) == headed
+    result = read("\n".join([head, *rows]).encode(), "a.csv")
+    assert (result.columns == tuple(head.split(","))) == headed and len(result.rows) == 8 + (not headed)
+    assert ("with a header" in result.summary) == headed
 
 
 def test_a_word_above_numbers_is_a_header() -> None:
@@ -152,9 +152,9 @@ def test_a_word_above_numbers_is_a_header() -> None:
     ],
 )
 def test_the_encoding_is_detected_and_reported(content: bytes, message: str) -> None:
-    found = read(content, "a.csv")
-    assert found.columns == ("text", "label") and message in found.summary
-    assert found.rows[0].cells["text"] in ("naïve café", "l’été “là”", "é日", "éé日日")
+    result = read(content, "a.csv")
+    assert result.columns == ("text", "label") and message in result.summary
+    assert result.rows[0].cells["text"] in ("naïve café", "l’été “là”", "é日", "éé日日")
 
 
 def packed() -> bytes:
@@ -165,7 +165,7 @@ def packed() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("content", "name", "said"),
+    ("content", "name", "message"),
     [
         (b"", "a.csv", "a.csv is empty. The smallest usable file .* text,label⏎"),
         (b" \n\t\n", "a.txt", "is empty.*I liked it"),
@@ -188,8 +188,8 @@ def packed() -> bytes:
         (b"text,label\n" + b"a,b,c\n" * 9, "a.csv", "line 2 has 3 fields, expected 2"),
     ],
 )  # fmt: skip
-def test_rejected_files(content: bytes, name: str, said: str) -> None:
-    with pytest.raises(ExplorerError, match=said) as caught:
+def test_rejected_files(content: bytes, name: str, message: str) -> None:
+    with pytest.raises(ExplorerError, match=message) as caught:
         read(content, name)
     assert len(str(caught.value)) < 500
 
@@ -198,29 +198,29 @@ def test_rejected_files(content: bytes, name: str, said: str) -> None:
 def test_the_smallest_files_are_read(kind: str, smallest: str) -> None:
     suffix = {"text": "txt", "squad": "json"}.get(kind, kind)
     other = '{"id": "2", "question": "What?", "answers": [{"text": "writes", "answer_start": 4}]}'
-    found = read(smallest.replace("⏎", "\n").replace("…", other).encode(), f"a.{suffix}")
-    assert found.kind == kind and len(found.rows) == 2 and not found.problems
+    result = read(smallest.replace("⏎", "\n").replace("…", other).encode(), f"a.{suffix}")
+    assert result.kind == kind and len(result.rows) == 2 and not result.problems
 
 
 def test_a_cell_beyond_the_limit() -> None:
-    found = read(b"text,label\na,x\n" + b"b" * 10_001 + b",y\n" + b"c" * 10_000 + b",x\n", "a.csv")
-    assert found.problems == (Problem(3, "“text” has 10,001 characters; the limit is 10,000"),)
-    assert lines(found) == [2, 4]
+    result = read(b"text,label\na,x\n" + b"b" * 10_001 + b",y\n" + b"c" * 10_000 + b",x\n", "a.csv")
+    assert result.problems == (Problem(3, "“text” has 10,001 characters; the limit is 10,000"),)
+    assert lines(result) == [2, 4]
     huge = read(b"text,label\na,x\n" + b"b" * 200_000 + b",y\nc,x\n", "a.csv")
     assert huge.problems[0].line == 3 and "131,072" in huge.problems[0].what and lines(huge) == [2, 4]
 
 
 def test_repeated_column_names_are_reported() -> None:
-    found = read(b"text,label,text\na,x,b\nc,y,d\n", "a.csv")
-    assert found.columns == ("text", "label", "text (2)")
-    assert "2 columns called “text”: the later ones are read as “text (2)” and so on" in found.summary
+    result = read(b"text,label,text\na,x,b\nc,y,d\n", "a.csv")
+    assert result.columns == ("text", "label", "text (2)")
+    assert "2 columns called “text”: the later ones are read as “text (2)” and so on" in result.summary
 
 
 def test_sixty_thousand_rows() -> None:
-    found = read(b"text,label\n" + b"a cat,x\n" * 60_000, "a.csv")
-    assert len(found.rows) == 50_000 and found.left_out == 10_000 and lines(found)[-1] == 50_001
-    assert not found.problems and found.summary.startswith("50,000 rows from")
-    assert "10,000 rows from line 50,002 on left out, beyond the limit of 50,000" in found.summary
+    result = read(b"text,label\n" + b"a cat,x\n" * 60_000, "a.csv")
+    assert len(result.rows) == 50_000 and result.left_out == 10_000 and lines(result)[-1] == 50_001
+    assert not result.problems and result.summary.startswith("50,000 rows from")
+    assert "10,000 rows from line 50,002 on left out, beyond the limit of 50,000" in result.summary
     assert [read(b"text,label\n" + b"a cat,x\n" * 6, "a.csv", max_rows=most).left_out for most in (5, 6)] == [1, 0]
 
 

@@ -33,12 +33,12 @@ FILES = [  # file, rows, what is wanted, and the columns in which it is found
 
 @pytest.mark.slow
 @pytest.mark.shared
-@pytest.mark.parametrize(("file", "count", "columns", "found"), FILES, ids=[file for file, *_ in FILES])
-def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], found: list[str]) -> None:
+@pytest.mark.parametrize(("file", "count", "columns", "result"), FILES, ids=[file for file, *_ in FILES])
+def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], result: list[str]) -> None:
     table = read(Path(DATA / file).read_bytes(), file, max_rows=100_000)
     assert len(table.rows) == count and not table.problems and not table.left_out
     chosen = guess_columns(table, columns)
-    assert [chosen[column.name] for column in columns] == found
+    assert [chosen[column.name] for column in columns] == result
     for row in table.rows:
         for answer in row.cells.get("answers", []):
             assert row.cells["context"][answer["start"] :].startswith(answer["text"])

@@ -11,8 +11,8 @@ from bertexplorer.training.entities.tags import read_sentences
 
 
 def one(tokens: Any, tags: Any) -> Any:
-    found, problems = read_sentences([Row(7, {"tokens": tokens, "tags": tags})])
-    return found[0] if found else problems[0]
+    result, problems = read_sentences([Row(7, {"tokens": tokens, "tags": tags})])
+    return result[0] if result else problems[0]
 
 
 def spelt(sentence: Any) -> list[str]:
@@ -31,9 +31,9 @@ def spelt(sentence: Any) -> list[str]:
     ],
 )
 def test_all_notations_give_the_same_sentence(tokens: Any, tags: Any) -> None:
-    found = one(tokens, tags)
-    assert found.line == 7 and found.text == "Ada saw New York" and spelt(found) == ["Ada", "saw", "New", "York"]
-    assert found.tags == ("B-PER", "O", "B-LOC", "I-LOC")
+    result = one(tokens, tags)
+    assert result.line == 7 and result.text == "Ada saw New York" and spelt(result) == ["Ada", "saw", "New", "York"]
+    assert result.tags == ("B-PER", "O", "B-LOC", "I-LOC")
 
 
 @pytest.mark.parametrize(
@@ -66,24 +66,24 @@ def test_a_text_without_entities_is_a_sentence() -> None:
 
 def test_an_unmarked_tag_among_marked_ones_is_reported_and_plain_tags_are_unchanged() -> None:
     marked = [Row(i, {"tokens": "Ada", "tags": "B-PER"}) for i in range(1, 20)]
-    found, problems = read_sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
-    assert len(found) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
-    found, problems = read_sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
-    assert found[0].tags == ("NOUN", "VERB") and not problems
+    result, problems = read_sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
+    assert len(result) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
+    result, problems = read_sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
+    assert result[0].tags == ("NOUN", "VERB") and not problems
 
 
 def test_an_invisible_word_is_empty() -> None:
-    found = one(["Ada", "\u200b", "sings"], ["B-PER", "I-PER", "O"])
-    assert spelt(found) == ["Ada", "", "sings"] and found.tags == ("B-PER", "I-PER", "O")
+    result = one(["Ada", "\u200b", "sings"], ["B-PER", "I-PER", "O"])
+    assert spelt(result) == ["Ada", "", "sings"] and result.tags == ("B-PER", "I-PER", "O")
 
 
 def test_conll_and_jsonl_files_are_read() -> None:
     table = read(b"Ada\tB-PER\nsings\tO\n\nOslo\tB-LOC\n.\tO\n\nHe\tO\n", "x.conll")
-    found, problems = read_sentences(map_columns(table, {"tokens": "tokens", "tags": "tags"}))
-    assert [one.line for one in found] == [1, 4, 7] and not problems
+    result, problems = read_sentences(map_columns(table, {"tokens": "tokens", "tags": "tags"}))
+    assert [one.line for one in result] == [1, 4, 7] and not problems
     lines = b'{"text": "Ada sings.", "label": [[0, 3, "PER"]]}\n{"text": "He, too.", "label": []}\n'
-    found, problems = read_sentences(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
-    assert found[0].tags == ("B-PER", "O", "O") and found[1].tags == ("O",) * 4 and not problems
+    result, problems = read_sentences(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
+    assert result[0].tags == ("B-PER", "O", "O") and result[1].tags == ("O",) * 4 and not problems
 
 
 def test_words_of_other_scripts() -> None:

@@ -15,18 +15,18 @@ TWO = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_s
 
 def conlleval(tags: list[str]) -> list[tuple[str, int, int]]:
     """The script's own rules, one after the other: endOfChunk and startOfChunk."""
-    found, start, before, kind_before = [], 0, "O", ""
+    result, start, before, kind_before = [], 0, "O", ""
     for i, tag in enumerate([*tags, "O"]):
         mark, _, kind = tag.partition("-")
         other = kind != kind_before
         ends = before in "ES" or (before in "BI" and mark in "BSO") or (before != "O" and other)
         starts = mark in "BS" or (mark in "IE" and (before in "ESO" or other))
         if ends and before != "O":
-            found.append((kind_before, start, i))
+            result.append((kind_before, start, i))
         if starts:
             start = i
         before, kind_before = mark, kind
-    return found
+    return result
 
 
 @given(MARKS)
@@ -46,8 +46,8 @@ def test_entities_equal_those_of_conlleval(tags: list[str]) -> None:
     ],
 )
 def test_every_scheme_becomes_iob2(tags: str, wanted: str) -> None:
-    found = tags.split()
-    assert to_iob2(entities(found), len(found)) == wanted.split()
+    result = tags.split()
+    assert to_iob2(entities(result), len(result)) == wanted.split()
 
 
 @given(MARKS)
@@ -73,38 +73,40 @@ def test_labels_have_b_and_i_of_each_kind() -> None:
 def test_f1_by_hand(pairs: list[tuple[list[str], list[str]]]) -> None:
     pairs = [(a[: len(b)], b[: len(a)]) for a, b in pairs]
     gold, guess = [to_iob2(entities(a), len(a)) for a, _ in pairs], [b for _, b in pairs]
-    found = metrics(gold, guess, False)
+    result = metrics(gold, guess, False)
     for name, bare in (("entity_f1", conlleval), ("strict_f1", lambda tags: list(map(tuple, strict_entities(tags))))):
         true = {(i, *e) for i, tags in enumerate(gold) for e in bare(tags)}
         said = {(i, *e) for i, tags in enumerate(guess) for e in bare(tags)}
-        assert found[name] == pytest.approx(2 * len(true & said) / max(1, len(true) + len(said)))
+        assert result[name] == pytest.approx(2 * len(true & said) / max(1, len(true) + len(said)))
     same = [a == b for x, y in zip(gold, guess, strict=True) for a, b in zip(x, y, strict=True)]
-    assert found["accuracy"] == pytest.approx(np.mean(same) if same else 0.0)
+    assert result["accuracy"] == pytest.approx(np.mean(same) if same else 0.0)
     if any(conlleval(a) or conlleval(b) for a, b in zip(gold, guess, strict=True)):
         way = tables(gold, guess, False)["Ways to count"][0]  # nervaluate's strict is what seqeval counts by default
-        assert way["f1"] == pytest.approx(found["entity_f1"]) and way["precision"] == pytest.approx(found["precision"])
+        assert way["f1"] == pytest.approx(result["entity_f1"]) and way["precision"] == pytest.approx(
+            result["precision"]
+        )
 
 
 def test_the_strict_score_rejects_entities_without_a_beginning() -> None:
-    found = metrics([["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]], False)
-    assert found["entity_f1"] == 1.0 and found["strict_f1"] == 0.0 and found["illegal"] == 0.5
+    result = metrics([["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]], False)
+    assert result["entity_f1"] == 1.0 and result["strict_f1"] == 0.0 and result["illegal"] == 0.5
 
 
 def test_plain_tags_count_word_by_word() -> None:
-    found = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)
-    assert found["entity_f1"] == found["accuracy"] == pytest.approx(2 / 3) and found["illegal"] == 0.0
+    result = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)
+    assert result["entity_f1"] == result["accuracy"] == pytest.approx(2 / 3) and result["illegal"] == 0.0
     made = confusion([["NOUN", "VERB"]], [["NOUN", "NOUN"]], True)
     assert made.labels == ("NOUN", "VERB") and made.counts == ((1, 0), (1, 0))
 
 
 def test_tables_have_a_row_per_kind() -> None:
     gold, guess = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]]
-    found = tables(gold, guess, False)
-    assert [(row["label"], row["f1"], row["examples"]) for row in found["Per type"]] == [
+    result = tables(gold, guess, False)
+    assert [(row["label"], row["f1"], row["examples"]) for row in result["Per type"]] == [
         ("LOC", 1.0, 1),
         ("PER", 0.0, 1),
     ]
-    by_way = {row["right if"]: row["f1"] for row in found["Ways to count"]}
+    by_way = {row["right if"]: row["f1"] for row in result["Ways to count"]}
     assert by_way == {
         "place and kind": 0.5,
         "place, whatever the kind": 0.5,

@@ -16,13 +16,13 @@ GOOD, BAD = ("good", "great", "paris", "nurse"), ("bad", "terrible", "berlin", "
 def rows(count: int, seed: int) -> list[Row]:
     """Sentences whose one telling word decides the label."""
     draw = np.random.default_rng(seed)
-    found = []
+    result = []
     for line in range(2, count + 2):
         label = ("neg", "pos")[int(draw.integers(2))]
         word = draw.choice(GOOD if label == "pos" else BAD)
         tail = " ".join(draw.choice(["the", "film", "was", "in", "a", "city"], size=draw.integers(1, 6)))
-        found.append(Row(line, {"text": f"the {word} {tail}", "label": label}))
-    return found
+        result.append(Row(line, {"text": f"the {word} {tail}", "label": label}))
+    return result
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ def rows(right: list[float], measure: str = "right") -> list[dict]:
 
 
 def test_spread_has_mean_deviation_and_collapsed_runs() -> None:
-    found = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
-    assert (found.count, found.best, found.collapsed) == (3, "a", ("b",))
+    result = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
+    assert (result.count, result.best, result.collapsed) == (3, "a", ("b",))
     wanted = pytest.approx((0.766667, 0.152753), abs=1e-6)  # written with 6 digits
-    assert (found.mean, found.deviation) == wanted
+    assert (result.mean, result.deviation) == wanted
     lower = spread([Outcome("a", 40.0, 90.0), Outcome("b", 95.0, 90.0)], higher=False)
     assert (lower.best, lower.collapsed) == ("a", ("b",))
     assert spread([Outcome("nan", float("nan"), 0.1)]).collapsed == ("nan",)
@@ -26,13 +26,13 @@ def test_the_p_value_agrees_with_a_one_sided_test() -> None:
     """On many rows the bootstrap is near the normal distribution of the mean."""
     draw = np.random.default_rng(1)
     first, second = (draw.random(2_000) < share for share in (0.80, 0.82))
-    found = compare_rows(rows(first.tolist()), rows(second.tolist()))
+    result = compare_rows(rows(first.tolist()), rows(second.tolist()))
     gains = second.astype(float) - first
     expected = 1 - NormalDist().cdf(abs(gains.mean()) / (gains.std() / len(gains) ** 0.5))
     # 0.015: several standard deviations of the draws
-    assert found is not None and found.p == pytest.approx(expected, abs=0.015) and 0.005 < found.p < 0.3
-    assert (found.better, found.worse) == (int((gains > 0).sum()), int((gains < 0).sum()))
-    assert (found.first, found.second) == pytest.approx((first.mean(), second.mean()))
+    assert result is not None and result.p == pytest.approx(expected, abs=0.015) and 0.005 < result.p < 0.3
+    assert (result.better, result.worse) == (int((gains > 0).sum()), int((gains < 0).sum()))
+    assert (result.first, result.second) == pytest.approx((first.mean(), second.mean()))
 
 
 def test_rows_are_matched_by_key_not_by_position() -> None:

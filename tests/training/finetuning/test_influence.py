@@ -51,7 +51,7 @@ def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float
     )
     steps = [int(p.name[5:]) for p in folders]
     total = next(event["steps"] for event in run.events if event["event"] == "ready")
-    found = dict.fromkeys((one.line for one in examples), 0.0)
+    result = dict.fromkeys((item.line for item in examples), 0.0)
     for folder, (last, step) in zip(folders, pairwise([0, *steps]), strict=True):
         learner = open_learner(folder, about=run.best)
         learner.modules.eval().requires_grad_(True)
@@ -70,9 +70,9 @@ def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float
             )
 
         own = slope(asked, cosine=given.module.__name__.endswith("similarity"))
-        for one in examples:
-            found[one.line] += weight * float(own @ slope(one))
-    return found
+        for item in examples:
+            result[item.line] += weight * float(own @ slope(item))
+    return result
 
 
 SLOW = pytest.mark.slow
@@ -84,16 +84,16 @@ SLOW = pytest.mark.slow
 )
 def test_the_scores_are_products_of_gradients(trained: Callable[..., TrainingRun], family: str, balance: bool) -> None:
     run = trained(snapshots=2, dropout=0.0, family=family, balance=balance)
-    found = run.influence(ASKED)
-    assert found.label == run.predict(ASKED)[0]["labels"][0]["label"] and len(found.steps) in (2, 3)
-    wanted = by_hand(run, {**ASKED, "label": found.label})
-    assert len(found.rows) == len(wanted) == 120
-    scores = np.array([row.score for row in found.rows])
+    result = run.influence(ASKED)
+    assert result.label == run.predict(ASKED)[0]["labels"][0]["label"] and len(result.steps) in (2, 3)
+    wanted = by_hand(run, {**ASKED, "label": result.label})
+    assert len(result.rows) == len(wanted) == 120
+    scores = np.array([row.score for row in result.rows])
     assert (np.diff(scores) <= 0).all()
     np.testing.assert_allclose(
-        scores, [wanted[row.line] for row in found.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
+        scores, [wanted[row.line] for row in result.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
     )
-    assert found.nearest[0].cosine == max(row.cosine for row in found.rows) <= 1 + 1e-6
+    assert result.nearest[0].cosine == max(row.cosine for row in result.rows) <= 1 + 1e-6
 
 
 def cells(task: str, draw: np.random.Generator) -> dict[str, object]:
@@ -138,7 +138,7 @@ def test_tags_spans_and_scores_are_traced(
     spec.write_run_folder(tmp_path / "run", made, train, dev)
     assert list(finetune(tmp_path / "run"))[-1]["event"] == "finished"
     run = TrainingRun(tmp_path / "run")
-    found, said = run.influence(NEW[task]), run.predict(NEW[task])[0]
+    result, said = run.influence(NEW[task]), run.predict(NEW[task])[0]
     answered: dict[str, object] = {
         "tagging": lambda: {"tokens": NEW[task]["tokens"].split(), "tags": [word["tag"] for word in said["words"]]},
         "question-answering": lambda: NEW[task] | {"answers": said["said"]},
@@ -146,10 +146,10 @@ def test_tags_spans_and_scores_are_traced(
         "reranking": lambda: {"query": "paris", "passage": said["ranked"][0]["passage"], "relevance": 2},
     }[task]()
     wanted = by_hand(run, answered)
-    scores = np.array([row.score for row in found.rows])
+    scores = np.array([row.score for row in result.rows])
     assert len(scores) == len(wanted) == 12
     np.testing.assert_allclose(
-        scores, [wanted[row.line] for row in found.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
+        scores, [wanted[row.line] for row in result.rows], rtol=1e-3, atol=1e-5 * np.abs(scores).max()
     )
     if task == "similarity":
         with pytest.raises(ExplorerError, match="the head, and this task trains none"):
@@ -160,7 +160,7 @@ def test_tags_spans_and_scores_are_traced(
     page = influence.run_to_end(influence_page.explain(detail, NEW[task]))
     columns = {"tagging": "text</th><th>label", "question-answering": "question</th><th>passage</th><th>answer"}
     columns |= {"similarity": "second text</th><th>label", "reranking": "query</th><th>passage</th><th>label"}
-    assert f"Which rows taught it “{escape(found.label)}”?" in page and f"<th>{columns[task]}</th>" in page
+    assert f"Which rows taught it “{escape(result.label)}”?" in page and f"<th>{columns[task]}</th>" in page
 
 
 def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: Path) -> None:
@@ -193,20 +193,20 @@ def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]
 
 def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
     """12 of 120: in random order 1.2 of them would be among the first 12."""
-    found = trained(planted=0.1, snapshots=3, epochs=10).suspects()
-    assert found.planted == 12 and found.found() >= 9
-    assert all(row.truth not in ("", row.label) for row in found.rows[:3])
+    result = trained(planted=0.1, snapshots=3, epochs=10).suspects()
+    assert result.planted == 12 and result.found() >= 9
+    assert all(row.truth not in ("", row.label) for row in result.rows[:3])
 
 
 def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[..., TrainingRun]) -> None:
     run = trained(planted=0.1, snapshots=3, epochs=10)
-    found, detail = (
+    result, detail = (
         run.suspects(),
         RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
     )
     said = influence.run_to_end(influence_page.suspects(detail))
-    assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {found.found()} have one" in said
-    assert f"(planted; was {found.rows[0].truth})" in said and "in random order, 1.2" in said
+    assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {result.found()} have one" in said
+    assert f"(planted; was {result.rows[0].truth})" in said and "in random order, 1.2" in said
     explained = influence.run_to_end(influence_page.explain(detail, ASKED))
     assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 
@@ -239,8 +239,8 @@ def test_every_training_method_is_traced(trained: Callable[..., TrainingRun], va
 
 def test_many_rows_are_sampled(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(influence, "MOST_ROWS", 50)
-    found = trained().influence(ASKED)
-    assert (len(found.rows), found.left_out) == (50, 70)
+    result = trained().influence(ASKED)
+    assert (len(result.rows), result.left_out) == (50, 70)
 
 
 def test_untraceable_runs_are_rejected(
@@ -265,12 +265,12 @@ def test_untraceable_runs_are_rejected(
 def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
     """Snapshots of version 0.1 lack the parts in task.safetensors and are left out."""
     run = trained(snapshots=2, epochs=1)
-    assert [one.folder for one in influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)] == [
+    assert [item.folder for item in influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)] == [
         run.best
     ]
     for snapshot in list_commits(run.folder / "snapshots"):
         (snapshot / "task.safetensors").touch()
-    found = influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)
-    assert len(found) >= 2 and [sum(one.weight for one in found[: i + 1]) for i in range(len(found))] == [
-        one.step for one in found
+    result = influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)
+    assert len(result) >= 2 and [sum(item.weight for item in result[: i + 1]) for i in range(len(result))] == [
+        item.step for item in result
     ]

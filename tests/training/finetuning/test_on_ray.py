@@ -54,8 +54,8 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
 
 def computing() -> list[int]:
     """The processes of runs whose folders came over storage."""
-    found = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"bertexplorer-run-" in path.read_bytes()]
-    return [int(path.parent.name) for path in found]
+    result = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"bertexplorer-run-" in path.read_bytes()]
+    return [int(path.parent.name) for path in result]
 
 
 def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:

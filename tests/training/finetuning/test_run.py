@@ -24,8 +24,8 @@ def events_of(folder: Path, kind: str) -> list[dict]:
 
 
 def best_folder(folder: Path) -> Path:
-    (found,) = (folder / "best").glob("step-*")
-    return found
+    (result,) = (folder / "best").glob("step-*")
+    return result
 
 
 @pytest.mark.parametrize("more", [{"frozen_layers": 1}, {"layer_decay": 0.9}])
@@ -65,8 +65,8 @@ def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: di
     ours = learner.predict([{"text": text} for text in texts])
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best_folder(folder)).eval()
     for text, answer in zip(texts, ours, strict=True):
-        found = learner.checkpoint.tokenizer.backend.encode(text)
-        ids = torch.tensor([found.ids])
+        result = learner.checkpoint.tokenizer.backend.encode(text)
+        ids = torch.tensor([result.ids])
         logits = theirs(ids, attention_mask=torch.ones_like(ids)).logits
         shares = logits.softmax(-1)[0]
         for said in answer["labels"]:

@@ -57,7 +57,7 @@ def test_invalid_sizes(begin: Begin) -> None:
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"masked": 0.8, "random": 0.3}, "together"),
         ({"warmup": 0.6, "hold": 0.6}, "together"),
@@ -69,8 +69,8 @@ def test_invalid_sizes(begin: Begin) -> None:
         ({"learning": 3}, "Unknown"),
     ],
 )
-def test_contradictory_settings(values: dict[str, object], said: str) -> None:
-    with pytest.raises(ExplorerError, match=said):
+def test_contradictory_settings(values: dict[str, object], message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         specs.make_spec({"text": ("a",)}, values)
 
 

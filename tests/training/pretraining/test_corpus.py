@@ -92,7 +92,7 @@ def test_special_tokens_in_the_text_are_plain_characters(tokenizer: Tokenizer, t
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "message"),
     [
         ("empty.txt", b"", "no text"),
         ("blank.txt", b"\n \n\n", "no text"),
@@ -103,13 +103,13 @@ def test_special_tokens_in_the_text_are_plain_characters(tokenizer: Tokenizer, t
     ],
 )
 def test_bad_files_are_rejected_and_leave_the_cache_unchanged(
-    name: str, content: bytes, said: str, texts: Path, tokenizer: Tokenizer, tmp_path: Path
+    name: str, content: bytes, message: str, texts: Path, tokenizer: Tokenizer, tmp_path: Path
 ) -> None:
     (tmp_path / name).write_bytes(content)
     cache = tmp_path / "cache"
     list(tokenize_files([texts / "first.txt"], tokenizer, cache))
     before = sorted(p.name for p in cache.rglob("*"))
-    with pytest.raises(ExplorerError, match=said):
+    with pytest.raises(ExplorerError, match=message):
         list(tokenize_files([tmp_path / name], tokenizer, cache))
     assert sorted(p.name for p in cache.rglob("*")) == before
 

@@ -97,7 +97,7 @@ def test_segments_equal_those_of_a_loop_over_sentences(pool: DocumentPool) -> No
     document, sentence = pool.draw_boundaries(draw, 2000)
     room = draw.integers(1, 150, size=2000)
     for whole, plain in ((pool.sentences_before, plain_ending), (pool.sentences_from, plain_beginning)):
-        wanted = [plain(pool, *one) for one in zip(document, sentence, room, strict=True)]
+        wanted = [plain(pool, *item) for item in zip(document, sentence, room, strict=True)]
         assert np.array_equal(np.stack(whole(document, sentence, room), axis=1), wanted)
 
 
@@ -131,12 +131,12 @@ def test_rates_of_labels(pool: DocumentPool) -> None:
 
 def test_a_step_has_its_tokens(pool: DocumentPool) -> None:
     for tokens in (64, 1000, 9000):
-        found = drawn(pool, "next", Drawing(lengths="60:1:0.25"), tokens)
-        assert found.sizes[:-1].sum() < tokens <= found.sizes.sum(), "and not an example more"
-        assert len(found.ids) == found.lengths.sum() and len(found) == len(found.lengths)
+        result = drawn(pool, "next", Drawing(lengths="60:1:0.25"), tokens)
+        assert result.sizes[:-1].sum() < tokens <= result.sizes.sum(), "and not an example more"
+        assert len(result.ids) == result.lengths.sum() and len(result) == len(result.lengths)
     sparse = pool_of([Shard("short", np.arange(600), np.arange(601), np.arange(0, 601, 2), np.arange(300))], (1.0,))
-    found = drawn(sparse, "next", Drawing(lengths="60:1:0.25"), 9000)
-    assert found.sizes[:-1].sum() < 9000 <= found.sizes.sum(), "however short the documents are"
+    result = drawn(sparse, "next", Drawing(lengths="60:1:0.25"), 9000)
+    assert result.sizes[:-1].sum() < 9000 <= result.sizes.sum(), "however short the documents are"
 
 
 def long_documents() -> DocumentPool:
@@ -162,8 +162,8 @@ def test_lengths_have_their_shares() -> None:
 
 def test_wrong_pairs_come_from_both_kinds_of_documents() -> None:
     pool = long_documents()
-    found = drawn(pool, "next", Drawing(lengths="60:1:0", same_document=0.2))
-    wrong = found.take(np.flatnonzero(found.labels == NOT))
+    result = drawn(pool, "next", Drawing(lengths="60:1:0", same_document=0.2))
+    wrong = result.take(np.flatnonzero(result.labels == NOT))
     a, b = documents_of(pool, wrong).T
     assert abs((a == b).mean() - 0.2) < 5 * np.sqrt(0.16 / len(wrong))
 
@@ -172,8 +172,8 @@ def test_pairs_of_one_document_are_recognised_by_their_indices() -> None:
     """Where each token is its own number, following and overlapping are plain to see."""
     pool = long_documents()
     for kind in (Kind.NEXT, Kind.SAME, Kind.OTHER):
-        found = some(pool, kind, 300, 57)
-        for (a, b), (one, other) in zip(found.segments(), documents_of(pool, found), strict=True):
+        result = some(pool, kind, 300, 57)
+        for (a, b), (one, other) in zip(result.segments(), documents_of(pool, result), strict=True):
             assert (np.diff(a) == 1).all() and (np.diff(b) == 1).all()
             assert (b[0] - a[-1] == 1) == (kind == Kind.NEXT)
             assert (one == other) == (kind != Kind.OTHER)
@@ -238,10 +238,10 @@ def test_nothing_to_draw_from(shards: list[Shard]) -> None:
 
 def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     collator, kinds = Collator.of(tokenizer, Masking()), np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER])
-    found = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 20]))
-    batch = collator.collate(found, np.random.default_rng(1))
-    for row, (first, second) in enumerate(found.segments()):
-        size = int(found.sizes[row])
+    result = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 20]))
+    batch = collator.collate(result, np.random.default_rng(1))
+    for row, (first, second) in enumerate(result.segments()):
+        size = int(result.sizes[row])
         ids = batch.original[row, :size].tolist()
         special = [i for i, token in enumerate(ids) if token in (2, 3)]
         assert ids[0] == 2 and ids[-1] == 3 and len(special) == (3 if len(second) else 2)
@@ -250,7 +250,7 @@ def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokeniz
         assert batch.segments[row].tolist() == [0] * middle + [1] * (size - middle) + [0] * (batch.ids.shape[1] - size)
         assert (batch.original[row, size:] == 0).all()
         assert batch.mask is not None and batch.mask[row].tolist() == [i < size for i in range(batch.ids.shape[1])]
-    assert batch.labels.tolist() == [FOLLOWS, SINGLE, NOT] and batch.tokens == found.sizes.sum()
+    assert batch.labels.tolist() == [FOLLOWS, SINGLE, NOT] and batch.tokens == result.sizes.sum()
     assert batch.pairs.tolist() == [0, 2]
     assert set(batch.original.flatten()[batch.chosen].tolist()).isdisjoint({0, 2, 3})
     changed = (batch.ids != batch.original).flatten().nonzero().squeeze(1)
@@ -258,19 +258,19 @@ def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokeniz
 
 
 def test_examples_and_segments_convert_both_ways() -> None:
-    found = Examples.of([([5, 6], [7]), ([8], ()), ([9, 9], [4, 4, 4])], [FOLLOWS, SINGLE, NOT])
-    assert found.sizes.tolist() == [6, 3, 8] and len(found) == 3
-    again = found.take(np.array([2, 0, 1]))
+    result = Examples.of([([5, 6], [7]), ([8], ()), ([9, 9], [4, 4, 4])], [FOLLOWS, SINGLE, NOT])
+    assert result.sizes.tolist() == [6, 3, 8] and len(result) == 3
+    again = result.take(np.array([2, 0, 1]))
     assert [(a.tolist(), b.tolist()) for a, b in again.segments()] == [([9, 9], [4, 4, 4]), ([5, 6], [7]), ([8], [])]
     assert again.labels.tolist() == [NOT, FOLLOWS, SINGLE]
 
 
 def test_batches_have_every_example_once(pool: DocumentPool, tokenizer: Tokenizer) -> None:
-    found = drawn(pool, "next", Drawing(lengths="24:0.4:0.5, 60:0.6:0.1"), 5000)
-    made = Collator.of(tokenizer, Masking()).batches(found, 300, np.random.default_rng(0))
+    result = drawn(pool, "next", Drawing(lengths="24:0.4:0.5, 60:0.6:0.1"), 5000)
+    made = Collator.of(tokenizer, Masking()).batches(result, 300, np.random.default_rng(0))
     rows = [row[row > 0].tolist() for batch in made for row in batch.original]
-    wanted = [[2, *a.tolist(), 3, *([*b.tolist(), 3] if len(b) else [])] for a, b in found.segments()]
-    assert sorted(rows) == sorted(wanted) and sum(batch.tokens for batch in made) == found.sizes.sum()
+    wanted = [[2, *a.tolist(), 3, *([*b.tolist(), 3] if len(b) else [])] for a, b in result.segments()]
+    assert sorted(rows) == sorted(wanted) and sum(batch.tokens for batch in made) == result.sizes.sum()
     assert max(batch.ids.numel() for batch in made) <= 300
 
 
@@ -289,7 +289,7 @@ def test_batch_bounds_are_optimal() -> None:
     for _ in range(20):
         lengths = sorted(draw.integers(5, 120, size=8).tolist())
         ways = [tuple(i + 1 for i in range(7) if bits >> i & 1) + (8,) for bits in range(128)]
-        found = batch_bounds(lengths, 300)
-        assert [start for start, _ in found] == [0, *(end for _, end in found[:-1])]
-        assert cost(lengths, tuple(end for _, end in found)) == min(cost(lengths, way) for way in ways)
+        result = batch_bounds(lengths, 300)
+        assert [start for start, _ in result] == [0, *(end for _, end in result[:-1])]
+        assert cost(lengths, tuple(end for _, end in result)) == min(cost(lengths, way) for way in ways)
     assert batch_bounds([500], 300) == [(0, 1)] and batch_bounds([], 300) == []

@@ -46,12 +46,12 @@ def test_it_depends_only_on_the_held_out_text_and_not_on_the_order_of_files(
 
 
 def documents_of(shards: list[Shard], kept: list[np.ndarray]) -> list[list[int]]:
-    found = []
+    result = []
     for shard, held in zip(shards, kept, strict=True):
         for number in np.flatnonzero(held):
             begin, end = shard.sentences[shard.documents[number : number + 2]]
-            found.append(shard.ids[begin:end].tolist())
-    return found
+            result.append(shard.ids[begin:end].tolist())
+    return result
 
 
 def test_the_unigram_model_is_counted_on_the_training_text(
@@ -69,7 +69,7 @@ def test_the_unigram_model_is_counted_on_the_training_text(
 def test_metrics_equal_those_of_transformers(fixed: HeldOut, tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
-    found = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
+    result = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
     for name, batches in (("pairs", fixed.pairs), ("short", fixed.short)):
         nats, hits, kinds = [], [], []
         for batch in batches:
@@ -81,10 +81,10 @@ def test_metrics_equal_those_of_transformers(fixed: HeldOut, tiny) -> None:
             nats += (-rows[torch.arange(len(targets)), targets]).tolist()
             hits += (rows.argmax(-1) == targets).tolist()
             kinds += batch.kinds.tolist()
-        assert found[f"{name}_loss"] == pytest.approx(np.mean(nats), abs=of_encoder(checkpoint.config, nats))
-        assert found[f"{name}_accuracy"] == pytest.approx(np.mean(hits), abs=of_sum(len(hits)))
+        assert result[f"{name}_loss"] == pytest.approx(np.mean(nats), abs=of_encoder(checkpoint.config, nats))
+        assert result[f"{name}_accuracy"] == pytest.approx(np.mean(hits), abs=of_sum(len(hits)))
         masked = [n for n, kind in zip(nats, kinds, strict=True) if kind == 0]
-        assert found[f"{name}_loss_mask"] == pytest.approx(np.mean(masked), abs=of_encoder(checkpoint.config, nats))
+        assert result[f"{name}_loss_mask"] == pytest.approx(np.mean(masked), abs=of_encoder(checkpoint.config, nats))
     assert checkpoint.encoder.training is False
 
 
@@ -103,20 +103,20 @@ def test_next_sentence_accuracies_equal_those_of_transformers(fixed: HeldOut, ti
     with torch.no_grad():
         checkpoint.next_sentence.output.bias[1] -= least - 1e-4
     right = (np.array(margins) > least - 1e-4) == np.array(labels)
-    found = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
+    result = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
     true, wrong = np.array(labels[:30]) == 0, np.array(labels[:30]) == 1
     assert true.sum() == wrong.sum() == 15 and labels[30:] == [1] * 15
     shares = {"true": right[:30][true], "other": right[:30][wrong], "same_document": right[30:], "": right[:30]}
     assert len({rows.mean() for rows in shares.values()}) == 4, "they differ"
     for name, rows in shares.items():
-        assert found["_".join(filter(None, ("nsp_accuracy", name)))] == pytest.approx(rows.mean())
+        assert result["_".join(filter(None, ("nsp_accuracy", name)))] == pytest.approx(rows.mean())
 
 
 def test_a_causal_objective_predicts_the_same_tokens_from_the_left(fixed: HeldOut, tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     before = torch.random.get_rng_state()
-    found = heldout.evaluate(CausalLanguage(checkpoint), fixed, CPU, bf16=False)
-    assert torch.equal(before, torch.random.get_rng_state()) and "nsp_accuracy" not in found
+    result = heldout.evaluate(CausalLanguage(checkpoint), fixed, CPU, bf16=False)
+    assert torch.equal(before, torch.random.get_rng_state()) and "nsp_accuracy" not in result
     batch = fixed.short[0]
     first = int(batch.chosen[0])
     row, place = divmod(first, batch.ids.shape[1])

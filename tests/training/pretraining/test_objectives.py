@@ -65,17 +65,17 @@ def test_mlm_and_nsp_losses_equal_those_of_transformers(batch: MaskedBatch, chec
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     inputs = {"input_ids": batch.ids, "token_type_ids": batch.segments, "attention_mask": batch.mask.long()}
     with torch.no_grad():
-        found = MaskedLanguage(checkpoint, pairs=True).losses(batch)
+        result = MaskedLanguage(checkpoint, pairs=True).losses(batch)
         reference = theirs(**inputs)
     logits = reference.prediction_logits.flatten(0, 1)
     wanted = F.cross_entropy(logits, scatter(batch).flatten(), ignore_index=-100)
-    assert abs(float(found["mlm"].total / found["mlm"].count - wanted)) < of_encoder(checkpoint.config, wanted)
+    assert abs(float(result["mlm"].total / result["mlm"].count - wanted)) < of_encoder(checkpoint.config, wanted)
     two = batch.labels >= 0
     nsp = F.cross_entropy(reference.seq_relationship_logits[two], batch.labels[two])
-    assert found["nsp"].count == int(two.sum()) and 0 < found["nsp"].count < len(batch.labels)
-    assert abs(float(found["nsp"].total / found["nsp"].count - nsp)) < of_encoder(checkpoint.config, nsp)
+    assert result["nsp"].count == int(two.sum()) and 0 < result["nsp"].count < len(batch.labels)
+    assert abs(float(result["nsp"].total / result["nsp"].count - nsp)) < of_encoder(checkpoint.config, nsp)
     right = (logits[batch.chosen].argmax(-1) == batch.targets).sum()
-    assert int(found["mlm"].right) == int(right)
+    assert int(result["mlm"].right) == int(right)
 
 
 def test_the_total_loss_and_its_gradient_equal_those_of_transformers(
@@ -114,8 +114,8 @@ def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, c
             for layer in checkpoint.encoder.layers:
                 outputs = []
                 for end in range(1, size + 1):  # token by token, each from its prefix of the layer's input
-                    found, _, _ = layer(hidden[:, :end], Relations(), lambda c: c, True, None)
-                    outputs.append(found[:, -1:])
+                    result, _, _ = layer(hidden[:, :end], Relations(), lambda c: c, True, None)
+                    outputs.append(result[:, -1:])
                 hidden = torch.cat(outputs, dim=1)
             log_probs = checkpoint.masked_lm(hidden[0, :-1]).log_softmax(-1)
             total -= float(log_probs.gather(-1, batch.original[row, 1:size, None]).sum())
@@ -155,7 +155,7 @@ def test_replaced_tokens_are_samples_of_the_generator_and_losses_are_electras(
     modules = objective.modules.eval()
     torch.manual_seed(0)
     with torch.no_grad():
-        found = objective.losses(batch)
+        result = objective.losses(batch)
         vectors = modules["generator"](batch.ids, batch.segments, batch.mask).last.flatten(0, 1)[batch.chosen]
         logits = modules["masked_lm"](vectors)
         torch.manual_seed(0)
@@ -168,10 +168,10 @@ def test_replaced_tokens_are_samples_of_the_generator_and_losses_are_electras(
     assert 0 < wrong.sum() < len(batch.chosen) + 1
     nats = F.cross_entropy(logits, batch.targets, reduction="none")
     config = modules["encoder"].config
-    assert_within(found["mlm"].total, nats.sum(), len(nats) * of_encoder(config, nats))
+    assert_within(result["mlm"].total, nats.sum(), len(nats) * of_encoder(config, nats))
     wanted = -(wrong * scores.sigmoid().log() + (1 - wrong) * (1 - scores.sigmoid()).log()).sum()
-    assert_within(found["replaced"].total, wanted, len(scores) * of_encoder(config, scores))
-    assert found["replaced"].count == batch.tokens and objective.weights == {"mlm": 1.0, "replaced": 50.0}
+    assert_within(result["replaced"].total, wanted, len(scores) * of_encoder(config, scores))
+    assert result["replaced"].count == batch.tokens and objective.weights == {"mlm": 1.0, "replaced": 50.0}
 
 
 def test_the_discriminators_loss_does_not_reach_the_generator(batch: MaskedBatch, tokenizer: Tokenizer) -> None:
@@ -189,13 +189,13 @@ def test_many_batches_equal_one_in_bf16_too(examples: Examples, checkpoint: Chec
     objective = trainable(MaskedLanguage(checkpoint, pairs=True))
     collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))
     singles = singles_of(examples, collator)
-    found = []
+    result = []
     for bf16, count, batches in ((False, 1, singles), (True, 1, singles), (True, 2, singles)):
         objective.modules.zero_grad()
         DataParallel(objective, count, CPU, bf16=bf16).gradients(batches)
-        found.append(torch.cat([p.grad.flatten() for p in objective.modules.parameters()]))
-    for other in found[1:]:
-        assert (other - found[0]).norm() < 0.05 * found[0].norm()
+        result.append(torch.cat([p.grad.flatten() for p in objective.modules.parameters()]))
+    for other in result[1:]:
+        assert (other - result[0]).norm() < 0.05 * result[0].norm()
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])

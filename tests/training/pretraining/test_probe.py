@@ -23,12 +23,12 @@ def made(shards: list[Shard], tokenizer: Tokenizer) -> Probe:
 
 def documents(shards: list[Shard]) -> list[str]:
     """Every document as its ids, written out."""
-    found = []
+    result = []
     for shard in shards:
         for first, after in zip(shard.documents[:-1], shard.documents[1:], strict=True):
             begin, end = shard.sentences[first], shard.sentences[after]
-            found.append(" ".join(map(str, shard.ids[begin:end])))
-    return found
+            result.append(" ".join(map(str, shard.ids[begin:end])))
+    return result
 
 
 def test_a_gap_is_at_the_place_of_a_frequent_word(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
@@ -39,7 +39,7 @@ def test_a_gap_is_at_the_place_of_a_frequent_word(made: Probe, shards: list[Shar
         left, right = question.at
         assert right == left + 1
         ids = [*question.item.ids[1:right], words[question.label], *question.item.ids[right:-1]]
-        assert any(" ".join(map(str, ids)) in one for one in whole)
+        assert any(" ".join(map(str, ids)) in entry for entry in whole)
 
 
 def test_pairs_follow_or_come_from_another_document(made: Probe, shards: list[Shard]) -> None:
@@ -47,7 +47,7 @@ def test_pairs_follow_or_come_from_another_document(made: Probe, shards: list[Sh
     for question in made.pairs[0][:40]:
         left, right = question.at
         first, second = (" ".join(map(str, question.item.ids[a:b])) for a, b in ((1, left), (left + 1, right)))
-        assert any(f"{first} {second}" in one for one in whole) == bool(question.label)
+        assert any(f"{first} {second}" in entry for entry in whole) == bool(question.label)
     assert {question.label for question in made.pairs[0]} == {0, 1}
 
 
@@ -82,8 +82,8 @@ def test_a_perfect_encoder_answers_all_and_a_random_one_does_not(
     knows = Telltale({tuple(q.item.ids): q.label for q in every})
     knows.config = type("Config", (), {"num_segments": 1})()
     cpu = torch.device("cpu")
-    found = probe.evaluate_probe(made, knows, tokenizer, cpu, causal=False)
-    assert found["probe"] > 0.97  # the same text may hold two gaps with different answers
+    result = probe.evaluate_probe(made, knows, tokenizer, cpu, causal=False)
+    assert result["probe"] > 0.97  # the same text may hold two gaps with different answers
     random = load(tiny("bert")).encoder
     first = probe.evaluate_probe(made, random, tokenizer, cpu, causal=False)
     assert first["probe_follows"] == pytest.approx(0.5, abs=0.12)  # chance: the text is of random words
@@ -99,5 +99,5 @@ def test_too_little_text_gives_no_question(tokenizer: Tokenizer, shards: list[Sh
 
 @pytest.mark.slow
 def test_a_run_reports_its_probe(begin: Callable[..., Path]) -> None:
-    found = [e for e in pretrain(begin(probe=True, heldout_documents=40)) if e["event"] == "evaluated"]
-    assert all(0 <= e["probe"] <= 1 and e["probe_words"] > 0 for e in found)
+    result = [e for e in pretrain(begin(probe=True, heldout_documents=40)) if e["event"] == "evaluated"]
+    assert all(0 <= e["probe"] <= 1 and e["probe_words"] > 0 for e in result)

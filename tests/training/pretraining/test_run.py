@@ -122,18 +122,18 @@ def test_a_torn_commit_is_reported_and_the_previous_one_is_used(begin: Begin) ->
     list(pretrain(folder, after(2)))
     torn = sorted((folder / "commits").iterdir())[-1] / "training.safetensors"
     torn.write_bytes(torn.read_bytes()[:-100])
-    found = list(pretrain(folder))
-    assert [e["text"] for e in found if e["event"] == "warning"][0].startswith("commit step-000000004 is damaged")
-    assert next(e for e in found if e["event"] == "resumed")["step"] == 2
+    result = list(pretrain(folder))
+    assert [e["text"] for e in result if e["event"] == "warning"][0].startswith("commit step-000000004 is damaged")
+    assert next(e for e in result if e["event"] == "resumed")["step"] == 2
     assert all(torch.equal(one, last(folder)[name]) for name, one in last(whole).items())
 
 
 @pytest.mark.slow
 def test_it_learns_and_its_checkpoint_loads_here_and_in_transformers(begin: Begin) -> None:
     folder = begin(steps=60, peak=0.01, export="fp32", snapshots="0, 5")
-    found = list(pretrain(folder))
-    measured = [e for e in found if e["event"] == "evaluated"]
-    floors = next(e for e in found if e["event"] == "ready")["floors"]
+    result = list(pretrain(folder))
+    measured = [e for e in result if e["event"] == "evaluated"]
+    floors = next(e for e in result if e["event"] == "ready")["floors"]
     assert (
         abs(measured[0]["pairs_loss"] - floors["uniform"]) < 0.5
         and measured[-1]["pairs_loss"] < measured[0]["pairs_loss"] - 0.5
@@ -160,11 +160,11 @@ def test_a_stretch_continues_from_the_weights_with_its_own_budget(begin: Begin) 
     list(pretrain(folder))
     before = last(folder)
     add_stretch(folder, steps=3, peak=0.0, warmup=0.0)
-    found = list(pretrain(folder))
-    assert {e["stretch"] for e in found} == {1} and found[-1]["step"] == 9 and found[-1]["stretch"] == 1
+    result = list(pretrain(folder))
+    assert {e["stretch"] for e in result} == {1} and result[-1]["step"] == 9 and result[-1]["stretch"] == 1
     weights = {k: v for k, v in before.items() if k.startswith("weight.")}
     assert all(torch.equal(v, last(folder)[k]) for k, v in weights.items()), "a rate of 0 changes nothing"
-    assert found[-1]["tokens"] > 6 * 200
+    assert result[-1]["tokens"] > 6 * 200
     assert [e["event"] for e in pretrain(folder)][-1] == "finished"
 
 
@@ -190,8 +190,8 @@ def test_it_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: P
     made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
     assert made.config.num_layers == count
     for new, old in enumerate(teacher_layers(teacher.config.num_layers, count, "spread")):
-        found, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((made, new), (teacher, old)))
-        assert torch.equal(found, expected)
+        result, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((made, new), (teacher, old)))
+        assert torch.equal(result, expected)
     with pytest.raises(ExplorerError, match="the teacher has"):
         list(pretrain(begin("more", plain=plain | {"start_layers": count + 1})))
 
@@ -236,12 +236,12 @@ def test_one_run_has_one_process(begin: Begin) -> None:
 
 def test_a_file_stops_it_after_a_commit(begin: Begin) -> None:
     folder = begin(steps=10**6)
-    found = []
+    result = []
     for event in pretrain(folder):
-        found.append(event["event"])
+        result.append(event["event"])
         if event["event"] == "evaluated":
             (folder / "stop").touch()
-    assert found[-2:] == ["committed", "stopped"] and runs.history(folder)[-1]["step"] == 1
+    assert result[-2:] == ["committed", "stopped"] and runs.history(folder)[-1]["step"] == 1
 
 
 @pytest.mark.slow

@@ -32,9 +32,9 @@ def checkpoint(tiny) -> Checkpoint:
 
 @pytest.fixture
 def adapter(checkpoint: Checkpoint) -> MaskedLanguageLearner:
-    found, problems = adaptation.examples(ROWS, Options())
+    result, problems = adaptation.examples(ROWS, Options())
     assert not problems
-    return learners.create(adaptation, checkpoint, found, Options(), seed=0)
+    return learners.create(adaptation, checkpoint, result, Options(), seed=0)
 
 
 def test_the_loss_equals_that_of_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
@@ -72,19 +72,19 @@ def test_long_texts_are_split_without_losing_tokens(adapter: MaskedLanguageLearn
 
 
 def test_evaluations_use_the_same_masks_for_all_settings(checkpoint: Checkpoint) -> None:
-    found, _ = adaptation.examples(ROWS, Options())
+    result, _ = adaptation.examples(ROWS, Options())
     every = [
-        learners.create(adaptation, checkpoint, found, options, seed=0).evaluate(found)
+        learners.create(adaptation, checkpoint, result, options, seed=0).evaluate(result)
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
-    again = MaskedLanguageLearner(checkpoint, Options(), found).evaluate(found)
+    again = MaskedLanguageLearner(checkpoint, Options(), result).evaluate(result)
     assert every[0] == every[1] == again
 
 
 def test_the_metrics_are_means_of_the_rows(adapter: MaskedLanguageLearner) -> None:
-    found, _ = adaptation.examples(ROWS, Options())
-    done = adapter.evaluate(found)
+    result, _ = adaptation.examples(ROWS, Options())
+    done = adapter.evaluate(result)
     sizes = [len(row["gold"].split()) for row in done.rows]
     loss = np.average([row["loss"] for row in done.rows], weights=sizes)
     allowed = of_sum(sum(sizes), loss)
@@ -105,7 +105,7 @@ def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguag
     assert len(answer["blanks"]) == 2
     allowed = of_encoder(adapter.checkpoint.config)
     for blank, wanted in zip(answer["blanks"], chances, strict=True):
-        assert [one["probability"] for one in blank] == pytest.approx(wanted.topk(10).values.tolist(), abs=allowed)
+        assert [item["probability"] for item in blank] == pytest.approx(wanted.topk(10).values.tolist(), abs=allowed)
     assert answer["blanks"][0][0]["piece"].lstrip("#") in answer["text"]
     with pytest.raises(ExplorerError, match="no blank"):
         adapter.predict([{"text": "nothing to guess"}])
@@ -113,14 +113,14 @@ def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguag
 
 def test_unusable_input_is_reported(tiny) -> None:
     rows = [Row(2, {"text": " "}), Row(3, {}), Row(4, {"text": "\u200b"}), Row(5, {"text": "fine"})]
-    found, problems = adaptation.examples(rows, Options())
-    assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in found] == [5]
+    result, problems = adaptation.examples(rows, Options())
+    assert problems == [Problem(line, "has no text") for line in (2, 3, 4)] and [e.line for e in result] == [5]
     for name in ("electra-discriminator", "bert-classifier"):
         with pytest.raises(ExplorerError, match="no fill-mask head"):
-            learners.create(adaptation, load(tiny(name), precision="fp32"), found, Options(), seed=0)
+            learners.create(adaptation, load(tiny(name), precision="fp32"), result, Options(), seed=0)
     with pytest.raises(ExplorerError, match="more than 1"):
         learners.create(
-            adaptation, load(tiny("bert"), precision="fp32"), found, Options(masked=0.9, random=0.2), seed=0
+            adaptation, load(tiny("bert"), precision="fp32"), result, Options(masked=0.9, random=0.2), seed=0
         )
 
 
@@ -135,8 +135,8 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
         monkeypatch, adaptation, tiny(family), tmp_path / "run", (rows[:80], rows[80:110]), **quick
     )
     assert metrics[-1]["perplexity"] < 0.5 * metrics[0]["perplexity"]
-    found, _ = adaptation.examples(rows[80:110], Options())
-    again = learner.evaluate(found)
+    result, _ = adaptation.examples(rows[80:110], Options())
+    again = learner.evaluate(result)
     assert again.metrics["perplexity"] == pytest.approx(
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )

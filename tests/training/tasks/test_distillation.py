@@ -98,22 +98,22 @@ def test_the_losses_equal_those_of_distilbert(distiller) -> None:
     batch = learner.collate(items)
     assert batch.mask is not None
     with evaluation_mode(learner):
-        found = learner.losses(batch)
+        result = learner.losses(batch)
         ours, theirs = (
-            one.encoder(batch.ids, batch.segments, batch.mask).last
-            for one in (learner.checkpoint, learner.teacher.checkpoint)
+            item.encoder(batch.ids, batch.segments, batch.mask).last
+            for item in (learner.checkpoint, learner.teacher.checkpoint)
         )
         a, b = learner.checkpoint.sequence_classifier(ours), learner.teacher.checkpoint.sequence_classifier(theirs)
         soft = nn.KLDivLoss(reduction="batchmean")((a / 3).log_softmax(-1), (b / 3).softmax(-1)) * 9
         targets = torch.ones(int(batch.mask.sum()))
         cosine = nn.CosineEmbeddingLoss()(ours[batch.mask], theirs[batch.mask], targets)
         label = nn.CrossEntropyLoss()(a, batch.targets)
-    means = {name: float(loss.total) / loss.count for name, loss in found.items()}
+    means = {name: float(loss.total) / loss.count for name, loss in result.items()}
     allowed = 9 * of_encoder(learner.teacher.checkpoint.config, b)  # "soft" is multiplied by 9
     assert means == pytest.approx({"soft": float(soft), "label": float(label), "cosine": float(cosine)}, abs=allowed)
-    assert {name: loss.count for name, loss in found.items()} == learner.counts(batch)
+    assert {name: loss.count for name, loss in result.items()} == learner.counts(batch)
     assert learner.weights == {"soft": 5.0, "label": 2.0, "cosine": 1.0}
-    assert int(found["soft"].right) == int((a.argmax(-1) == b.argmax(-1)).sum())
+    assert int(result["soft"].right) == int((a.argmax(-1) == b.argmax(-1)).sum())
     assert distiller(cosine=0.0).losses(batch).keys() == {"soft", "label"}
 
 
@@ -158,10 +158,10 @@ def test_unsuitable_teachers_are_rejected(tiny) -> None:
 
 def test_rows_of_pairs_and_bad_rows() -> None:
     rows = [Row(2, {"text": "a", "text_b": "b", "label": "x"}), Row(3, {"text": "a", "text_b": "", "label": "x"})]
-    found, problems = distillation.examples(rows, Options())
-    assert found == [Example(2, ("a", "b"), ("x",))] and [(p.line, p.what) for p in problems] == [(3, "has no text b")]
-    found, problems = distillation.examples([Row(2, {"text": "a", "label": "x"}), Row(3, {"text": "a"})], Options())
-    assert found == [Example(2, ("a",), ("x",))] and [(p.line, p.what) for p in problems] == [(3, "has no label")]
+    result, problems = distillation.examples(rows, Options())
+    assert result == [Example(2, ("a", "b"), ("x",))] and [(p.line, p.what) for p in problems] == [(3, "has no text b")]
+    result, problems = distillation.examples([Row(2, {"text": "a", "label": "x"}), Row(3, {"text": "a"})], Options())
+    assert result == [Example(2, ("a",), ("x",))] and [(p.line, p.what) for p in problems] == [(3, "has no label")]
 
 
 @pytest.mark.slow
@@ -182,9 +182,9 @@ def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypat
     said = [answer["labels"][0]["label"] for answer in learner.predict([{"text": text} for text in texts])]
     assert said == [lines[text.strip()]["predicted"] for text in texts]
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best).eval()
-    found = learner.checkpoint.tokenizer.backend.encode(texts[0])
+    result = learner.checkpoint.tokenizer.backend.encode(texts[0])
     with torch.no_grad():
-        shares = theirs(torch.tensor([found.ids])).logits.softmax(-1)[0]
+        shares = theirs(torch.tensor([result.ids])).logits.softmax(-1)[0]
     ours = learner.predict([{"text": texts[0]}])[0]["labels"][0]
     assert shares[theirs.config.label2id[ours["label"]]].item() == pytest.approx(
         ours["probability"], abs=of_encoder(learner.checkpoint.config)

@@ -31,9 +31,9 @@ def checkpoint(tiny) -> Checkpoint:
 
 @pytest.fixture
 def continuer(checkpoint: Checkpoint) -> CausalLanguageLearner:
-    found, problems = next_word.examples(ROWS, Options())
+    result, problems = next_word.examples(ROWS, Options())
     assert not problems
-    return learners.create(next_word, checkpoint, found, Options(), seed=0)
+    return learners.create(next_word, checkpoint, result, Options(), seed=0)
 
 
 def decoder(folder: Path) -> transformers.PreTrainedModel:
@@ -56,8 +56,8 @@ def test_the_loss_equals_that_of_a_transformers_decoder(continuer: CausalLanguag
 
 
 def test_evaluation_equals_that_of_transformers_row_by_row(continuer: CausalLanguageLearner, tiny) -> None:
-    theirs, found = decoder(tiny("bert-mlm")), next_word.examples(ROWS[:2], Options())[0]
-    done = continuer.evaluate(found)
+    theirs, results = decoder(tiny("bert-mlm")), next_word.examples(ROWS[:2], Options())[0]
+    done = continuer.evaluate(results)
     nats, sizes = [], []
     for row, text in zip(done.rows, TEXTS, strict=False):
         ids = torch.tensor([continuer.checkpoint.tokenizer.encode(text).ids])
@@ -135,8 +135,8 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
     )
     assert metrics[-1]["perplexity"] < 0.5 * metrics[0]["perplexity"]
     assert metrics[-1]["perplexity"] < metrics[-1]["unigram_perplexity"]
-    found, _ = next_word.examples(rows[80:110], Options())
-    again = learner.evaluate(found).metrics["perplexity"]
+    result, _ = next_word.examples(rows[80:110], Options())
+    again = learner.evaluate(result).metrics["perplexity"]
     assert again == pytest.approx(
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
@@ -145,5 +145,5 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
         ids = torch.tensor([learner.checkpoint.tokenizer.encode("the baker").ids])
         with torch.no_grad():
             loss = float(theirs(ids, labels=ids).loss)
-        found = learner.evaluate([next_word.Example(1, "the baker")]).metrics["loss"]
-        assert found == pytest.approx(loss, abs=of_encoder(learner.checkpoint.config, loss))
+        result = learner.evaluate([next_word.Example(1, "the baker")]).metrics["loss"]
+        assert result == pytest.approx(loss, abs=of_encoder(learner.checkpoint.config, loss))

@@ -40,13 +40,13 @@ def create_learner(
     folder: Path, rows: list[Row] = ROWS, most: int = 40, **options: Any
 ) -> tuple[QuestionAnswerer, list]:
     chosen = qa.Options(**{"stride": 8, "longest": 6, "n_best": 5, **options})
-    found, problems = qa.examples(rows, chosen)
+    result, problems = qa.examples(rows, chosen)
     assert not problems
-    learner = learners.create(qa, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(qa, load(folder, precision="fp32"), result, chosen, seed=0)
     torch.manual_seed(0)
     torch.nn.init.normal_(learner.modules["span"].output.weight)
     learner.set_max_tokens(most)
-    return learner, found
+    return learner, result
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -156,16 +156,16 @@ def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_p
     learner, examples = create_learner(tiny("roberta"))
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
-    asked = [{"question": one.question, "context": one.context} for one in examples]
+    asked = [{"question": example.question, "context": example.context} for example in examples]
     assert again.predict(asked) == learner.predict(asked) and again.silent
 
 
 def test_baselines_are_the_nearest_sentence_or_no_answer() -> None:
-    found, _ = qa.examples(
+    result, _ = qa.examples(
         [Row(1, {"question": "Who sat?", "context": "It rained. A cat sat.", "answers": "cat"})], qa.Options()
     )
-    assert qa.nearest_sentence(found[0]) == "A cat sat."
-    assert qa.baselines(found, found, qa.Options())["f1"][1] == pytest.approx(2 / 3)
+    assert qa.nearest_sentence(result[0]) == "A cat sat."
+    assert qa.baselines(result, result, qa.Options())["f1"][1] == pytest.approx(2 / 3)
     silent, _ = qa.examples([Row(1, {"question": "Who?", "context": "It rained.", "answers": []})], qa.Options())
     assert qa.baselines(silent, silent, qa.Options())["f1"] == ("never an answer", 1.0)
 

@@ -40,11 +40,11 @@ ROWS = [Row(i, {"query": q, "passage": p, "relevance": r}) for i, (q, p, r) in e
 
 def create_learner(folder: Path, **options: object) -> tuple[Reranker, list[reranking.Example]]:
     chosen = reranking.Options(**options)
-    found, problems = reranking.examples(ROWS, chosen)
+    result, problems = reranking.examples(ROWS, chosen)
     assert not problems
-    learner = learners.create(reranking, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(reranking, load(folder, precision="fp32"), result, chosen, seed=0)
     assert isinstance(learner, Reranker)
-    return learner, found
+    return learner, result
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -79,7 +79,7 @@ def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
     item = learner.read(examples)[1]
     plain = Reranker(learner.checkpoint, learner.options, learner.highest)
     with torch.no_grad():
-        heavy, light = (one.losses(one.collate([item]))["relevance"].total for one in (learner, plain))
+        heavy, light = (entry.losses(entry.collate([item]))["relevance"].total for entry in (learner, plain))
     assert heavy.item() == pytest.approx(4 / 3 * light.item(), abs=of_encoder(learner.checkpoint.config, light))
 
 
@@ -93,7 +93,7 @@ def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyP
     best = 2 + 1 / log2(3)
     assert works["ndcg_10"] == 1.0 and works["predicted"] == "The doctor works." and works["right"]
     assert works["ndcg_10_before"] == pytest.approx((2 / log2(3) + 1 / log2(5)) / best)
-    assert [one["before"] for one in works["ranked"]] == [2, 4, 3, 1]
+    assert [item["before"] for item in works["ranked"]] == [2, 4, 3, 1]
     assert film["mrr_10"] == 0.5 and film["mrr_10_before"] == 1.0 and not film["right"]
     counts = {row["after re-ranking"]: row["queries"] for row in evaluated.tables["Queries"]}
     assert counts == {"better": 1, "the same": 0, "worse": 1, "nothing relevant": 1}
@@ -123,8 +123,8 @@ def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
 def test_playground(tiny: Callable[..., Path]) -> None:
     learner, _ = create_learner(tiny())
     prediction = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
-    scores = [one["score"] for one in prediction]
-    assert scores == sorted(scores, reverse=True) and {one["passage"]: one["before"] for one in prediction} == {
+    scores = [item["score"] for item in prediction]
+    assert scores == sorted(scores, reverse=True) and {item["passage"]: item["before"] for item in prediction} == {
         "a great film": 1,
         "the mat": 2,
     }
@@ -134,10 +134,10 @@ def test_playground(tiny: Callable[..., Path]) -> None:
             learner.predict([given])
 
 
-@pytest.mark.parametrize(("grade", "said"), [(0.0, "none answers"), (1.0, "all answer")])
-def test_one_kind_of_relevance_is_rejected(grade: float, said: str, tiny: Callable[..., Path]) -> None:
+@pytest.mark.parametrize(("grade", "message"), [(0.0, "none answers"), (1.0, "all answer")])
+def test_one_kind_of_relevance_is_rejected(grade: float, message: str, tiny: Callable[..., Path]) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
-    with pytest.raises(ExplorerError, match=said):
+    with pytest.raises(ExplorerError, match=message):
         learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
 
 
@@ -154,10 +154,10 @@ def test_problems_name_their_line() -> None:
         {"query": "q", "passage": "p", "relevance": "inf"},
         {"query": "q", "passage": "<img onerror=x> \ud800", "relevance": "0.5"},
     ]
-    found, problems = reranking.examples([Row(i, c) for i, c in enumerate(cells, 2)], reranking.Options())
+    result, problems = reranking.examples([Row(i, c) for i, c in enumerate(cells, 2)], reranking.Options())
     said = ["has no query", "has no passage", "has no relevance", "has the relevance 'inf'; wanted a number"]
     assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
-    assert [one.relevance for one in found] == [0.5]
+    assert [item.relevance for item in result] == [0.5]
 
 
 @pytest.mark.slow

@@ -35,24 +35,24 @@ ROWS = [
 
 def create_learner(folder: Path, **options: object) -> tuple[Retriever, list[retrieval.Example]]:
     chosen = retrieval.Options(**options)
-    found, problems = retrieval.examples(ROWS, chosen)
+    result, problems = retrieval.examples(ROWS, chosen)
     assert not problems
-    learner = learners.create(retrieval, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(retrieval, load(folder, precision="fp32"), result, chosen, seed=0)
     assert isinstance(learner, Retriever)
-    return learner, found
+    return learner, result
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
 def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., Path]) -> None:
     learner, examples = create_learner(tiny(family), scale=7.0)
     learner.modules.eval()
-    positives = [one for one in examples if one.relevance]
+    positives = [entry for entry in examples if entry.relevance]
     items = learner.read(examples)
     assert len(items) == len(positives) == 5
-    queries = learner.vectors([one.query for one in positives])
-    wrong = [text for one in positives for text in one.negatives]
+    queries = learner.vectors([entry.query for entry in positives])
+    wrong = [text for entry in positives for text in entry.negatives]
     assert wrong == ["a bank", "a river", "Berlin"]
-    passages = learner.vectors([one.passage for one in positives] + wrong)
+    passages = learner.vectors([entry.passage for entry in positives] + wrong)
     total = 0.0
     for i, query in enumerate(queries):
         logits = [7.0 * float(query @ passage) for passage in passages]
@@ -69,7 +69,7 @@ def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., P
 def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     learner, examples = create_learner(tiny())
     evaluated = learner.evaluate(examples)
-    collection = list(dict.fromkeys(text for one in examples for text in (one.passage, *one.negatives)))
+    collection = list(dict.fromkeys(text for example in examples for text in (example.passage, *example.negatives)))
     assert evaluated.tables["Collection"] == [{"queries": 4, "passages": len(collection), "left out": 0}]
     made_of = dict(zip(collection, learner.vectors(collection), strict=True))
     qrels, run = {}, {}
@@ -88,14 +88,14 @@ def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
 
 
 def test_the_baseline_is_bm25(tiny: Callable[..., Path]) -> None:
-    found = create_learner(tiny())[1]
-    collection = retrieval.all_passages(found)
+    result = create_learner(tiny())[1]
+    collection = retrieval.all_passages(result)
     index, ranks = BM25(collection), []
-    for query, grades in retrieval.relevance_by_query(found).items():
+    for query, grades in retrieval.relevance_by_query(result).items():
         ranks.append(next((i + 1 for i, place in enumerate(index.order(query)) if collection[place] in grades), 0))
-    name, value = retrieval.baselines([], found, retrieval.Options())["mrr_10"]
+    name, value = retrieval.baselines([], result, retrieval.Options())["mrr_10"]
     assert name == "BM25" and value == pytest.approx(np.mean([1 / rank if rank else 0 for rank in ranks]))
-    assert retrieval.baselines(found, [], retrieval.Options()) == {}
+    assert retrieval.baselines(result, [], retrieval.Options()) == {}
 
 
 def test_the_limit_of_the_collection_never_drops_an_answer(tiny: Callable[..., Path]) -> None:
@@ -125,9 +125,9 @@ def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> N
     prediction = again.predict(asked)
     assert prediction == learner.predict(asked)
     assert prediction[0]["searched"] == len(retrieval.all_passages(examples)) and prediction[0]["left_out"] == 0
-    cosines = [one["cosine"] for one in prediction[0]["ranked"]]
+    cosines = [item["cosine"] for item in prediction[0]["ranked"]]
     assert cosines == sorted(cosines, reverse=True)
-    assert {one["passage"] for one in prediction[1]["ranked"]} == {"Paris is a city", "the bank"}
+    assert {item["passage"] for item in prediction[1]["ranked"]} == {"Paris is a city", "the bank"}
     with pytest.raises(ExplorerError, match="The query is empty"):
         again.predict([{"query": " "}])
 
@@ -155,10 +155,10 @@ def test_problems_name_their_line() -> None:
         {"query": "q", "passage": "p", "relevance": "-1"},
         {"query": "\ud800 <b>", "passage": "العربية"},
     ]
-    found, problems = retrieval.examples([Row(i, c) for i, c in enumerate(cells, 2)], retrieval.Options())
+    result, problems = retrieval.examples([Row(i, c) for i, c in enumerate(cells, 2)], retrieval.Options())
     said = [(2, "has no query"), (3, "has no passage"), (4, "has the relevance 'very'; wanted a number")]
     assert [(p.line, p.what) for p in problems] == said
-    assert [one.relevance for one in found] == [1.0, 0.0, 1.0]
+    assert [item.relevance for item in result] == [1.0, 0.0, 1.0]
 
 
 @pytest.mark.slow

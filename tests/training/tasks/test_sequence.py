@@ -40,7 +40,7 @@ def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpo
     items = learner.read(EXAMPLES)
     tokenizer, total, right, count = checkpoint.tokenizer, 0.0, 0, 0
     with evaluation_mode(learner):
-        found = learner.losses(learner.collate(items))["target"]
+        result = learner.losses(learner.collate(items))["target"]
         for item, (source, target) in zip(items, PAIRS, strict=True):
             first = tokenizer.backend.encode(source).ids
             then = tokenizer.backend.encode(target).ids[1:]
@@ -53,9 +53,9 @@ def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpo
                 ).last
                 logs = checkpoint.masked_lm(last[0, -1]).log_softmax(-1)
                 total, right, count = total - float(logs[token]), right + int(logs.argmax() == token), count + 1
-    assert found.count == count == learner.counts(learner.collate(items))["target"]
+    assert result.count == count == learner.counts(learner.collate(items))["target"]
     allowed = of_encoder(checkpoint.config, total / count)  # of each word
-    assert float(found.total) == pytest.approx(total, abs=count * allowed) and int(found.right) == right
+    assert float(result.total) == pytest.approx(total, abs=count * allowed) and int(result.right) == right
     metrics = learner.evaluate(EXAMPLES).metrics
     assert metrics["loss"] == pytest.approx(total / count, abs=allowed)
     assert metrics["accuracy"] == pytest.approx(right / count)
@@ -63,7 +63,7 @@ def test_the_loss_of_each_token_depends_on_the_source_and_earlier_tokens(checkpo
 
 def chrf(said: list[str], gold: list[str]) -> float:
     """chrF2 by its definition: F2 of the mean precision and recall over character 1- to 6-grams, without spaces."""
-    found = []
+    result = []
     for n in range(1, 7):
         match = ours = theirs = 0
         for a, b in zip(said, gold, strict=True):
@@ -72,8 +72,8 @@ def chrf(said: list[str], gold: list[str]) -> float:
             match += (grams[0] & grams[1]).total()
             ours, theirs = ours + grams[0].total(), theirs + grams[1].total()
         if ours and theirs:
-            found.append((match / ours, match / theirs))
-    precision, recall = np.mean(found, axis=0)
+            result.append((match / ours, match / theirs))
+    precision, recall = np.mean(result, axis=0)
     return 5 * precision * recall / (4 * precision + recall)
 
 
@@ -129,8 +129,8 @@ def test_only_some_rows_are_written_out(checkpoint: Checkpoint) -> None:
 
 def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
     rows = [Row(2, {"source": "a", "target": ""}), Row(3, {"target": "b"}), Row(4, {"source": "\u200b", "target": "b"})]
-    found, problems = sequence.examples(rows, Options())
-    assert not found and problems == [
+    result, problems = sequence.examples(rows, Options())
+    assert not result and problems == [
         Problem(2, "has no target"),
         Problem(3, "has no source"),
         Problem(4, "has no source"),
@@ -154,8 +154,8 @@ def test_a_run_on_the_built_in_set_improves(tmp_path: Path, monkeypatch: pytest.
     quick = {"epochs": 8, "rate": 5e-3, "batch": 8, "snapshots": 0, "dropout": 0.0, "precision": "fp32", "beams": 1}
     metrics, learner = trained(monkeypatch, sequence, start, tmp_path / "run", (rows[:300], rows[300:330]), **quick)
     assert metrics[-1]["chrf"] > metrics[0]["chrf"] + 0.05 and metrics[-1]["loss"] < 0.7 * metrics[0]["loss"]
-    found, _ = sequence.examples(rows[300:330], Options())
-    assert learner.evaluate(found).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics))
+    result, _ = sequence.examples(rows[300:330], Options())
+    assert learner.evaluate(result).metrics["chrf"] == pytest.approx(max(m["chrf"] for m in metrics))
     theirs = transformers.AutoModelForMaskedLM.from_pretrained(best_folder(tmp_path / "run")).eval()
     ids = torch.tensor([learner.checkpoint.tokenizer.encode("the cat sleeps").ids])
     with torch.no_grad():

@@ -31,11 +31,11 @@ ROWS = [
 
 def create_learner(folder: Path, pooling: str = "mean") -> tuple[Similarity, list[similarity.Example]]:
     options = similarity.Options(pooling=pooling)
-    found, problems = similarity.examples(ROWS, options)
+    result, problems = similarity.examples(ROWS, options)
     assert not problems
-    learner = learners.create(similarity, load(folder, precision="fp32"), found, options, seed=0)
+    learner = learners.create(similarity, load(folder, precision="fp32"), result, options, seed=0)
     assert isinstance(learner, Similarity)
-    return learner, found
+    return learner, result
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
@@ -53,11 +53,11 @@ def test_vectors_and_loss_equal_those_of_transformers(
         return last.mean(0) if pooling == "mean" else last[0]
 
     with torch.no_grad():
-        pairs = [tuple(vector(text) for text in one.texts) for one in examples]
+        pairs = [tuple(vector(text) for text in example.texts) for example in examples]
         cosines = [torch.cosine_similarity(*pair, dim=0).item() for pair in pairs]
     expected = np.stack([torch.nn.functional.normalize(pair[0], dim=0).numpy() for pair in pairs])
     allowed = of_encoder(learner.checkpoint.config)
-    assert_within(learner.vectors([one.texts[0] for one in examples]), expected, allowed)
+    assert_within(learner.vectors([example.texts[0] for example in examples]), expected, allowed)
     squares = [(cosine - scaled) ** 2 for cosine, scaled in zip(cosines, (2.5 / 4, 0.0, 1.0), strict=True)]
     learner.modules.eval()
     batch = learner.collate(learner.read(examples))
@@ -86,11 +86,11 @@ def test_scores_are_in_the_range_of_the_rows(tiny: Callable[..., Path]) -> None:
 def test_correlations() -> None:
     """Spearman's by the sum of squared differences of ranks, Pearson's by numpy."""
     draw = np.random.default_rng(0)
-    found, gold = draw.normal(size=20), draw.normal(size=20)
-    gaps = found.argsort().argsort() - gold.argsort().argsort()
-    said = similarity.correlations(found, gold)
+    result, gold = draw.normal(size=20), draw.normal(size=20)
+    gaps = result.argsort().argsort() - gold.argsort().argsort()
+    said = similarity.correlations(result, gold)
     assert said["spearman"] == pytest.approx(1 - 6 * (gaps**2).sum() / (20 * (20**2 - 1)))
-    assert said["pearson"] == pytest.approx(np.corrcoef(found, gold)[0, 1])
+    assert said["pearson"] == pytest.approx(np.corrcoef(result, gold)[0, 1])
     assert similarity.correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0.0, "pearson": 0.0}
     assert similarity.correlations(np.zeros(1), np.zeros(1)) == {"spearman": 0.0, "pearson": 0.0}
 
@@ -104,7 +104,7 @@ def test_problems_name_their_line() -> None:
         {"text_a": "a", "text_b": "b"},
         {"text_a": "a\ud800</script>", "text_b": "שלום", "score": "2.5"},
     ]
-    found, problems = similarity.examples([Row(i, c) for i, c in enumerate(cells, 2)], similarity.Options())
+    result, problems = similarity.examples([Row(i, c) for i, c in enumerate(cells, 2)], similarity.Options())
     assert [(p.line, p.what) for p in problems] == [
         (2, "has no first text"),
         (3, "has no second text"),
@@ -112,7 +112,7 @@ def test_problems_name_their_line() -> None:
         (5, "has the score 'nan'; wanted a number"),
         (6, "has no score"),
     ]
-    assert [one.score for one in found] == [2.5]
+    assert [item.score for item in result] == [2.5]
 
 
 def test_a_constant_score_is_rejected(tiny: Callable[..., Path]) -> None:
@@ -144,8 +144,8 @@ def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     start = write_tiny_bert(tmp_path / "start", [row.cells[key] for row in rows for key in ("text_a", "text_b")])
     folder = tmp_path / "run"
     values = {"rate": 1e-3, "epochs": 4, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
-    before, *_, after = (found := trained(monkeypatch, similarity, start, folder, (train, dev), **values))[0]
+    before, *_, after = (result := trained(monkeypatch, similarity, start, folder, (train, dev), **values))[0]
     examples = similarity.examples(dev, similarity.Options())[0]
     assert after["spearman"] > before["spearman"] + 0.1 and after["loss"] < before["loss"]
-    best = max(found[0], key=lambda m: m["spearman"])
-    assert found[1].evaluate(examples).metrics == pytest.approx(best, abs=2 * of_encoder(found[1].checkpoint.config))
+    best = max(result[0], key=lambda m: m["spearman"])
+    assert result[1].evaluate(examples).metrics == pytest.approx(best, abs=2 * of_encoder(result[1].checkpoint.config))

@@ -35,18 +35,18 @@ ROWS = [
 
 def create_learner(folder: Path, **options: object) -> tuple[Summariser, list[summary.Example]]:
     chosen = summary.Options(**{"sentences": 1, **options})
-    found, problems = summary.examples(ROWS, chosen)
+    result, problems = summary.examples(ROWS, chosen)
     assert not problems
-    learner = learners.create(summary, load(folder, precision="fp32"), found, chosen, seed=0)
+    learner = learners.create(summary, load(folder, precision="fp32"), result, chosen, seed=0)
     assert isinstance(learner, Summariser)
-    return learner, found
+    return learner, result
 
 
 def test_sentences_and_their_targets(tiny: Callable[..., Path]) -> None:
     _, examples = create_learner(tiny())
     assert examples[0].document == ("The cat sat.", "A dog was on the mat!", "It works.")
     assert examples[1].document == ("Paris is a city.", "London is a city in England.", "He said it.", "un as")
-    assert [one.chosen for one in examples] == [(1,), (2,)]
+    assert [example.chosen for example in examples] == [(1,), (2,)]
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
@@ -62,8 +62,8 @@ def test_logits_equal_those_of_transformers(
     head = learner.extra["sentence"]
     expected = []
     with torch.no_grad():
-        for one in examples:
-            parts = [learner.checkpoint.tokenizer.backend.encode(sentence).ids for sentence in one.document]
+        for example in examples:
+            parts = [learner.checkpoint.tokenizer.backend.encode(sentence).ids for sentence in example.document]
             segments = [i % 2 for i, part in enumerate(parts) for _ in part]
             more = {"token_type_ids": torch.tensor([segments])} if learner.checkpoint.config.num_segments > 1 else {}
             last = theirs(torch.tensor([sum(parts, [])]), **more).last_hidden_state[0]
@@ -92,10 +92,15 @@ def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Callable[
 
     def mean(kind: str, picks: list[str]) -> float:
         pairs = zip(examples, picks, strict=True)
-        return float(np.mean([scorer.score("\n".join(one.summary), pick)[kind].fmeasure for one, pick in pairs]))
+        return float(
+            np.mean([scorer.score("\n".join(example.summary), pick)[kind].fmeasure for example, pick in pairs])
+        )
 
     table = {row["summary"]: row for row in evaluated.tables["ROUGE"]}
-    first, best = [one.document[0] for one in examples], [one.document[one.chosen[0]] for one in examples]
+    first, best = (
+        [example.document[0] for example in examples],
+        [example.document[example.chosen[0]] for example in examples],
+    )
     for key, kind in (("rouge_1", "rouge1"), ("rouge_2", "rouge2"), ("rouge_l", "rougeLsum")):
         assert table["Lead-1"][key] == pytest.approx(mean(kind, first))
         assert table["the best sentences"][key] == pytest.approx(mean(kind, best))
@@ -106,7 +111,7 @@ def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Callable[
     assert [row["picked"] for row in evaluated.tables["Places"]][:4] == [picked.count(i) for i in range(4)]
     assert [row["best"] for row in evaluated.tables["Places"]] == [0, 1, 1, *[0] * 7]
     assert evaluated.metrics["precision"] == np.mean(
-        [pick == one.chosen[0] for pick, one in zip(picked, examples, strict=True)]
+        [pick == example.chosen[0] for pick, example in zip(picked, examples, strict=True)]
     )
     json.dumps(evaluated.rows, allow_nan=False)
 
@@ -119,7 +124,7 @@ def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> N
     assert len(item.target.starts) == 2 and item.ids == whole.ids[: len(item.ids)]
     assert item.left_out == len(whole.ids) - len(item.ids)
     prediction = learner.predict([{"document": " ".join(examples[0].document)}])[0]
-    assert [one["probability"] is None for one in prediction["sentences"]] == [False, False, True]
+    assert [sentence["probability"] is None for sentence in prediction["sentences"]] == [False, False, True]
     assert prediction["cut"] == item.left_out and not prediction["sentences"][2]["chosen"]
     learner.set_max_tokens(4)
     item = learner.read(examples)[0]
@@ -130,13 +135,15 @@ def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> N
 def test_playground(tiny: Callable[..., Path]) -> None:
     learner, _ = create_learner(tiny(), sentences=2)
     prediction = learner.predict([{"document": "The cat sat.\nA dog was on the mat! </script>"}])[0]
-    assert [one["sentence"] for one in prediction["sentences"]] == [
+    assert [sentence["sentence"] for sentence in prediction["sentences"]] == [
         "The cat sat.",
         "A dog was on the mat!",
         "</script>",
     ]
-    assert sum(one["chosen"] for one in prediction["sentences"]) == 2
-    assert prediction["summary"] == " ".join(one["sentence"] for one in prediction["sentences"] if one["chosen"])
+    assert sum(sentence["chosen"] for sentence in prediction["sentences"]) == 2
+    assert prediction["summary"] == " ".join(
+        sentence["sentence"] for sentence in prediction["sentences"] if sentence["chosen"]
+    )
     with pytest.raises(ExplorerError, match="The document is empty"):
         learner.predict([{"document": " \n"}])
 
@@ -149,7 +156,7 @@ def test_problems_name_their_line() -> None:
         {"document": "A cat. A dog.", "summary": "nothing shared"},
         {"document": "A cat. \ud800 A dog.", "summary": "DOG"},
     ]
-    found, problems = summary.examples([Row(i, c) for i, c in enumerate(cells, 2)], summary.Options())
+    result, problems = summary.examples([Row(i, c) for i, c in enumerate(cells, 2)], summary.Options())
     said = [
         "has no document",
         "has no summary",
@@ -157,7 +164,7 @@ def test_problems_name_their_line() -> None:
         "has a summary that shares no word with the document",
     ]
     assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
-    assert found[0].chosen == (1,)
+    assert result[0].chosen == (1,)
 
 
 @pytest.mark.slow

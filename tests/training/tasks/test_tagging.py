@@ -74,25 +74,25 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
 def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
     learner, sentences = create_learner(tiny(family))
     for one, item in zip(sentences, learner.read(sentences), strict=True):
-        found = learner.tokenizer.truncating.encode(one.text)
+        result = learner.tokenizer.truncating.encode(one.text)
         for word, token in zip(item.target.words, item.target.tokens, strict=True):
-            (start, end), (a, b) = one.words[word], found.offsets[token]
+            (start, end), (a, b) = one.words[word], result.offsets[token]
             assert a <= start < b <= end + 1 and one.text[a:b].strip() in one.text[start:end]
-            assert token == 1 or found.offsets[token - 1][1] <= start
+            assert token == 1 or result.offsets[token - 1][1] <= start
         assert item.target.words.tolist() == list(range(len(one.words)))
 
 
 def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
     learner, sentences = create_learner(tiny())
     learner.set_max_tokens(8)
-    found = learner.evaluate(sentences)
+    result = learner.evaluate(sentences)
     items = learner.read(sentences)
     read = [len(item.target.words) for item in items]
-    assert [item.left_out > 0 for item in items] == [row["cut"] > 0 for row in found.rows] and read[2] < 9
-    total = sum(len(one.words) for one in sentences)
-    assert found.metrics["cut"] == pytest.approx(1 - sum(read) / total)
-    assert all(tag == "O" for tag in found.rows[2]["predicted_tags"][read[2] :])
-    assert found.rows[2]["line"] == 3 and found.rows[2]["gold"] == "man (PER), new berlin (LOC)"
+    assert [item.left_out > 0 for item in items] == [row["cut"] > 0 for row in result.rows] and read[2] < 9
+    total = sum(len(sentence.words) for sentence in sentences)
+    assert result.metrics["cut"] == pytest.approx(1 - sum(read) / total)
+    assert all(tag == "O" for tag in result.rows[2]["predicted_tags"][read[2] :])
+    assert result.rows[2]["line"] == 3 and result.rows[2]["gold"] == "man (PER), new berlin (LOC)"
 
 
 def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
@@ -117,12 +117,12 @@ def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) 
         learner, sentences = create_learner(tiny(), head)
         more, _ = tagging.examples([other], learner.options)
         alone = learner.evaluate(sentences).metrics["loss"]
-        found = learner.evaluate([*sentences, *more])
+        result = learner.evaluate([*sentences, *more])
         assert (
-            found.metrics["loss"] == pytest.approx(alone, abs=of_encoder(learner.checkpoint.config, alone))
-            and not found.rows[-1]["right"]
+            result.metrics["loss"] == pytest.approx(alone, abs=of_encoder(learner.checkpoint.config, alone))
+            and not result.rows[-1]["right"]
         )
-        assert np.isnan(found.rows[-1]["loss"])
+        assert np.isnan(result.rows[-1]["loss"])
         batch = learner.collate(learner.read(sentences))
         loss = learner.losses(batch)["tag"]
         learner.modules.eval()
@@ -137,8 +137,8 @@ def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
     plain.modules["token_classifier"].output.bias.data[plain.labels.index("I-LOC")] = 20.0
     chained.modules["token_classifier"].load_state_dict(plain.modules["token_classifier"].state_dict())
     assert plain.evaluate(sentences).metrics["illegal"] > 0
-    found = chained.evaluate(sentences)
-    assert found.metrics["illegal"] == 0.0 and found.metrics["entity_f1"] == found.metrics["strict_f1"]
+    result = chained.evaluate(sentences)
+    assert result.metrics["illegal"] == 0.0 and result.metrics["entity_f1"] == result.metrics["strict_f1"]
     for answer in chained.predict([{"text": "the doctor sat in paris , london and rome"}]):
         assert count_illegal([word["tag"] for word in answer["words"]]) == 0
         assert all(0 < word["probability"] <= 1.0001 for word in answer["words"])
@@ -172,8 +172,8 @@ def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
     for head in ("softmax", "crf"):
         learner, sentences = create_learner(tiny(), head, rows)
         assert learner.plain and learner.labels == ("DET", "NOUN", "VERB")
-        found = learner.evaluate(sentences)
-        assert found.metrics["entity_f1"] == found.metrics["accuracy"] and "Per label" in found.tables
+        result = learner.evaluate(sentences)
+        assert result.metrics["entity_f1"] == result.metrics["accuracy"] and "Per label" in result.tables
         learner.set_max_tokens(4)
         assert learner.evaluate(sentences).rows[0]["predicted_tags"][-1] == ""
     assert tagging.baselines(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
