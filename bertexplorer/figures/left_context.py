@@ -10,6 +10,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, safe
 
 SHOWN = 32  # tokens up to which the attention masks show names
+ROWS, COLUMNS = 20, 8  # names for which an attention mask has room, on a phone too
 DRAWN = 128  # tokens of the attention masks to draw
 
 
@@ -19,7 +20,7 @@ def draw(result: LeftContext) -> go.Figure:
         cols=2,
         row_heights=[0.52, 0.48],
         vertical_spacing=0.14,
-        horizontal_spacing=0.16,
+        horizontal_spacing=0.2,
         subplot_titles=("both sides", "left side only", "who may look at whom", ""),
     )
     widest = max(c.probability for c in (*result.both.candidates, *result.left.candidates))
@@ -36,17 +37,21 @@ def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     fig.add_trace({**bars, "hovertemplate": "%{customdata} %{text}<extra></extra>"}, 1, column)
     labels = [label(c.token, 14) for c in blank.candidates]
     fig.update_yaxes(kit.down(labels, mono=13), row=1, col=column)
-    fig.update_xaxes(range=[0, widest * 1.9], visible=False, row=1, col=column)
+    fig.update_xaxes(range=[0, widest * 2.3], visible=False, row=1, col=column)
 
 
 def matrix(fig: go.Figure, result: LeftContext, visible: np.ndarray, column: int) -> None:
     labels = [label(t, 10) for t in result.tokens[:DRAWN]]
     has_names = len(labels) <= SHOWN
+    every_row, every_column = (-(-len(labels) // most) if has_names else 1 for most in (ROWS, COLUMNS))
+    names = [[f"{a} looks at {b}" for b in labels] for a in labels] if has_names else None
     scale = [[0, "rgba(138,148,163,0.18)"], [1, ACCENT]]
-    cells = kit.cells(visible[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(has_names))
-    fig.add_trace({**cells, "hovertemplate": "%{y} looks at %{x}: %{z}<extra></extra>"}, 2, column)
-    fig.update_yaxes(kit.down(labels, mono=11), showticklabels=has_names and column == 1, row=2, col=column)
-    ticks = kit.ticks(labels, mono=11)
+    cells = kit.cells(visible[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(has_names), hover=names)
+    looks = "%{customdata}" if has_names else "%{y} looks at %{x}"
+    fig.add_trace({**cells, "hovertemplate": f"{looks}: %{{z}}<extra></extra>"}, 2, column)
+    rows = kit.down(labels, step=every_row, mono=11)
+    fig.update_yaxes(rows, showticklabels=has_names and column == 1, row=2, col=column)
+    ticks = kit.ticks(labels, step=every_column, mono=11)
     fig.update_xaxes(showticklabels=has_names, tickangle=-90, showgrid=False, **ticks, row=2, col=column)
 
 
