@@ -111,7 +111,7 @@ def heading(fig: go.Figure, text: str, result: Saliency, shift: int = 4) -> int:
 def directions(result: Saliency) -> str:
     """The meaning of the two signs."""
     answer = label(result.answer, 14)
-    return f"{coloured('◀ against', ORANGE)} {answer} {coloured('for ▶', ACCENT)}"
+    return f"{coloured('◀', ORANGE)} against {answer} for {coloured('▶', ACCENT)}"
 
 
 def attention_source(result: Saliency) -> str:

@@ -7,7 +7,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, TEXT, coloured, safe
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, safe
 
 PHONE = 312  # the minimal width of a plot in pixels
 LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
@@ -108,5 +108,7 @@ def excerpt(sentence: str, start: int, end: int, length: int) -> str:
 
 def write_below(fig: go.Figure, lines: Sequence[tuple[str, str]], gap: int) -> int:
     """Write the (text, colour) *lines* under the figure, *gap* pixels below it. Returns the height in pixels."""
-    texts = [text if colour == TEXT else coloured(text, colour) for text, colour in lines]
-    return kit.write_below(fig, texts, gap, ROW, 13) + 12
+    height = kit.write_below(fig, [text for text, _ in lines], gap, ROW, 13)
+    for annotation, (_, colour) in zip(fig.layout.annotations[-len(lines) :], lines, strict=False):
+        annotation.font.color = colour
+    return height + 12

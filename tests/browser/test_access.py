@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.ui.tabs import VIEWS
 from tests.browser.conftest import opened
-from tests.browser.steps import chip, choose_view, expect_message, wait_until_idle, write
+from tests.browser.steps import chip, choose_view, expect_message, wait_until, wait_until_idle, write
 
 LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 RUN = "levels => axe.run(document, {runOnly: {type: 'tag', values: levels}, resultTypes: ['violations']})"
@@ -63,6 +63,45 @@ def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: st
         result["the drawer"] = wrong(page)
         wait_until_idle(page)
     assert not {where: lines for where, lines in result.items() if lines}
+
+
+FAINT = """() => {
+  const linear = (v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+  const luminance = (colour) => colour.match(/[\\d.]+/g).slice(0, 3)
+    .reduce((sum, v, i) => sum + [0.2126, 0.7152, 0.0722][i] * linear(v / 255), 0.05);
+  const page = luminance(getComputedStyle(document.body).backgroundColor);
+  return [...document.querySelectorAll("#figure svg :is(text, tspan)")].flatMap((text) => {
+    const own = [...text.childNodes].filter((node) => node.nodeType === 3).map((node) => node.data).join("");
+    const colour = getComputedStyle(text).fill, [low, high] = [page, luminance(colour)].sort((a, b) => a - b);
+    return !/\\p{L}/u.test(own) || text.closest(".hm, .heatmaplayer") || high / low >= 4.5 ? [] : [`${own}: ${colour}`];
+  });
+}"""
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_words_of_a_figure_are_legible(browser: Browser, address: str, scheme: Any) -> None:
+    """axe-core does not look at the contrast of words in SVG."""
+    with opened(browser, address, scheme=scheme) as page:
+        page.wait_for_selector("#figure .bars")
+        for title in ("Word in context", "Path", "Map", "Saliency", "Referee", "Pairs", "Counterfactuals"):
+            choose_view(page, title)
+            settled(page)
+            with page.expect_response("**/api/v1/view"):
+                page.locator("button.example").first.click()
+            settled(page)
+            expect(page.locator("#figure svg text").first).to_be_visible()
+            assert page.evaluate(FAINT) == [], title
+
+
+def test_the_headings_of_a_figure_fit_a_narrow_window(browser: Browser, address: str) -> None:
+    with opened(browser, f"{address}?view=layers&text=A+[MASK]+film.") as page:
+        expect(page.locator("#figure .annotation-text").first).to_be_visible()
+        page.set_viewport_size({"width": 320, "height": 800})
+        plot = "document.querySelector('#figure .plot').getBoundingClientRect().right"
+        wait_until(page, f"{plot} < 320")
+        headings = "[...document.querySelectorAll('#figure .annotation-text')]"
+        wait_until(page, f"{headings}.every((text) => text.getBoundingClientRect().right < {plot} + 1)", 10)
+        assert page.evaluate(f"{headings}[0].getBoundingClientRect().height") > 9
 
 
 SEEN = """() => {

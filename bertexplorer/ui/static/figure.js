@@ -39,6 +39,14 @@ function fitting(trace, layout, width) {
   const cut = (line) => (line.length <= room || /[\d<&]/.test(line) ? line : room < 3 ? "" : `${line.slice(0, room - 1)}…`);
   return { ...trace, text: trace.text.map((row) => row.map((words) => String(words).split("<br>").map(cut).join("<br>"))) };
 }
+/** Shrink the headings that the edge of a narrow *plot* would cut. */
+function shrinkHeadings(plot) {
+  const edge = plot.getBoundingClientRect().right;
+  for (const text of plot.querySelectorAll(".annotation-text")) {
+    const { left, right } = text.getBoundingClientRect(), scale = Math.max(0.65, (edge - left) / (right - left));
+    if (right > edge) Object.assign(text.style, { transform: `scale(${scale})`, transformBox: "fill-box", transformOrigin: "left" });
+  }
+}
 const LABELS_WIDTH = 90;  // pixels for the labels of rows
 const times = (value, by) => (Array.isArray(value) ? value.map((one) => times(one, by)) : typeof value === "number" ? by * value : value);
 
@@ -114,6 +122,8 @@ class Figure extends HTMLElement {
     const { plot } = this, Plotly = this.#plotly;
     this.#resizeObserver = new ResizeObserver(() => { if (plot.offsetParent) Plotly.Plots.resize(plot); });
     this.#resizeObserver.observe(this);
+    shrinkHeadings(plot);
+    plot.on("plotly_afterplot", () => shrinkHeadings(plot));
     let presses = 0, reported = 0;  // plotly reports some presses twice
     plot.addEventListener("pointerdown", () => { presses += 1; }, true);
     plot.on("plotly_click", (event) => {
