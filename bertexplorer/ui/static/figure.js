@@ -41,7 +41,7 @@ function fitting(trace, layout, width) {
 }
 /** Shrink the headings that the edge of a narrow *plot* would cut. */
 function shrinkHeadings(plot) {
-  const edge = plot.getBoundingClientRect().right;
+  const edge = plot.getBoundingClientRect().right - 8;  // scaled glyphs are not exactly as wide as they should be
   for (const text of plot.querySelectorAll(".annotation-text")) {
     const { left, right } = text.getBoundingClientRect(), scale = Math.max(0.65, (edge - left) / (right - left));
     if (right > edge) Object.assign(text.style, { transform: `scale(${scale})`, transformBox: "fill-box", transformOrigin: "left" });
