@@ -14,20 +14,32 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from bertexplorer import locks
 from bertexplorer.cluster.ray_backend import connect
 from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, check_storage
-from bertexplorer.cluster.synced_run import RETRY_S, SYNC_S, SyncedRun, prepare_folder
+from bertexplorer.cluster.synced_run import (
+    RETRY_S,
+    SYNC_S,
+    NodeRun,
+    SyncedRun,
+    end_trouble,
+    prepare_folder,
+    write_trouble,
+)
 from bertexplorer.settings import Settings
 from bertexplorer.store.supervisor import SECRET, Handle, send_signal, spawn
 from bertexplorer.training import ownership
 
 LOCK_TIMEOUT_S = 120.0  # in which an earlier owner must have noticed that it has been superseded
+PATIENCE_S = 10.0  # until the page says that a run has no node
+SIGNAL_TIMEOUT_S = 3.0
 START_FAILED = 70  # exit code of a run that could not be started
 NAMESPACE = "bertexplorer"
+NO_CORE = "It waits for a free core of the cluster."
+NO_ANSWER = "The node on which it runs does not answer. It goes on as soon as the cluster answers."
 
 
 class RunActor:
@@ -38,14 +50,14 @@ class RunActor:
         self.command, self.folder, self.environment, self.url = command, Path(folder), dict(environment), url
         self.exit_code: int | None = None
         self.error = ""
+        self.stopping = threading.Event()  # before it has begun
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
         try:
             self.exit_code = self.run_synced() if self.url else self.start_process().wait()
         except (OSError, ownership.Superseded) as error:
-            with suppress(OSError), (self.folder / "output.txt").open("a", encoding="utf-8") as output:
-                output.write(f"It could not be started: {error}\n")
+            self.error = f"It could not be started: {error}"
             self.exit_code = START_FAILED
 
     def start_process(self) -> subprocess.Popen[bytes]:
@@ -68,7 +80,8 @@ class RunActor:
             self.folder = Path(folder)
             self.environment |= {ownership.PARENT: str(os.getpid())}
             while not self.attempt(lambda: prepare_folder(remote, self.folder)):
-                time.sleep(RETRY_S)
+                if self.stopping.wait(RETRY_S):
+                    return 0
             process = self.start_process()
             try:
                 while True:
@@ -91,24 +104,28 @@ class RunActor:
         return True
 
     def poll(self) -> tuple[int | None, str]:
-        """Return (exit code of the process or None, error of the storage or "")."""
+        """Return (exit code of the process or None, why it could not be started or what fails at the moment, or "")."""
         return self.exit_code, self.error
 
     def send(self, number: int) -> None:
         """Send a signal to the process."""
+        self.stopping.set()
         send_signal(self.folder, number)
 
     def stop(self) -> None:
         """Ask the process to end after a commit."""
+        self.stopping.set()
         (self.folder / "stop").touch()
 
 
 class RayRun:
-    """The handle of an actor. `poll` never waits for the cluster."""
+    """The handle of an actor. `poll` never waits for the cluster. *error*: what keeps the run from going on, or ""."""
 
     def __init__(self, actor: Any) -> None:
         self.actor = actor
         self.pending_poll: Any = None
+        self.asked_at = 0.0
+        self.placed = False  # a node has taken it
         self.exit_code: int | None = None
         self.error = ""
 
@@ -117,22 +134,54 @@ class RayRun:
         from ray.exceptions import ActorDiedError, RayError
 
         if self.exit_code is None:
-            self.pending_poll = self.pending_poll or self.actor.poll.remote()
+            if self.pending_poll is None:
+                self.pending_poll, self.asked_at = self.actor.poll.remote(), time.monotonic()
             if ray.wait([self.pending_poll], timeout=0.02)[0]:
                 self.error = ""
                 try:
                     self.exit_code, self.error = ray.get(self.pending_poll)
+                    self.placed = True
                 except ActorDiedError:
                     self.exit_code = -9  # somebody has killed the actor permanently
                 except RayError:  # its node has died, and Ray restarts it on another one
-                    pass
+                    self.placed = False
                 self.pending_poll = None
                 if self.exit_code is not None:
                     ray.kill(self.actor)
+            elif time.monotonic() - self.asked_at > PATIENCE_S:
+                self.error = NO_ANSWER if self.placed else NO_CORE
         return self.exit_code
 
     def stop(self) -> None:
-        self.actor.stop.remote()
+        if self.placed:
+            self.actor.stop.remote()
+
+    def send(self, number: int) -> None:
+        """Send a signal to the process. An actor that does not answer is given up."""
+        import ray
+
+        if not ray.wait([self.actor.send.remote(number)], timeout=SIGNAL_TIMEOUT_S)[0]:
+            ray.kill(self.actor)
+
+
+class SharedRun:
+    """A run whose folder its node sees. As long as the server watches the run, it holds the lock of RUN/launch, by
+    which the run counts as started before it has a process, and after its node has died. RUN/trouble contains what
+    keeps it from going on."""
+
+    def __init__(self, folder: Path, node_run: NodeRun) -> None:
+        self.folder, self.node_run = folder, node_run
+        self.lock = locks.acquire(folder / "launch", 0)
+
+    def poll(self) -> int | None:
+        exit_code = self.node_run.poll()
+        if exit_code is None:
+            write_trouble(self.folder, self.node_run.error)
+        elif self.lock:
+            end_trouble(self.folder, self.node_run.error)
+            self.lock.close()
+            self.lock = None
+        return exit_code
 
 
 def capacity(nodes: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
@@ -159,7 +208,8 @@ class RayRuns:
     def start(self, command: Sequence[str], folder: Path) -> Handle:
         if self.url:
             return SyncedRun(folder, self.url_of(folder), lambda: self.start_actor(command, folder))
-        return self.start_actor(command, folder)
+        (folder / "stop").unlink(missing_ok=True)  # left by an earlier stop
+        return SharedRun(folder, self.start_actor(command, folder))
 
     def start_actor(self, command: Sequence[str], folder: Path) -> RayRun:
         import ray
@@ -184,9 +234,9 @@ class RayRuns:
     def find(self, folder: Path) -> Handle | None:
         """The run that an earlier server has started, None if there is none."""
         run = self.find_actor(folder)
-        if run is None or not self.url:
-            return run
-        return SyncedRun(folder, self.url_of(folder), lambda: run, run)
+        if run is None:
+            return None
+        return SyncedRun(folder, self.url_of(folder), lambda: run, run) if self.url else SharedRun(folder, run)
 
     def find_actor(self, folder: Path) -> RayRun | None:
         import ray
@@ -198,4 +248,4 @@ class RayRuns:
 
     def send_signal(self, folder: Path, number: int) -> None:
         if run := self.find_actor(folder):
-            run.actor.send.remote(int(number))
+            run.send(int(number))

@@ -22,7 +22,7 @@ from bertexplorer.training.ownership import Superseded
 LOGS = ("events.jsonl", "log.txt", "output.txt")  # append-only
 SERVER_FILES = ("spec.json", "inputs")  # written by the server only
 PRUNED_FOLDERS = ("best", "commits", "snapshots")  # in which a run deletes files
-LOCAL_FILES = ("epoch", "lock", "name", "process", "stop", "trouble")  # never synchronized
+LOCAL_FILES = ("epoch", "launch", "lock", "name", "process", "stop", "trouble")  # never synchronized
 SMALL_BYTES = 1 << 20  # smaller files are read before they are hashed, as the run may rewrite them meanwhile
 ATTEMPTS = 5  # to read a folder or a state that changes meanwhile
 KEPT_STATES = 2

@@ -81,8 +81,10 @@ class SyncedRun:
             self.attempt(self.sync)
             if self.node_exit_code is None and self.closing.wait(SYNC_S):
                 return None
-        complete = self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)
-        return self.node_exit_code if complete else None
+        if not (self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)):
+            return None
+        end_trouble(self.folder, self.node_run.error)
+        return self.node_exit_code
 
     def start(self) -> None:
         """Upload the folder, including what a run whose node was lost had written, and start the run."""
@@ -99,7 +101,7 @@ class SyncedRun:
         if self.node_exit_code is None and self.stopping:
             self.node_run.stop()
         self.remote.pull(self.folder)
-        if self.node_run.error:
+        if self.node_run.error and self.node_exit_code is None:
             raise OSError(self.node_run.error)
 
     def retry(self, action: Callable[[], object], until: Callable[[], bool] = lambda: False) -> bool:
@@ -111,17 +113,32 @@ class SyncedRun:
 
     def attempt(self, action: Callable[[], object]) -> bool:
         """Do *action*. If it fails, write the error to RUN/trouble and return False."""
-        path, partial = self.folder / "trouble", self.folder / ".trouble.partial"
         try:
             action()
         except Exception as error:  # from the storage, the cluster or the disk
-            with suppress(OSError):  # the disk may be full
-                partial.write_text(f"{str(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.", "utf-8")
-                partial.replace(path)  # in one step, so that the page never reads half of it
+            write_trouble(self.folder, f"{str(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.")
             return False
-        with suppress(OSError):
-            path.unlink(missing_ok=True)
+        write_trouble(self.folder, "")
         return True
+
+
+def write_trouble(folder: Path, error: str) -> None:
+    """Have the page show *error* with the run in *folder*; "" removes the last one."""
+    path, partial = folder / "trouble", folder / ".trouble.partial"
+    with suppress(OSError):  # the disk may be full
+        if error:
+            partial.write_text(error, "utf-8")
+            partial.replace(path)  # in one step, so that the page never reads half of it
+        else:
+            path.unlink(missing_ok=True)
+
+
+def end_trouble(folder: Path, error: str) -> None:
+    """The run in *folder* has ended. Add the *error* that ended it, if any, to its output."""
+    write_trouble(folder, "")
+    if error:
+        with suppress(OSError), (folder / "output.txt").open("a", encoding="utf-8") as output:
+            output.write(f"{error}\n")
 
 
 def prepare_folder(remote: RemoteFolder, folder: Path) -> None:

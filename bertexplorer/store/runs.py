@@ -70,9 +70,9 @@ class SavedCheckpoint:
 def is_alive(folder: Path) -> bool:
     """Whether a process trains the run, or has just been started to do so.
 
-    RUN/process, which only the server locks, is checked first: checking RUN/lock takes it for a moment, in which a
-    training process would find it locked."""
-    return locks.is_locked(folder / "process") or locks.is_locked(folder / "lock")
+    RUN/process and RUN/launch, which only the server locks, are checked first: checking RUN/lock takes it for a moment,
+    in which a training process would find it locked."""
+    return any(locks.is_locked(folder / name) for name in ("process", "launch", "lock"))
 
 
 def read_events(folder: Path, since: int = 0) -> tuple[list[Event], int]:

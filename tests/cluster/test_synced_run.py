@@ -196,3 +196,11 @@ def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
 def test_a_missing_run(url: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no run"):
         prepare_folder(RemoteFolder(url), tmp_path / "node")
+
+
+def test_why_a_run_could_not_be_started(start_run: Callable[..., SyncedRun], run: Path) -> None:
+    synced = start_run()
+    node = node_of(synced)
+    node.error, node.exit_code = "It could not be started: no room", 70
+    until(lambda: synced.poll() == 70)
+    assert (run / "output.txt").read_text() == "It could not be started: no room\n" and not (run / "trouble").exists()

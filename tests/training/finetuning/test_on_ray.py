@@ -122,3 +122,34 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
         )
         events = [event["event"] for event in runs.history(adopted)]
         assert events[-1] == "finished" and "resumed" not in events and digest(adopted) == digest(quiet)
+
+
+def test_a_run_that_waits_for_a_core_says_so_and_can_be_stopped(
+    begin: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import ray
+
+    from bertexplorer.cluster import ray_runs
+
+    monkeypatch.setattr(ray_runs, "PATIENCE_S", 2.0)
+    begun, jobs = begin("waiting"), Jobs(tmp_path / "jobs")
+    spec = json.loads((begun / "spec.json").read_text("utf-8"))
+    with small_cluster() as cluster:
+        launcher = ray_runs.RayRuns(Settings(ray=cluster.address))
+        busy = ray.remote(ray_runs.RunActor).options(num_cpus=1)  # as replicas are
+        others = [busy.remote((sys.executable, "-c", ""), str(tmp_path), {}, "unknown://1") for _ in range(2)]
+        ray.get([other.poll.remote() for other in others])
+        run = jobs.accept("a" * 32, "waits", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
+        server = JobSupervisor(jobs, (sys.executable, "-c", OFTEN), launcher=launcher, patience_s=1.0)
+        until(lambda: jobs.run(run.id, None).state == "starting", 30)
+        until(lambda: jobs.run(run.id, None).message == ray_runs.NO_CORE, 30)
+        assert jobs.run(run.id, None).state == "starting"
+        server.stop(run.id, None)
+        assert jobs.run(run.id, None).state == "stopping"
+        until(lambda: jobs.run(run.id, None).state == "stopped", 30)
+        jobs.resume(run.id, None)
+        until(lambda: jobs.run(run.id, None).state == "starting", 30)
+        ray.kill(others[0])
+        until(lambda: jobs.run(run.id, None).state == "finished", 60)
+        server.close()
+    jobs.close()
