@@ -179,9 +179,14 @@ class SharedRun:
             write_trouble(self.folder, self.node_run.error)
         elif self.lock:
             end_trouble(self.folder, self.node_run.error)
+            self.close()
+        return exit_code
+
+    def close(self) -> None:
+        """Leave the run to another server."""
+        if self.lock:
             self.lock.close()
             self.lock = None
-        return exit_code
 
 
 def capacity(nodes: Sequence[Mapping[str, Any]]) -> tuple[int, int]:

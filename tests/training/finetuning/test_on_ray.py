@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from bertexplorer import locks
+from bertexplorer.cluster.ray_runs import SharedRun
 from bertexplorer.cluster.synced_run import SyncedRun
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
@@ -46,7 +47,7 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
         until(end, 120)
         server.close()
         for handle in server.children.values():
-            if isinstance(handle, SyncedRun):
+            if isinstance(handle, SyncedRun | SharedRun):
                 handle.close()
     jobs.close()
     return run.folder
