@@ -1,10 +1,25 @@
 """Backends: where a server computes answers and runs, according to its settings."""
 
+import logging
+
 from bertexplorer.api.calls import Backend
 from bertexplorer.cluster.worker_pool import OwnedRuns, WorkerPool
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.supervisor import Launcher
+
+log = logging.getLogger(__name__)
+
+
+def warn_of_problems(settings: Settings) -> None:
+    """Log what is wrong with the nodes of the cluster that *settings* name. Raises ExplorerError if it cannot be
+    joined."""
+    if settings.ray:
+        from bertexplorer.cluster.check import check_cluster
+
+        for name, problem in check_cluster(settings):
+            if problem:
+                log.warning(f"{name}: {problem}")
 
 
 def create_backend(settings: Settings, owned_runs: OwnedRuns | None = None) -> Backend | None:

@@ -5,7 +5,7 @@ import os
 import platform
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -120,6 +120,28 @@ def node_problems(node: Node, facts: NodeFacts, server: NodeFacts, settings: Set
         )
 
 
+def room(node: Node, settings: Settings) -> int:
+    """How many replicas fit on *node*."""
+    by_memory = node.memory_mb // (settings.memory_mb + BASE_MB)
+    return min(int(node.cpus) // (settings.worker_cores or 1), by_memory)
+
+
+def cluster_problems(nodes: Sequence[Node], settings: Settings) -> Iterator[str]:
+    """What is wrong with *nodes* together."""
+    wanted, threads = settings.workers or 1, settings.worker_cores or 1
+    fitting, cpus = sum(room(node, settings) for node in nodes), sum(node.cpus for node in nodes)
+    if fitting < wanted:
+        yield (
+            f"there is room for {fitting} of {wanted} replicas of {threads} CPU{'s' * (threads > 1)} and "
+            f"{settings.memory_mb + BASE_MB:,} MB. Add nodes, or lower BERTEXPLORER_WORKERS or BERTEXPLORER_MEMORY_MB."
+        )
+    elif settings.runs == "ray" and cpus - wanted * threads < 1:
+        yield (
+            "the replicas reserve all its CPUs, so that runs would wait forever. Add a node or lower "
+            "BERTEXPLORER_WORKERS."
+        )
+
+
 def live_nodes() -> list[Node]:
     import ray
 
@@ -155,22 +177,27 @@ def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
             f"{settings.data_dir} cannot be written: {error.strerror}. Set BERTEXPLORER_DATA."
         ) from error
     try:
-        remote_facts = ray.remote(node_facts)
-        for node in live_nodes():
+        remote_facts, nodes, asked_at = ray.remote(node_facts), live_nodes(), time.time()
+        yield from (("the cluster", problem) for problem in cluster_problems(nodes, settings))
+        pending = {}  # the nodes are asked at the same time, as each has to start a process
+        for node in nodes:
             on_node = NodeAffinitySchedulingStrategy(node.id, soft=False)
-            requested_at = time.time()
+            options = {"num_cpus": 0, "scheduling_strategy": on_node}
+            pending[remote_facts.options(**options).remote(str(marker), url)] = node
+        deadline = time.monotonic() + TIMEOUT_S
+        while pending:
+            ready, late = ray.wait(list(pending), timeout=max(0.0, deadline - time.monotonic()))
+            received_at, answer = time.time(), (ready or late)[0]
+            node = pending.pop(answer)
             try:
-                facts = ray.get(
-                    remote_facts.options(num_cpus=0, scheduling_strategy=on_node).remote(str(marker), url),
-                    timeout=TIMEOUT_S,
-                )
+                facts = NodeFacts(**ray.get(answer, timeout=0))
             except ray.exceptions.RayError as error:
                 reason = str(error).strip().splitlines()[-1][:200]
                 yield node.name, f"it does not answer ({reason}). Install bertexplorer there as on the server."
                 continue
-            clock = (requested_at + time.time()) / 2
+            clock = min(max(facts.clock, asked_at), received_at)  # any time between the two may be the server's
             server = NodeFacts(**{**node_facts(str(marker), url), "clock": clock})
-            problems = list(node_problems(node, NodeFacts(**facts), server, settings))
+            problems = list(node_problems(node, facts, server, settings))
             yield from ((node.name, problem) for problem in problems or [""])
     finally:
         marker.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import socket
 import threading
 import time
 from collections.abc import Collection, Sequence
@@ -32,6 +33,9 @@ BASE_MB = 1000  # memory of a replica without checkpoints: torch and Python
 MAX_ONGOING = 64  # concurrent calls in a replica, whose own queues order them
 NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
 RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}  # Ray ends this process if the head is away for longer
+CONNECT_TIMEOUT_S = 5.0
+START_S = 35.0  # until the server starts with the replicas that are running
+WARM_UP_TIMEOUT_S = 60.0
 ROUTING_TIMEOUT_S = 20.0  # until a call must have reached a replica; Serve replaces a dead replica in 7 to 12 s
 NO_ANSWER = f"The Ray cluster does not answer. Your text is kept; try again in {RETRY_AFTER_S} s."
 log = logging.getLogger(__name__)
@@ -42,6 +46,8 @@ def connect(settings: Settings) -> None:
     anyone could use the cluster."""
     need("ray", "A Ray cluster")
     os.environ.update(NO_USAGE_STATS | RECONNECT)
+    if settings.ray != "local":
+        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")  # each takes 40 s; Ray's own 20 take 14 minutes
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     import ray
 
@@ -58,12 +64,34 @@ def connect(settings: Settings) -> None:
             "nobody else reaches them."
         )
     try:
+        reach(settings.ray)
+    except (OSError, OverflowError) as error:
+        raise no_cluster(settings, error) from error
+    try:
         ray.init(address=settings.ray, **quiet)
-    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+    except ray.exceptions.AuthenticationError as error:
         raise ExplorerError(
-            f"BERTEXPLORER_RAY is {settings.ray!r:.80}, but no Ray cluster answers there ({str(error)[:200]}). Give "
-            "the address of its head, such as 10.0.0.5:6379, or local for one on this machine."
+            f"This Ray cluster needs a token, and there is none here ({str(error).partition('. ')[0]}). Set "
+            "RAY_AUTH_TOKEN_PATH to the file with the token of the cluster."
         ) from error
+    except (RuntimeError, ValueError, OSError) as error:
+        raise no_cluster(settings, error) from error
+
+
+def no_cluster(settings: Settings, error: Exception) -> ExplorerError:
+    return ExplorerError(
+        f"BERTEXPLORER_RAY is {settings.ray!r:.80}, but no Ray cluster accepts this server there ({str(error)[:300]}). "
+        "Give the address of its head, such as 10.0.0.5:6379, or local for one on this machine. If the address is "
+        "right, use the token and the version of Ray of its nodes."
+    )
+
+
+def reach(address: str) -> None:
+    """Raises OSError if nobody listens at *address*, HOST:PORT, which Ray notices much later. Ray itself checks
+    others, such as auto."""
+    host, _, port = address.rpartition(":")
+    if host and "/" not in host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
 
 
 def deploy(settings: Settings) -> Any:
@@ -89,13 +117,29 @@ def deploy(settings: Settings) -> Any:
         logging_config={"enable_access_log": False},
     )
     serve.start(proxy_location="Disabled")
-    try:
-        return serve.run(deployment.bind(encode_settings(settings), threads), name=NAME, route_prefix=None)
-    except RuntimeError as error:
-        raise ExplorerError(
-            f"The replicas cannot be started on the Ray cluster: {str(error)[:300]} Run `bertexplorer cluster check` "
-            "to see what its nodes lack."
-        ) from error
+    target = serve.RunTarget(deployment.bind(encode_settings(settings), threads), name=NAME, route_prefix=None)
+    (handle,) = serve.run_many([target], wait_for_applications_running=False)
+    wait_for_replicas()
+    return handle
+
+
+def wait_for_replicas() -> None:
+    """Wait until all replicas are running, or long enough: the cluster may lack room for some, or a run may have the
+    core of one. Raises ExplorerError if they cannot start."""
+    from ray import serve
+
+    deadline = time.monotonic() + START_S
+    while (application := serve.status().applications[NAME]).status != "RUNNING":
+        reason = " ".join(replica.message for replica in application.deployments.values()) or application.message
+        if application.status == "DEPLOY_FAILED":
+            raise ExplorerError(
+                f"The replicas cannot be started on the Ray cluster: {reason[:300]} Run `bertexplorer cluster check` "
+                "to see what its nodes lack."
+            )
+        if time.monotonic() > deadline:
+            log.warning("some replicas have not been started yet", extra={"reason": reason[:500]})
+            return
+        time.sleep(0.2)
 
 
 class RayTask:
@@ -168,6 +212,7 @@ class RayBackend:
     def __init__(self, settings: Settings, owned_runs: OwnedRuns | None = None) -> None:
         connect(settings)
         self.owned_runs = owned_runs
+        self.closing = threading.Event()
         self.handle = deploy(settings)
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="ray", daemon=True).start()
@@ -177,7 +222,14 @@ class RayBackend:
         return RayTask(self, encode_call(call, owned_runs), call.routing_key)
 
     def warm_up(self) -> str:
-        return str(self.handle.warm_up_error.remote().result(timeout_s=600))
+        from ray.exceptions import RayError
+
+        while not self.closing.is_set():
+            try:
+                return str(self.handle.warm_up_error.remote().result(timeout_s=WARM_UP_TIMEOUT_S))
+            except (TimeoutError, RayError):  # no replica is running, or the cluster does not answer
+                self.closing.wait(RETRY_AFTER_S)
+        return ""
 
     def replicas(self) -> Sequence[ReplicaStatus]:
         """Restarts are counted under the name "lost", as Ray does not report them by replica."""
@@ -193,6 +245,7 @@ class RayBackend:
         import ray
         from ray import serve
 
+        self.closing.set()
         with suppress(Exception):  # the cluster may not answer
             serve.delete(NAME)
         self.loop.call_soon_threadsafe(self.loop.stop)

@@ -16,7 +16,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from bertexplorer.api.calls import Backend
-from bertexplorer.cluster.backends import create_backend, create_launcher
+from bertexplorer.cluster.backends import create_backend, create_launcher, warn_of_problems
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
@@ -74,6 +74,7 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
     raise_file_limit()
     try:
         check_access(settings)
+        warn_of_problems(settings)
         service = RunService(library, settings, create_launcher(settings))
     except ExplorerError as error:
         print(error, file=sys.stderr)  # noqa: T201 - only this module prints, apart from the command line
@@ -124,7 +125,7 @@ def serve(
 
     with suppress(KeyboardInterrupt):
         Server(server_config(layers, settings), on_open, ready).run(sockets=[bound])
-    if warming.is_alive():  # ending in the middle of importing torch would abort the process
+    if warming.is_alive() and not backend:  # ending in the middle of importing torch would abort the process
         warming.join()
 
 

@@ -2,10 +2,18 @@
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bertexplorer.cluster.check import Node, NodeFacts, check_cluster, node_facts, node_problems
+from bertexplorer.cluster.check import (
+    Node,
+    NodeFacts,
+    check_cluster,
+    cluster_problems,
+    node_facts,
+    node_problems,
+)
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 
@@ -66,3 +74,18 @@ def test_the_facts_of_this_machine(tmp_path: Path) -> None:
 def test_without_the_address_of_a_cluster() -> None:
     with pytest.raises(ExplorerError, match="BERTEXPLORER_RAY"):
         list(check_cluster(Settings()))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"workers": 3}, ()),
+        ({"workers": 4}, ("room for 3 of 4 replicas of 1 CPU and 5,096 MB", "lower BERTEXPLORER_WORKERS")),
+        ({"workers": 2, "worker_cores": 8}, ("room for 1 of 2 replicas of 8 CPUs",)),
+        ({"workers": 1, "worker_cores": 8, "runs": "ray"}, ("runs would wait forever",)),
+        ({"workers": 1, "worker_cores": 7, "runs": "ray"}, ()),
+    ],
+)
+def test_the_room_of_all_nodes(change: dict[str, Any], words: tuple[str, ...]) -> None:
+    problems = list(cluster_problems([NODE, replace(NODE, cpus=0.0)], replace(SETTINGS, **change)))
+    assert len(problems) == bool(words) and all(word in problems[0] for word in words)

@@ -2,6 +2,9 @@
 
 import os
 import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,11 +16,12 @@ from typing import Any
 import pytest
 
 from bertexplorer.api.perform import InProcess
-from bertexplorer.cluster.backends import create_backend
+from bertexplorer.cluster.backends import create_backend, warn_of_problems
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from tests.cluster.conftest import CALLS, analysis_call, answer, view_call, without_times
 from tests.cluster.nodes import replace_node, small_cluster
+from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
@@ -123,4 +127,35 @@ def test_replicas_answer_like_this_process_and_survive_kills(
         monkeypatch.undo()
         assert answer(backend, analysis_call("The cat [MASK] alone.")).status == 200
     finally:
+        backend.close()
+
+
+@pytest.mark.parametrize("listening", [False, True])
+def test_a_cluster_that_cannot_be_joined(listening: bool, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        if not listening:
+            server.close()
+        token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "missing")}
+        command = [sys.executable, "-m", "bertexplorer", "cluster", "check"]
+        environment = {**os.environ, **token, "BERTEXPLORER_RAY": address, "BERTEXPLORER_DATA": str(tmp_path)}
+        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    (line,) = done.stderr.splitlines()
+    assert done.returncode == 2
+    assert ("Set RAY_AUTH_TOKEN_PATH" if listening else f"'{address}', but no Ray cluster accepts") in line
+
+
+def test_a_server_starts_with_the_room_there_is(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from bertexplorer.cluster import ray_backend
+
+    monkeypatch.setattr(ray_backend, "START_S", 15.0)
+    with small_cluster() as cluster:
+        crowded = replace(settings, ray=cluster.address, memory_mb=500, workers=3)
+        warn_of_problems(crowded)
+        assert "the cluster: there is room for 2 of 3 replicas" in caplog.text
+        backend = ThreadPoolExecutor(1).submit(create_backend, crowded).result(120)
+        assert backend and backend.warm_up() == "" and "some replicas have not been started" in caplog.text
+        assert answer(backend, analysis_call("The cat [MASK] alone.")).status == 200
         backend.close()
