@@ -1,0 +1,31 @@
+"""The compose file and the KubeRay manifest of docs/scaling.md are valid YAML, and keep what the page promises."""
+
+import re
+from typing import Any
+
+import yaml
+
+from tests.conftest import ROOT
+
+BLOCKS = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "scaling.md").read_text("utf-8"), re.DOTALL)
+COMPOSE, MANIFEST = map(yaml.safe_load, BLOCKS)
+
+
+def test_a_worker_is_not_checked_for_a_server_that_it_does_not_have() -> None:
+    server, worker = (COMPOSE["services"][name] for name in ("server", "worker"))
+    assert "HEALTHCHECK" in (ROOT / "Dockerfile").read_text("utf-8") and worker["healthcheck"] == {"disable": True}
+    assert "BERTEXPLORER_CODE" in server["environment"] and "BERTEXPLORER_CODE" not in worker["environment"]
+    assert server["environment"]["RAY_USAGE_STATS_ENABLED"] == worker["environment"]["RAY_USAGE_STATS_ENABLED"] == "0"
+
+
+def test_ray_in_a_pod_reports_nothing_and_has_probes_that_the_image_can_answer() -> None:
+    groups = [MANIFEST["spec"]["headGroupSpec"], *MANIFEST["spec"]["workerGroupSpecs"]]
+    ports = [6379, int(groups[1]["rayStartParams"]["node-manager-port"])]
+    for group, port in zip(groups, ports, strict=True):
+        pod: dict[str, Any] = group["template"]["spec"]
+        ray = pod["containers"][0]
+        assert {"name": "RAY_USAGE_STATS_ENABLED", "value": "0"} in ray["env"]
+        assert ray["livenessProbe"]["tcpSocket"] == ray["readinessProbe"]["tcpSocket"] == {"port": port}
+        assert pod["securityContext"] == {"fsGroup": 1000} and {volume["name"] for volume in pod["volumes"]} == {
+            mount["name"] for mount in ray["volumeMounts"]
+        }
