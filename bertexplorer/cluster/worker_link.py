@@ -168,6 +168,8 @@ class WorkerLink:
             while (frame := read_frame(self.process.stdout)) is not None:
                 self.handle(*frame)
             self.process.kill()
+            with suppress(OSError):  # it has ended before it had read everything
+                self.process.stdin.close()
 
     def write_frames(self, stream: Any, frames: queue.SimpleQueue[bytes | None]) -> None:
         with suppress(OSError, ValueError):  # the process has ended, which `keep_running` notices
