@@ -56,7 +56,7 @@ class RunActor:
     def work(self) -> None:
         try:
             self.exit_code = self.run_synced() if self.url else self.start_process().wait()
-        except (OSError, ownership.Superseded) as error:
+        except Exception as error:  # of the disk, the storage or what it contains; the server reports it
             self.error = f"It could not be started: {error}"
             self.exit_code = START_FAILED
 
@@ -171,16 +171,20 @@ class SharedRun:
 
     def __init__(self, folder: Path, node_run: NodeRun) -> None:
         self.folder, self.node_run = folder, node_run
-        self.lock = locks.acquire(folder / "launch", 0)
+        self.lock = locks.acquire(folder / "launch")
+        self.shown: str | None = None  # in RUN/trouble; None: what an earlier server has written
+        self.exit_code: int | None = None
 
     def poll(self) -> int | None:
-        exit_code = self.node_run.poll()
-        if exit_code is None:
-            write_trouble(self.folder, self.node_run.error)
-        elif self.lock:
-            end_trouble(self.folder, self.node_run.error)
-            self.close()
-        return exit_code
+        if self.exit_code is None:
+            self.exit_code = self.node_run.poll()
+            if self.exit_code is not None:
+                end_trouble(self.folder, self.node_run.error)
+                self.close()
+            elif self.node_run.error != self.shown:
+                self.shown = self.node_run.error
+                write_trouble(self.folder, self.shown)
+        return self.exit_code
 
     def close(self) -> None:
         """Leave the run to another server."""

@@ -57,3 +57,13 @@ def test_the_error_of_a_start_on_another_node_reaches_the_server() -> None:
     until(lambda: actor.exit_code is not None)
     exit_code, error = actor.poll()
     assert exit_code == START_FAILED and "could not be started" in error and "unknown" in error
+
+
+def test_a_run_with_a_damaged_folder_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object) -> None:
+        raise ValueError("spec.json is damaged")
+
+    monkeypatch.setattr(ray_runs, "prepare_folder", damaged)
+    actor = RunActor(NOTHING, "/nowhere", {}, f"file://{tmp_path}/store/1")
+    until(lambda: actor.exit_code == START_FAILED)
+    assert actor.poll()[1] == "It could not be started: spec.json is damaged"
