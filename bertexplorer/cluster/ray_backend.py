@@ -55,7 +55,8 @@ def connect(settings: Settings) -> None:
         return
     if settings.ray == "local":
         os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own 15 puts answers behind all else on the machine
-        ray.init(include_dashboard=False, object_store_memory=OBJECT_STORE_MB << 20, **quiet)
+        # without the address, Ray would join a cluster that runs here already
+        ray.init("local", include_dashboard=False, object_store_memory=OBJECT_STORE_MB << 20, **quiet)
         return
     if os.environ.get("RAY_AUTH_MODE") != "token" and os.environ.get("BERTEXPLORER_RAY_INSECURE") != "1":
         raise ExplorerError(

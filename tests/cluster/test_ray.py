@@ -130,6 +130,20 @@ def test_replicas_answer_like_this_process_and_survive_kills(
         backend.close()
 
 
+def check_in_new_process(data: Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run `bertexplorer cluster check` with these environment variables."""
+    command = [sys.executable, "-m", "bertexplorer", "cluster", "check"]
+    environment = {**os.environ, "BERTEXPLORER_DATA": str(data), **variables}
+    return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=90)
+
+
+def test_a_cluster_here_is_a_new_one(tmp_path: Path) -> None:
+    done = check_in_new_process(
+        tmp_path, BERTEXPLORER_RAY="local", BERTEXPLORER_MEMORY_MB="100", RAY_ADDRESS="127.0.0.1:1"
+    )
+    assert done.returncode == 0 and "no problems" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize("listening", [False, True])
 def test_a_cluster_that_cannot_be_joined(listening: bool, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -137,9 +151,7 @@ def test_a_cluster_that_cannot_be_joined(listening: bool, tmp_path: Path) -> Non
         if not listening:
             server.close()
         token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(tmp_path / "missing")}
-        command = [sys.executable, "-m", "bertexplorer", "cluster", "check"]
-        environment = {**os.environ, **token, "BERTEXPLORER_RAY": address, "BERTEXPLORER_DATA": str(tmp_path)}
-        done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=60)
+        done = check_in_new_process(tmp_path, BERTEXPLORER_RAY=address, **token)
     (line,) = done.stderr.splitlines()
     assert done.returncode == 2
     assert ("Set RAY_AUTH_TOKEN_PATH" if listening else f"'{address}', but no Ray cluster accepts") in line
