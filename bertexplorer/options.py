@@ -51,6 +51,11 @@ class OptionSpec:
             raise ExplorerError(f"{label}: got {str(value):.60}; wanted {self.wanted()}.")
         return value
 
+    def help(self) -> str:
+        """The description of its flag, for argparse."""
+        about = f"{self.option.label}: {self.option.info}" if self.option.info else self.option.label
+        return f"{about} (default: {self.default!r})".replace("%", "%%")
+
     def wanted(self) -> str:
         noun = {int: "a whole number", float: "a number", bool: "yes or no", str: "text"}[self.kind]
         low, high = self.option.low, self.option.high

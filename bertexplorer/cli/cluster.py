@@ -1,22 +1,24 @@
 """bertexplorer cluster check: reports what is wrong with the nodes of a Ray cluster, and what to do."""
 
+import argparse
 import sys
 from collections.abc import Sequence
 
 from bertexplorer.cluster.check import check_cluster
-from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 
 
 def command(settings: Settings, arguments: Sequence[str]) -> int:
     """Run `bertexplorer cluster check`. Returns 0, or 1 if something is wrong. Raises ExplorerError if the cluster
     cannot be joined."""
-    if list(arguments) != ["check"]:
-        raise ExplorerError("bertexplorer cluster has one command: check. Its settings are environment variables.")
+    about = "Report what is wrong with the nodes of a Ray cluster, and what to do. Settings are environment variables."
+    parser = argparse.ArgumentParser("bertexplorer cluster", description=about)
+    parser.add_argument("what", choices=("check",))
+    parser.parse_args(arguments)
     problems = 0
     for node, problem in check_cluster(settings):
         problems += bool(problem)
         print(f"{node}: {problem or 'no problems'}")
     if problems:
-        print(f"bertexplorer: {problems} thing{'s' * (problems > 1)} to fix.", file=sys.stderr)
+        print(f"bertexplorer: {problems} problem{'s' * (problems > 1)} to fix.", file=sys.stderr)
     return 1 if problems else 0

@@ -64,7 +64,7 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
             print(f"{where}: {'WRONG: ' * line.wrong}{line.text}")
         print(f"{name}: {len(lesson.questions)} questions, {time.perf_counter() - started:.1f} s")
     if problems:
-        print(f"bertexplorer: {problems} thing{'s' * (problems > 1)} to fix.", file=sys.stderr)
+        print(f"bertexplorer: {problems} problem{'s' * (problems > 1)} to fix.", file=sys.stderr)
     return 1 if problems else 0
 
 

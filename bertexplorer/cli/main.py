@@ -66,7 +66,7 @@ def run(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("python -m bertexplorer", description="See how BERT works.")
+    parser = argparse.ArgumentParser("python -m bertexplorer", description="See what BERT-style models have learned.")
     parser.add_argument("--version", action="version", version=f"bertexplorer {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     commands.add_parser("serve", help="open the page: serve [--public] [--host H] [--port P] [--open]")
@@ -75,13 +75,13 @@ def make_parser() -> argparse.ArgumentParser:
     commands.add_parser(
         "lesson", help="lesson list, or lesson check [FILE …]: the lessons, and whether their claims hold"
     )
-    commands.add_parser("cluster", help="cluster check: what is wrong with the nodes of a Ray cluster")
+    commands.add_parser("cluster", help="cluster check: report what is wrong with the nodes of a Ray cluster")
     commands.add_parser("mcp", help="serve the analyses to MCP clients over stdio; takes no arguments")
     commands.add_parser("checkpoints", help="list the checkpoints: size, heads, licence, whether on this disk")
     for module in import_module("bertexplorer.analysis").ANALYSES:
         name = module.__name__.rpartition(".")[2].replace("_", "-")
         about = (module.__doc__ or "").splitlines()[0].partition(": ")[2] or (module.__doc__ or "").splitlines()[0]
-        command = commands.add_parser(name, help=about, description=module.__doc__)
+        command = commands.add_parser(name, help=about.removesuffix("."), description=module.__doc__)
         settings = option_specs(module.Options)
         if first := FIRST.get(name):
             spec = next(setting for setting in settings if setting.name == first)
@@ -94,14 +94,13 @@ def make_parser() -> argparse.ArgumentParser:
         about = "a name from the list, a hub name or a folder" + "; repeat it to compare several" * (name == "suite")
         command.add_argument("--checkpoint", help=about, **several)
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
-        command.add_argument("--pick", default="", help="the word of the text that the view is about")
+        command.add_argument("--pick", default="", help="the word of the text that the analysis is about")
         command.add_argument("--json", action="store_true", help="print JSON, with the question and the provenance")
         for setting in (setting for setting in settings if setting.name != first):
             flag = "--" + setting.name.replace("_", "-")
-            help = f"{setting.option.label} ({setting.default!r})".replace("%", "%%")
-            if setting.name in FILES:
-                help = f"{setting.option.label}: a {FILES[setting.name]} file"
-            command.add_argument(flag, default=setting.default, help=help, choices=setting.choices or None)
+            file = f"{setting.option.label}: a {FILES[setting.name]} file" if setting.name in FILES else ""
+            help, choices = file or setting.help(), setting.choices or None
+            command.add_argument(flag, default=setting.default, help=help, choices=choices)
         if name == "suite":
             command.add_argument(
                 "--out", type=Path, help="a folder in which to score all rows; repeat the command to resume"

@@ -48,8 +48,8 @@ def parser() -> argparse.ArgumentParser:
     )
     arguments.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the task")
     for setting in option_specs(specs.Tuning):
-        note = f"{setting.option.label} ({setting.default!r}) {setting.option.info}".replace("%", "%%")
-        arguments.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
+        flag = "--" + setting.name.replace("_", "-")
+        arguments.add_argument(flag, help=setting.help(), choices=setting.choices or None)
     return arguments
 
 

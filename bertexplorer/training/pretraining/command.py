@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    arguments = argparse.ArgumentParser("python -m bertexplorer.training.pretraining.command", description=__doc__)
+    arguments = argparse.ArgumentParser("python -m bertexplorer pretrain", description=__doc__)
     arguments.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
     arguments.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
     arguments.add_argument("--stretch", action="store_true", help="append a stretch with the settings given here")
@@ -47,8 +47,8 @@ def parser() -> argparse.ArgumentParser:
         arguments.add_argument(f"--{name}", help=note)
     for group in specs.GROUPS.values():
         for setting in option_specs(group):
-            note = f"{setting.option.label} ({setting.default!r}) {setting.option.info}".replace("%", "%%")
-            arguments.add_argument("--" + setting.name.replace("_", "-"), help=note, choices=setting.choices or None)
+            flag = "--" + setting.name.replace("_", "-")
+            arguments.add_argument(flag, help=setting.help(), choices=setting.choices or None)
     return arguments
 
 
