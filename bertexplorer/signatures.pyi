@@ -10,7 +10,7 @@ from bertexplorer.result import Result
 Words = str | Iterable[str | tuple[int, int, int]]
 
 def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result:
-    """The checkpoint's predictions for each blank, and their entropy.
+    """The checkpoint's predictions for each mask, and their entropy.
     Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head.
     Options:
         top: Answers, 1 to 100
@@ -32,14 +32,14 @@ def pseudo_likelihood(text: str, pair: str = '', *, checkpoint: str | Path | Ber
         most: Score at most, 1 to 512 (tokens, from the left; each takes one pass)
     """
 def contrast(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), other: str = '', named: int = 8) -> Result:
-    """One blank in two sentences, compared over the whole vocabulary.
+    """One mask in two sentences, compared over the whole vocabulary.
     Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none.
     Options:
         other: Second sentence (with [MASK] in it)
         named: Words named on each side, 1 to 50
     """
 def left_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 8) -> Result:
-    """The same blank answered with both sides in view, and with the right side hidden from the encoder.
+    """The same mask answered with both sides in view, and with the right side hidden from the encoder.
     Answer the first mask of *text* twice. Raises ExplorerError without a mask or an MLM head.
     Options:
         top: Answers, 1 to 100
@@ -189,7 +189,7 @@ def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
         unit: What is a point
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         method: Method (t-SNE of 10,000 points takes a minute; UMAP needs umap-learn)
-        pooling: A sentence's vector (the sum of the last four is for tokens too)
+        pooling: A sentence's vector (last four summed: for tokens, too)
         dimensions: Dimensions
         colour: Colour by
         neighbours: Neighbours, 1 to 20

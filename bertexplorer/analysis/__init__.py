@@ -1,10 +1,10 @@
 """The analyses, in the order that the command line lists them: each (Checkpoint, text, Options) -> a frozen result.
 
-fill_mask.py          the prediction for each blank, and its entropy
+fill_mask.py          the prediction for each mask, and its entropy
 decoding.py           several masks filled four ways
 pseudo_likelihood.py  how likely each token is given all the others, and so how likely the sentence is
-contrast.py           one blank in two sentences, compared over the whole vocabulary
-left_context.py       the same blank with the right side hidden from the encoder
+contrast.py           one mask in two sentences, compared over the whole vocabulary
+left_context.py       the same mask with the right side hidden from the encoder
 template.py           one sentence with alternatives, {doctor|nurse}, answered for every combination
 next_sentence.py      does B follow A, in both orders, and compared with other candidates
 sentence_matrix.py    a paragraph: does each sentence follow each other one
@@ -51,7 +51,7 @@ edit_search.py        a beam search over replaced words, and a text shortened as
 edits.py              words replaced or removed, checked with the tokenizer, and replacements to try
 predictions.py        the answers to changed texts, and how probable the first answer still is
 bootstrap.py          intervals of means, and a test of two checkpoints on the same cases
-word_scores.py        requested words, scored in a blank
+word_scores.py        requested words, scored at a mask
 facts.py              values of a result that expressions in lessons use, by name
 export.py             a result as CSV, JSON and Python that repeats it, with its provenance
 """

@@ -1,4 +1,4 @@
-"""Contrast: one blank in two sentences, compared over the whole vocabulary."""
+"""Contrast: one mask in two sentences, compared over the whole vocabulary."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Compare the first mask of *text* with that of the other sentence. Raises ExplorerError if one has none."""
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for a sentence
     if not options.other.strip():
-        raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two blanks.")
+        raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two masks.")
     first_encoding = encode_masked(checkpoint, text)
     try:
         second_encoding = encode_masked(

@@ -66,7 +66,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     search. Raises ExplorerError without a mask, and for more than 20."""
     encoding = encode_masked(checkpoint, text)
     if len(encoding.masked) > MAX_MASKS:
-        raise ExplorerError(f"{len(encoding.masked)} masks are hidden; this view fills up to {MAX_MASKS}. Unhide some.")
+        raise ExplorerError(f"The text has {len(encoding.masked)} masks; the limit is {MAX_MASKS}. Hide fewer words.")
     steps = {
         "independent": independent(checkpoint, encoding),
         "left to right": one_by_one(checkpoint, encoding, certain_first=False),

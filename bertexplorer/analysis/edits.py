@@ -69,8 +69,8 @@ class Editor:
         encoding = checkpoint.tokenizer.encode(visible_text(checkpoint, question.encoding))
         if encoding.ids != question.encoding.ids:
             raise ExplorerError(
-                f"With {checkpoint.tokenizer.mask_token} written where words are hidden, the text is cut into other "
-                f"pieces. Type {checkpoint.tokenizer.mask_token} with spaces around it instead of hiding words."
+                f"With {checkpoint.tokenizer.mask_token} written where words are hidden, the text is cut into "
+                f"different pieces. Type {checkpoint.tokenizer.mask_token} with spaces around it, and hide no words."
             )
         all_words, hideable = words(encoding), set(question.hideable)
         tagged = {question.position} if predictor.target == "tag" else set()

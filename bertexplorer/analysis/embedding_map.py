@@ -51,9 +51,7 @@ class Options:
         Literal["PCA", "t-SNE", "UMAP"],
         Option("Method", info="t-SNE of 10,000 points takes a minute; UMAP needs umap-learn"),
     ] = "PCA"
-    pooling: Annotated[Pooling, Option("A sentence's vector", info="the sum of the last four is for tokens too")] = (
-        "mean"
-    )
+    pooling: Annotated[Pooling, Option("A sentence's vector", info="last four summed: for tokens, too")] = "mean"
     dimensions: Annotated[Literal["2-D", "3-D"], Option("Dimensions")] = "2-D"
     colour: Annotated[Literal["word", "position", "label"], Option("Colour by")] = "word"
     neighbours: Annotated[int, Option("Neighbours", 1, 20)] = 5
@@ -212,7 +210,7 @@ def project(
         centre, components, shares = principal(vectors, axes)
         return (vectors - centre) @ components.T, tuple(float(share) for share in shares)
     if count < 4:
-        raise ExplorerError(f"{method} wants at least 4 points; there are {count}. Choose PCA, or add words.")
+        raise ExplorerError(f"{method} needs at least 4 points; there are {count}. Choose PCA, or add words.")
     if method == "UMAP":
         return umap(vectors, axes), ()
     return tsne(vectors, axes), ()

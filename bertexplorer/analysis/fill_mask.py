@@ -1,4 +1,4 @@
-"""Fill-mask: the checkpoint's predictions for each blank, and their entropy."""
+"""Fill-mask: the checkpoint's predictions for each mask, and their entropy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Left context: the same blank answered with both sides in view, and with the right side hidden from the encoder."""
+"""Left context: the same mask answered with both sides in view, and with the right side hidden from the encoder."""
 
 from __future__ import annotations
 

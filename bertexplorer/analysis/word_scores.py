@@ -86,7 +86,7 @@ def pieces_log_probs(
     positions = range(position, position + len(ids))
     wide = insert_masks(encoding, position, len(ids))
     if len(wide) > checkpoint.tokenizer.max_tokens:
-        raise ExplorerError(f"With {len(ids)} pieces in the blank the text is {len(wide)} tokens long; shorten it.")
+        raise ExplorerError(f"With {len(ids)} masks for the word, the text is {len(wide)} tokens long; shorten it.")
     steps = [wide.with_ids(dict(zip(positions[:i], ids, strict=False))) for i in range(len(ids))]
     return [row[0] for row in engine.masked_log_probs(checkpoint, steps, positions=[[spot] for spot in positions])]
 

@@ -45,8 +45,8 @@ class Work:
         self.total = max(self.total, self.planned + tokens)
         if self.limit and self.total > self.limit:
             raise ExplorerError(
-                f"This takes {self.total:,} tokens through the checkpoint; the limit is {self.limit:,}. Shorten the "
-                "text, or ask for fewer words, sentences or samples."
+                f"This would send {self.total:,} tokens through the checkpoint; the limit is {self.limit:,}. Shorten "
+                "the text, or ask for fewer words, sentences or samples."
             )
         if not self.long and self.total > QUICK:
             self.long = True

@@ -3,7 +3,7 @@
 style.py              the style of figures: colours, fonts, readable numbers
 kit.py                the parts of figures: cells, bars, lines, text, panels, axes
 difference.py         two results of one analysis, starting with the numbers that differ most
-fill_mask.py          a bar for each answer, blank by blank
+fill_mask.py          a bar for each answer, mask by mask
 decoding.py           the order and the words of each method; its claimed and its real probability
 pseudo_likelihood.py  how surprising each token is, and the colours of the strip
 contrast.py           each piece at its probability in one sentence and in the other

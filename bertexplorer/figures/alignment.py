@@ -52,7 +52,7 @@ def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> g
     counts = [len(piece_list) for piece_list in both_pieces]
     above = f"{coloured('above', ACCENT)} {label(names[0], 30)}: {counts[0]} pieces"
     below = f"{coloured('below', ACCENT)} {label(names[1], 30)}: {counts[1]} pieces"
-    fig.add_annotation(kit.above(f"{above}<br>{below}<br>{coloured('■', ORANGE)} cut in another way", 8, size=13))
+    fig.add_annotation(kit.above(f"{above}<br>{below}<br>{coloured('■', ORANGE)} cut differently", 8, size=13))
     fig.update_xaxes(range=[-0.5, WIDTH + 0.5], **kit.HIDDEN)
     fig.update_yaxes(range=[3 * len(lines) - 1.2, -0.7], **kit.HIDDEN)
     return finish(fig, 100 + LINE * len(lines), margin={"l": 8, "r": 8, "t": 80, "b": 8}, barmode="overlay")

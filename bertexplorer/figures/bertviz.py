@@ -106,7 +106,7 @@ def say(result: BertViz) -> str:
     heads, count = result.attention.shape[1], len(result.layers)
     notes = {
         "head": "Lines run from the token that looks to the token looked at, a colour for each head; a click on a "
-        "coloured square switches a head off, a double click leaves it alone.",
+        "coloured square switches a head off, a double click shows only that head.",
         "model": "Each tile is a head, each row a layer; a click on a tile opens it.",
         "neuron": "Point at a token and press its plus sign to see its query, the keys it meets, their product number "
         "by number, and the sum that the softmax turns into attention; blue is positive, orange negative.",

@@ -97,7 +97,7 @@ def say(result: Contrast) -> str:
         return ", ".join(times) or "no word"
 
     return (
-        f"Leaning to the first sentence: {side(-1)}. Leaning to the second: {side(1)}. Overall, the two answers differ "
+        f"More likely in the first sentence: {side(-1)}. In the second: {side(1)}. Overall, the two answers differ "
         f"by {result.divergence:.2f} bits (Jensen-Shannon: 0 the same, 1 nothing in common)."
         + "".join(f" Second sentence: {note}" for note in result.notes)
     )

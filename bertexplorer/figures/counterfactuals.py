@@ -177,7 +177,7 @@ def say_flipped(result: Counterfactuals, name: str) -> list[str]:
         f"{name} has {percent(result.probability)}. With {phrase(best)} the answer is {quote(best.answer)}: "
         f"{percent(best.probability)}, where it had {percent(best.before)}; {quote(result.answer)} has "
         f"{percent(best.kept)} left.",
-        f"{result.found:,} of the {result.tried:,} edits that were read "
+        f"{result.found:,} of the {result.tried:,} edits that were tried "
         f"{lead} {count_words(many)}{'; fewer were not enough' * (many > 1)}.",
     ]
     return sentences
@@ -189,8 +189,8 @@ def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
     best = result.edits[0]
     goal = f"makes {quote(result.wanted)} the answer" if result.wanted else "changes the answer"
     sentences = [
-        f"{name} has {percent(result.probability)}, and none of {result.tried:,} edits of up to "
-        f"{count_words(result.most)} that were read {goal}."
+        f"{name} has {percent(result.probability)}. {result.tried:,} edits of up to {count_words(result.most)} were "
+        f"tried, and none {goal}."
     ]
     if result.wanted:
         shift = f"gives {quote(result.wanted)} {percent(best.wanted)} instead of {percent(result.wanted_before)}"

@@ -1,4 +1,4 @@
-"""Figure for fill-mask: a bar for each answer, blank by blank; the hidden piece and the named words in their own
+"""Figure for fill-mask: a bar for each answer, mask by mask; the hidden piece and the named words in their own
 colours."""
 
 import plotly.graph_objects as go

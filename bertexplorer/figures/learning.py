@@ -111,7 +111,7 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
     for curve in curves:
         values = [value for _, value in curve.evaluations]
         if not values:
-            sentences.append(f"{curve.name} has not been tried yet")
+            sentences.append(f"{curve.name} has not been evaluated yet")
             continue
         best = max(values) if higher else min(values)
         name = f"{curve.name}: " if len(curves) > 1 else ""

@@ -12,7 +12,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.learning import COLOURS, legend
 from bertexplorer.figures.style import finish, label, percent
 
-WORDS = {"probe": "Frozen probe: right answers", "pairs_accuracy": "Held-out text: hidden words guessed"}
+WORDS = {"probe": "Accuracy of the frozen probe", "pairs_accuracy": "Accuracy at the masks of held-out text"}
 UNITS = {"minutes": "minutes of training", "step": "step"}
 
 

@@ -54,5 +54,5 @@ def say(result: PseudoLikelihood) -> str:
     return (
         f"The pseudo-log-likelihood is {decimal(result.total, 1)} nats over {part} tokens, a perplexity of "
         f"{result.perplexity:,.1f}. The most surprising token is {quote(result.tokens[worst])} with {share}; "
-        f"{int((result.ranks[positions] == 1).sum())} of {result.scored} are its own first choice."
+        f"{int((result.ranks[positions] == 1).sum())} of {result.scored} are the checkpoint's own first choice."
     )

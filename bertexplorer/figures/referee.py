@@ -85,9 +85,9 @@ def say(result: Referee) -> str:
     sentences = [
         f"{start[0].upper()}{start[1:]} {format_value(result, float(first[0]))} in the whole text and "
         f"{format_value(result, float(first[-1]))} with all {result.count} tokens hidden.",
-        f"The order of {best.method} tells most: hidden first, its tokens leave "
-        f"{format_value(result, best.deletion_area)} on average, shown first "
-        f"{format_value(result, best.insertion_area)}; a random order leaves {format_value(result, chance)}.",
+        f"The order of {best.method} is the best: {format_value(result, best.deletion_area)} on average while its "
+        f"first tokens are hidden, {format_value(result, best.insertion_area)} while they are shown; with a random "
+        f"order, {format_value(result, chance)}.",
     ]
     if holding:
         sentences.append(

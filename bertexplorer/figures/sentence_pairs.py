@@ -40,4 +40,4 @@ def say(result: SentencePairs) -> str:
     sentence = f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."
     if np.isnan(result.is_next).any():
         return sentence + " This checkpoint has no next-sentence head, so it is not asked."
-    return sentence + f" The checkpoint tells {result.right} of {count} right."
+    return sentence + f" The checkpoint gets {result.right} of {count} right."

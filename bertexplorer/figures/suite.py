@@ -39,7 +39,7 @@ RIGHT = {  # the criterion of each kind
     "next sentence": "is right about what follows",
     "labels": "gives the right label",
 }
-UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "gaps", "invariance": "templates",
+UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "cloze items", "invariance": "templates",
         "next sentence": "pairs", "labels": "rows"}  # fmt: skip
 
 

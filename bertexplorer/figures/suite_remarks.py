@@ -18,10 +18,12 @@ def remarks(result: Suite) -> list[str]:
         rough = "their shares are rough" if few[1:] else "its share is rough"
         sentences.append(f"{subject(few, len(result.shares))} fewer than {FEW} cases, so {rough}")
     if any(outcome.case.expected == ASSUMED for outcome in result.outcomes):
-        sentences.append("The file’s name does not say which sentences are the stereotypes: its own are taken as such")
+        sentences.append(
+            "The file’s name does not say which sentences are the stereotypes; the file’s own are taken to be"
+        )
     if unscored := sum(outcome.unscored for outcome in result.outcomes):
-        words, rows = ("word", "its row") if unscored == 1 else ("words", "their rows")
-        sentences.append(f"{unscored:,} accepted {words} cannot be scored, so the others of {rows} count")
+        words, rows = ("word", "its row uses") if unscored == 1 else ("words", "their rows use")
+        sentences.append(f"{unscored:,} accepted {words} cannot be scored; {rows} the others")
     if result.unusable:
         sentences.append(unusable_note(result.unusable, "scored"))
     if result.left_out:

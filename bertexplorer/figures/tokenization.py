@@ -155,9 +155,8 @@ def compare(first: Tokenization, second: Tokenization) -> str:
 def say(result: Tokenization) -> str:
     """The number of pieces, the word with the most pieces, unknown words, and the parts of the input vectors."""
     count = len(result.words)
-    sentences = [
-        f"{count} word{'s' * (count != 1)} and signs become {len(result.tokens)} tokens, the special ones included."
-    ]
+    subject = "1 word becomes" if count == 1 else f"{count} words and punctuation marks become"
+    sentences = [f"{subject} {len(result.tokens)} tokens, special ones included."]
     cut_known = [word for word in cut_words(result) if not word.reason]
     if cut_known:
         most = max(cut_known, key=lambda word: len(word.steps))

@@ -38,11 +38,11 @@ def about(settings: Settings) -> str:
 
 def limits(settings: Settings) -> tuple[str, ...]:
     """The limits of this server, from its settings."""
-    answer = (f"One answer: {settings.tokens:,} tokens through the checkpoint.",) if settings.tokens else ()
+    answer = (f"One answer: at most {settings.tokens:,} tokens through the checkpoint.",) if settings.tokens else ()
     own = (f"All your runs and uploads together: {settings.quota / 1e9:,.1f} GB.",) if settings.quota else ()
     return (
         f"A text or any other entry: {settings.request_kb:,} kB. A checkpoint reads as many tokens as it was made for, "
-        "usually 512; the cut is marked.",
+        "usually 512; the page shows where a longer text was cut.",
         f"Files: {settings.upload_mb} MB at once, {settings.upload_files} at most; kept for a day, or with the run "
         "that learns from them.",
         *answer,

@@ -97,8 +97,8 @@ def training_series(registry: CheckpointRegistry, state: State) -> list[str]:
     names = [saved.name for saved in registry.series(state.checkpoint)]
     if len(names) < 2:
         raise ExplorerError(
-            f"{registry.title(state.checkpoint)} does not come from a training that saved its checkpoints. Choose "
-            "tiny, or a run with snapshots."
+            f"{registry.title(state.checkpoint)} has no checkpoints from earlier in its training. Choose tiny, or a "
+            "run with snapshots."
         )
     if len(names) <= MAX_SIDES:
         return names

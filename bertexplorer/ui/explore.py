@@ -239,7 +239,10 @@ class Explore:
         if kind == "python":
             sides = comparing.comparison_sides(self.registry, state) if state.compared else ()
             others = [self.question(side.state, side.checkpoint) for side in sides if side.checkpoint]
-            notes = [f"The {what} are an upload: {about} Elsewhere, name your copy." for what, about in uploads.items()]
+            notes = [
+                f"The {what} are an upload: {about} On another machine, give the path of your copy."
+                for what, about in uploads.items()
+            ]
             return f"{name}.py", export.as_python(analysis, *own, others, notes)
         sides = [comparing.Side(title, state)]
         if state.compared:

@@ -76,7 +76,7 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
         message = str(error)
         assert len(message) < 400 and message.endswith("."), message
         assert "[MASK]" in text and any(
-            w in message for w in ("within the tokens", "masks are hidden", "has only masks")
+            w in message for w in ("within the tokens", "masks; the limit is", "has only masks")
         ), message
     else:
         assert rows

@@ -105,7 +105,7 @@ def test_an_accepted_word_that_cannot_be_scored_leaves_the_others(mini: Checkpoi
     both, alone = result.outcomes
     assert (both.rank, both.score, both.right, both.unscored) == (alone.rank, alone.score, alone.right, 1)
     assert [row.line for row in result.unusable] == [4]
-    assert "1 accepted word cannot be scored, so the others of its row count" in figure.say(result)
+    assert "1 accepted word cannot be scored; its row uses the others" in figure.say(result)
 
 
 def test_a_word_of_several_pieces_does_not_hide_the_rank_of_a_word_of_one(

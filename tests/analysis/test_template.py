@@ -41,7 +41,7 @@ def test_the_cost_of_its_words_is_announced_before_anything_runs(mini: Checkpoin
     with working(whole):
         template.run(mini, DOCTOR, options=options)
     assert whole.done == whole.total > 500
-    work, message = Work(limit=whole.total - 1), f"takes {whole.total:,} tokens.*limit is {whole.total - 1:,}"
+    work, message = Work(limit=whole.total - 1), f"send {whole.total:,} tokens.*limit is {whole.total - 1:,}"
     with pytest.raises(ExplorerError, match=message), working(work):
         template.run(mini, DOCTOR, options=options)
     assert work.done == 0

@@ -97,7 +97,7 @@ def test_markup_in_settings_and_names_stays_text(page: Page) -> None:
     words.fill("")
     choose_view(page, "Two sentences")
     page.locator("#forms [data-setting=other]").fill(f"{CANARY} [MASK]")
-    expect_said(page, "Leaning to")
+    expect_said(page, "More likely in the first sentence")
 
 
 def test_markup_in_a_link_stays_text(page: Page, address: str) -> None:

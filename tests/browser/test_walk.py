@@ -52,7 +52,7 @@ def test_type_hide_read_switch_reload(page: Page) -> None:
 def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     choose_view(page, "Two sentences")
     page.locator("button.example").first.click()
-    expect_said(page, "Leaning to the first sentence")
+    expect_said(page, "More likely in the first sentence")
     expect(page.locator("#forms [data-setting=named]")).to_have_value("8")
     page.locator("#forms [data-setting=named]").fill("3")
     page.wait_for_url("**named=3**")

@@ -91,7 +91,7 @@ def test_every_loop_reports_and_can_be_stopped_between_batches(
 def test_work_beyond_the_limit_is_rejected_before_anything_runs(
     loop: Callable[[Checkpoint, int], None], checkpoint: Checkpoint
 ) -> None:
-    work, message = Work(limit=20), r"takes \d+ tokens through the checkpoint; the limit is 20\."
+    work, message = Work(limit=20), r"send \d+ tokens through the checkpoint; the limit is 20\."
     with pytest.raises(ExplorerError, match=message), working(work):
         loop(checkpoint, 6)
     assert work.done == 0
@@ -105,7 +105,7 @@ def test_loops_add_up_and_announced_work_is_counted_once() -> None:
             progress.report(0, total)
             progress.report(total, total)
         assert (work.done, work.total) == (90, 90)
-        with pytest.raises(ExplorerError, match="takes 101 tokens"):
+        with pytest.raises(ExplorerError, match="send 101 tokens"):
             progress.report(0, 11)
 
 

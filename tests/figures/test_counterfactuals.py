@@ -100,9 +100,11 @@ def test_say() -> None:
     assert sentence.startswith(
         f"“cat” has 40 %. With man → {EVIL} and the → a the answer is “dog”: 60 %, where it had 5.0 %;"
     )
-    assert "“cat” has 10 % left. 3 of the 40 edits that were read lead away from it, each of 2 words; fewer" in sentence
+    assert (
+        "“cat” has 10 % left. 3 of the 40 edits that were tried lead away from it, each of 2 words; fewer" in sentence
+    )
     none = figure.say(CASES[3])
-    assert "none of 40 edits of up to 2 words that were read changes the answer" in none
+    assert "40 edits of up to 2 words were tried, and none changes the answer" in none
     assert "The one that comes closest, man → boy, leaves it 10 %." in none
     assert "lead to “<img" in figure.say(CASES[-1])
     assert "the first of 3 masks" in figure.say(replace(TWO, other_masks=2))

@@ -33,7 +33,7 @@ def test_the_sentence() -> None:
     assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
     assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
     assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
-    assert "has not been tried yet" in learning.say([curve()]) and learning.say([]) == ""
+    assert "has not been evaluated yet" in learning.say([curve()]) and learning.say([]) == ""
 
 
 def test_the_sentence_on_several_runs_gives_the_best_of_each() -> None:

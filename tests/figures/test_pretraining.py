@@ -83,7 +83,7 @@ def test_the_sentence_on_masking_gives_its_shares() -> None:
 
 def test_the_sentence_on_pairs_with_and_without_a_head() -> None:
     sentence = sentence_pairs.say(pairs())
-    assert sentence.startswith("1 of 3 pairs really are neighbours") and sentence.endswith("tells 2 of 3 right.")
+    assert sentence.startswith("1 of 3 pairs really are neighbours") and sentence.endswith("gets 2 of 3 right.")
     assert "no next-sentence head" in sentence_pairs.say(pairs(False))
 
 
@@ -91,5 +91,5 @@ def test_curves_have_the_requested_unit() -> None:
     (curve,) = curves(1)
     assert curve.points("probe", "minutes") == [(0.0, 0.2), (pytest.approx(0.1), pytest.approx(0.3))]
     assert [x for x, _ in curve.points("probe", "step")] == [0, 1]
-    assert pretraining.say([curve], "probe", "step") == "Frozen probe: right answers. b: 20 % at first, now 30 %."
+    assert pretraining.say([curve], "probe", "step") == "Accuracy of the frozen probe. b: 20 % at first, now 30 %."
     assert pretraining.say(curves(2, 0), "probe", "step") == ""

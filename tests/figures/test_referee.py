@@ -64,8 +64,8 @@ def test_say() -> None:
     def height(power: object) -> str:
         return f"{100 * np.mean([np.trapezoid(0.8 * left**p) / 4 for p in np.atleast_1d(power)]):.0f} %"
 
-    assert f"of integrated gradients tells most: hidden first, its tokens leave {height(4)} on average" in sentence
-    assert f"shown first {height(0.25)}; a random order leaves {height((0.8, 1.0, 1.25))}." in sentence
+    assert f"of integrated gradients is the best: {height(4)} on average while its first tokens are hidden" in sentence
+    assert f"{height(0.25)} while they are shown; with a random order, {height((0.8, 1.0, 1.25))}." in sentence
     assert "Better than each of 3 random orders (shaded), both ways: integrated gradients." in sentence
     assert "Not better: gradient x input, occlusion, LIME, attention and rollout." in sentence
     assert "points" not in sentence

@@ -73,7 +73,7 @@ def test_pseudo_likelihood() -> None:
     sentence = pseudo_likelihood.say(hand.pseudo_likelihood())
     assert "is −4.2 nats over 3 tokens, a perplexity of 4.0" in sentence  # -6 ln 2, and 2^(6/3)
     assert "“<img src=x onerror=1>” with 12 %" in sentence
-    assert "1 of 3 are its own first choice" in sentence
+    assert "1 of 3 are the checkpoint's own first choice" in sentence
     assert "first 3 of 12 tokens" in pseudo_likelihood.say(hand.pseudo_likelihood(3, 9))
 
 

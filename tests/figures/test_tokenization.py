@@ -90,7 +90,7 @@ def test_each_word_is_drawn_once_up_to_a_limit() -> None:
 
 def test_say() -> None:
     sentence = figure.say(tokenization())
-    assert sentence.startswith("3 words and signs become 6 tokens, the special ones included.")
+    assert sentence.startswith("3 words and punctuation marks become 6 tokens, special ones included.")
     assert "“Unbelievable” is cut into un + ##believ + ##able." in sentence
     assert f"“{EVIL}” becomes [UNK]: no piece of the vocabulary begins “{EVIL}”." in sentence
     assert "word 1.25, position 2.25, segment 3.25; the sum 4.25, after LayerNorm 5.25" in sentence

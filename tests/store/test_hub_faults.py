@@ -56,7 +56,7 @@ def test_a_transfer_that_breaks_off_can_be_taken_up_again(
     monkeypatch.setattr(file_download.time, "sleep", lambda _: None)  # between the tries of one download
     hub.put(NAME, tiny("bert"))
     hub.cuts = True
-    assert "broke off" in (message := refused(library)) and "Try again: it goes on where it stopped." in message
+    assert "broke off" in (message := refused(library)) and "Try again: it continues where it stopped." in message
     hub.cuts = False
     assert list(library.fetch(NAME)) and library.get(NAME).config.num_layers == 3
 

@@ -101,5 +101,5 @@ def test_the_name_of_a_file_of_winobias_says_which_sentence_is_the_stereotype(na
     kind, (case,), _ = cases(rows)
     assert kind == "stereotype pairs" and case.texts[0] == f"The nurse met the CEO because {stereotype} was ill."
     result = bx.suite(rows=[cells for _, cells in rows], checkpoint="mini")
-    assert ("its own are taken as such" in result.said) == (name == "wino.txt")
+    assert ("the file’s own are taken to be" in result.said) == (name == "wino.txt")
     assert result.rows[0]["wanted"] == "" and suite_table.row(result.value.outcomes[0])["wanted"] == "the first"

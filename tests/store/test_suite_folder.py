@@ -102,7 +102,7 @@ def test_bad_folders_and_too_many_rows_are_rejected(checkpoint: Checkpoint, tmp_
         SuiteFolder(tmp_path, checkpoint, [ROWS[0]] * (MAX_ROWS + 1), "the whole sentence")
     folder = SuiteFolder(tmp_path / "one", checkpoint, ROWS[:3], "the whole sentence").run()
     next(folder)
-    with pytest.raises(ExplorerError, match="Another process works in"):
+    with pytest.raises(ExplorerError, match="Another process is working in"):
         list(SuiteFolder(tmp_path / "one", checkpoint, ROWS[:3], "the whole sentence").run())
 
 

@@ -138,7 +138,7 @@ def test_exports_of_uploaded_rows_name_their_file(explore: Explore, tmp_path: Pa
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"checkpoint": "mini"}, "mini does not come from a training"),
+        ({"checkpoint": "mini"}, "mini has no checkpoints from earlier"),
         ({"view": "layers", "options": DEFAULTS["layers"], "text": "A [MASK]."}, "Layers draws two checkpoints"),
         ({"against": "another checkpoint", "other": "tiny, no/where"}, "no/where"),
         ({"against": "another checkpoint", "other": ",".join(["tiny"] * 12)}, "13 checkpoints were named; 12 fit"),

@@ -129,7 +129,7 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
         ids = torch.tensor(item.ids)
         masks = (ids == tokenizer.mask_id).nonzero().flatten()
         if not len(masks):
-            raise ExplorerError("The text has no blank. Write [MASK] or ___ where a word is to be guessed.")
+            raise ExplorerError("The text has no mask. Write [MASK] or ___ where a word is missing.")
         with evaluation_mode(self):
             batch = pad([item], tokenizer.pad_id, masks).to(self.checkpoint.device)
             last = hidden_states(self.modules["encoder"], batch)[0, batch.targets]

@@ -80,7 +80,7 @@ def tokenize_files(files: Sequence[Path], tokenizer: Tokenizer, cache: Path) -> 
                 if not target.is_dir():  # else another process was quicker
                     raise ExplorerError(
                         f"The ids of {file.name} could not be written to {cache} ({error.strerror or error}). "
-                        "Free some room or name another folder; nothing else was changed."
+                        "Make room, or name another folder; nothing else was changed."
                     ) from error
             finally:
                 shutil.rmtree(partial, ignore_errors=True)

@@ -17,9 +17,9 @@ COLUMNS = (Column("text", "Text", "text"),)
 METRIC, HIGHER = "perplexity", False
 METRICS = {
     "perplexity": "Perplexity at the masks",
-    "accuracy": "Hidden tokens guessed",
+    "accuracy": "Accuracy at the masks",
     "general_perplexity": "Perplexity on plain sentences: forgetting",
-    "general_accuracy": "Hidden tokens guessed in plain sentences",
+    "general_accuracy": "Accuracy at the masks of plain sentences",
     "unigram_perplexity": "Perplexity by word counts alone",
     "loss": "Loss",
 }

@@ -25,8 +25,8 @@ METRICS = {
     "accuracy": "Student's accuracy",
     "teacher_accuracy": "Teacher's accuracy",
     "kept": "Student's accuracy as a share of the teacher's",
-    "agreement": "Answers that are the teacher's",
-    "speed": "Times as quick as the teacher, measured",
+    "agreement": "Agreement with the teacher",
+    "speed": "Speed relative to the teacher, measured",
     "size": "Parameters as a share of the teacher's",
 }
 DEFAULTS: dict[str, Any] = {"epochs": 5.0}

@@ -15,7 +15,7 @@ COLUMNS = (Column("text", "Text", "text"),)
 METRIC, HIGHER = "perplexity", False
 METRICS = {
     "perplexity": "Perplexity",
-    "accuracy": "Tokens guessed",
+    "accuracy": "Next-token accuracy",
     "unigram_perplexity": "Perplexity by word counts alone",
     "loss": "Loss",
 }

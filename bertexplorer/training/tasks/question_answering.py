@@ -29,8 +29,8 @@ METRICS = {
     "exact": "Exact match",
     "has_answer_f1": "F1 where there is an answer",
     "has_answer_exact": "Exact match where there is an answer",
-    "no_answer": "Right where there is none",
-    "lost": "Answers whole in no window",
+    "no_answer": "Accuracy where there is no answer",
+    "lost": "Answers that fit in no window",
     "loss": "Loss",
 }
 SPLIT_BY = ("context",)  # rows with the same value here stay on one side of a split

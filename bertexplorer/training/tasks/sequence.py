@@ -20,9 +20,9 @@ METRICS = {
     "chrf": "chrF: F2 of character 1- to 6-grams",
     "rouge_l": "ROUGE-L: F1 of the longest common subsequence",
     "exact": "Exact matches",
-    "accuracy": "Next tokens right, the true ones before them given",
+    "accuracy": "Next-token accuracy, given the true tokens before",
     "loss": "Loss",
-    "written": "Rows written out",
+    "written": "Rows generated",
 }
 DEFAULTS: dict[str, Any] = {"batch": 16}
 

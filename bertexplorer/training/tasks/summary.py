@@ -29,7 +29,7 @@ METRICS = {
     "rouge_2": "ROUGE-2",
     "rouge_l": "ROUGE-L",
     "oracle_rouge_2": "ROUGE-2 of the best sentences",
-    "precision": "Sentences that were to be picked",
+    "precision": "Precision of the picked sentences",
     "loss": "Loss",
 }
 DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}

@@ -25,7 +25,7 @@ METRICS = {
     "strict_f1": "Strict F1",
     "precision": "Precision",
     "recall": "Recall",
-    "accuracy": "Words right",
+    "accuracy": "Word accuracy",
     "illegal": "Illegal tags",
     "cut": "Words beyond the limit",
     "loss": "Loss",

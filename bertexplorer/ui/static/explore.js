@@ -129,7 +129,7 @@ class Explore extends HTMLElement {
   async #score() {
     const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
     const { status, answer } = await post("api/v1/suites", { checkpoint, precision, suite, scoring, rows }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
-    this.stage.tell(status === 202 ? ["It is on its way: see the runs on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail, status === 202 ? "busy" : "error");
+    this.stage.tell(status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail, status === 202 ? "busy" : "error");
   }
 
   #second() {

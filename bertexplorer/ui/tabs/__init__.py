@@ -1,6 +1,6 @@
 """The views by topic, in the order of the page.
 
-fill_mask.py      views of words filled into blanks
+fill_mask.py      views of words predicted at masks
 next_sentence.py  views of the next-sentence head
 inputs.py         views of the input of the first layer
 attention.py      views of the attention heads

@@ -9,10 +9,10 @@ SUITE = View(
     title="Suite",
     question="Is that always so?",
     note=(
-        "A share holds for sentences like these. Its interval covers the chance in drawing them, not wording. “Word "
-        "frequency alone” picks the pieces that the checkpoint finds likelier without any context. Stereotype pairs "
-        "show a preference on paper, not the harm that a program does. Many published pairs are badly matched or "
-        "unclear (Blodgett et al., 2021), so read the cases."
+        "A share holds for sentences like these. Its interval reflects which sentences were drawn, not how they are "
+        "worded. “Word frequency alone” picks the pieces that the checkpoint finds likelier without any context. "
+        "Stereotype pairs show a preference on paper, not the harm that a program does. Many published pairs are badly "
+        "matched or unclear (Blodgett et al., 2021), so read the cases."
     ),
     examples=(
         Example("Everyday gaps", "", options={"suite": "everyday"}),

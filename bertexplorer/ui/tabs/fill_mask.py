@@ -1,4 +1,4 @@
-"""Views of words filled into blanks."""
+"""Views of words predicted at masks."""
 
 from bertexplorer.ui.view import Example, View
 
@@ -10,7 +10,7 @@ FILL_MASK = View(
     question="What would BERT put here?",
     note=(
         "These are bets on which word people would write, not facts that BERT knows: it can be sure and wrong. Each "
-        "blank is answered as if it were the only one."
+        "mask is filled as if it were the only one."
     ),
     examples=(
         Example("The capital of France", "The capital of France is [MASK]."),
@@ -26,7 +26,7 @@ DECODING = View(
     "decoding",
     TOPIC,
     title="Several masks",
-    question="How should several blanks be filled together?",
+    question="How should several masks be filled together?",
     note=(
         "Independent answers ignore each other, so their product is not the probability of the sentence. Scored in "
         "order, each word is judged given the ones before it; compare only those numbers. BERT never learned to write "

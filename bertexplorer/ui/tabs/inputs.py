@@ -42,7 +42,7 @@ NEAREST_PIECES = View(
     "nearest_pieces",
     TOPIC,
     title="Nearest pieces",
-    question="Which tokens have similar embeddings?",
+    question="Which pieces have similar embeddings?",
     note=(
         "The table has one vector for each piece, whatever the sentence: river banks and money banks share one. "
         "Neighbours are often spelt alike or used in the same places; they need not mean the same: opposites are "

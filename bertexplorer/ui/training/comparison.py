@@ -64,7 +64,7 @@ def summary(service: RunService, detail: RunDetail, owner: str) -> str:
     if spread.collapsed:
         collapsed = ", ".join(spread.collapsed)
         text += f" Collapsed, no better than without learning: {collapsed}. "
-        text += "This happens with small data sets; the best run counts."
+        text += "This happens with small data sets; use the best run."
     return f'<h3>{len(details)} seeds</h3><p class="summary">{escape(text)}</p>{table(rows)}'
 
 

@@ -15,7 +15,7 @@ from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 
 HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
-<p>Let a checkpoint learn from your rows. Watch it, try it, look inside it.</p></header>"""
+<p>Fine-tune a checkpoint on your rows. Watch it learn, try it, look inside it.</p></header>"""
 MORE_OPTIONS = (
     '<button type="button" class="fold" aria-expanded="false" aria-controls="more-options">More options</button>'
 )

@@ -107,7 +107,7 @@ def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguag
     for blank, wanted in zip(answer["blanks"], chances, strict=True):
         assert [item["probability"] for item in blank] == pytest.approx(wanted.topk(10).values.tolist(), abs=allowed)
     assert answer["blanks"][0][0]["piece"].lstrip("#") in answer["text"]
-    with pytest.raises(ExplorerError, match="no blank"):
+    with pytest.raises(ExplorerError, match="no mask"):
         adapter.predict([{"text": "nothing to guess"}])
 
 
