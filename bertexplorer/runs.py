@@ -110,7 +110,7 @@ class SuiteRun:
 
     @property
     def summary(self) -> list[dict[str, str]]:
-        """The score in all and by category, as in summary.csv."""
+        """The score overall and by category, as in summary.csv."""
         return scored_suite.table(self.scored.folder, "summary.csv")
 
     @property

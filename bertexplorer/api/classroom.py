@@ -68,7 +68,7 @@ def routes(
         link = str(fields(parse_json(await request.body()), "link")["link"])
         return admission.respond(request, lambda send_line: json_reply(suggest_question(own_explore, link, opening)))
 
-    @router.post("/{code}/step", operation_id="step-class", summary="Move a class on", openapi_extra=STEPPED)
+    @router.post("/{code}/step", operation_id="step-class", summary="Advance a class", openapi_extra=STEPPED)
     async def step(request: Request, code: str) -> Response:
         """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
         room, owner = find_room(rooms, request, code)
@@ -86,7 +86,7 @@ def routes(
         return admission.respond(request, move, queued=to == "reveal")
 
     @router.get(
-        "/{code}/votes.csv", operation_id="class-votes", summary="Save the votes of a class", **of_type("text/csv")
+        "/{code}/votes.csv", operation_id="class-votes", summary="Download the votes of a class", **of_type("text/csv")
     )
     def votes(request: Request, code: str) -> Response:
         """For the teacher: the votes on all questions whose answer was shown, both rounds and the moves, as CSV."""
@@ -148,7 +148,7 @@ def find_room(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]
     """Return (room, owner). Raises ExplorerError for a wrong code, and for a browser without cookies."""
     state = request.scope["state"]
     if not state["known"]:
-        raise ExplorerError("This browser blocks cookies, so its votes cannot be recognized. Allow them.")
+        raise ExplorerError("This browser blocks cookies, so its votes cannot be recognised. Allow them.")
     return rooms.room(code, state["owner"]), state["owner"]
 
 

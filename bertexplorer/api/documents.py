@@ -26,8 +26,8 @@ ABOUT = (
 )
 ERRORS = {  # status -> (when, whether the response has Retry-After)
     "400": ("Not JSON, or a host name that the server does not answer to", False),
-    "422": ("A field is unfit, or the analysis cannot be made of it", False),
-    "503": ("Too many wait already", True),
+    "422": ("A field is invalid, or the analysis cannot be computed from it", False),
+    "503": ("Too many requests are waiting", True),
     "default": ("Any other error", False),
 }
 

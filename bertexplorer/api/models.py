@@ -51,7 +51,7 @@ class Answered(BaseModel):
     provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
     rows: list[dict[str, Any]] = Field(description="The numbers, a row for each thing that the analysis is about.")
     said: str = Field(description="The result in a sentence.")
-    summary: list[dict[str, Any]] | None = Field(None, description="Suite only: the score, in all and by category.")
+    summary: list[dict[str, Any]] | None = Field(None, description="Suite only: the score, overall and by category.")
     mistakes: list[dict[str, Any]] | None = Field(None, description="Probe only: held-out rows that a layer got wrong.")
     figure: dict[str, Any] | None = Field(None, description="With ?figure=plotly: data and layout for plotly.js.")
     document: str | None = Field(None, description="With ?figure=plotly, BertViz only: an HTML page.")

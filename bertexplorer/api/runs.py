@@ -116,7 +116,7 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
 
         return admission.respond(request, compute, slow=True)
 
-    @router.get("/{id}", operation_id="get-run", summary="Look at a run", responses={200: {"model": RunOf}})
+    @router.get("/{id}", operation_id="get-run", summary="Get a run", responses={200: {"model": RunOf}})
     def get(request: Request, id: Id) -> Response:
         """One run."""
         return to_response(find_run(service, id, owner(request), run_json))

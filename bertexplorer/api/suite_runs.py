@@ -80,14 +80,14 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
 
     table = of_type("text/csv")
 
-    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Take the cases of a suite", **table)
+    @router.get("/{id}/cases", operation_id="get-suite-cases", summary="Download the cases of a suite", **table)
     def cases(request: Request, id: Id) -> Response:
         """The scored cases as CSV, once the run is finished."""
         return csv_file(service, request, id, "cases.csv")
 
-    @router.get("/{id}/summary", operation_id="get-suite-summary", summary="Take the score of a suite", **table)
+    @router.get("/{id}/summary", operation_id="get-suite-summary", summary="Download the score of a suite", **table)
     def summary(request: Request, id: Id) -> Response:
-        """The score as CSV, in all and by category, once the run is finished. Runs of earlier versions have none."""
+        """The score as CSV, overall and by category, once the run is finished. Runs of earlier versions have none."""
         return csv_file(service, request, id, "summary.csv")
 
     @router.get(

@@ -103,12 +103,12 @@ def routes(
 def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission) -> None:
     """Add the routes that store files for views."""
 
-    @router.post("/lines", operation_id="keep-lines", summary="Keep lines")
+    @router.post("/lines", operation_id="keep-lines", summary="Upload lines")
     def lines(request: Request, file: UploadFile) -> Response:
         """Store the lines of a file for views that search them; their key is a setting of those views."""
         return store(request, file, "lines", explore.lines)
 
-    @router.post("/rows", operation_id="keep-rows", summary="Keep rows")
+    @router.post("/rows", operation_id="keep-rows", summary="Upload rows")
     def rows(request: Request, file: UploadFile) -> Response:
         """Store the rows of a table for a suite or a probe; their key is a setting of these views."""
         return store(request, file, "rows", explore.rows)

@@ -115,7 +115,9 @@ class RemoteFolder:
         if not owners:
             raise StorageError(self.url, "the run is no longer there")
         if owners[-1] != self.owner:
-            raise Superseded(f"Another process has taken over the run in {self.url}. This one stops without a trace.")
+            raise Superseded(
+                f"Another process has taken over the run in {self.url}. This one stops without writing anything."
+            )
 
     def push(self, folder: Path, inputs: Mapping[str, Path] | None = None) -> bool:
         """Write the changes in *folder* as a new state; False if there are none. *inputs*: names below inputs/ ->

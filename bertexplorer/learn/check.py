@@ -64,7 +64,9 @@ def style_problems(lesson: Lesson) -> Iterator[Problem]:
     for block in lesson.blocks:
         for item in block.items:
             if block.kind in PICKING and not item.ticked and not item.feedback:
-                yield Problem(item.line, f"{item.text!r:.60} has no feedback; say below it, after >, why one picks it.")
+                yield Problem(
+                    item.line, f"{item.text!r:.60} has no feedback; say below it, after >, why people pick it."
+                )
 
 
 def evaluate_block(

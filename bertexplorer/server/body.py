@@ -114,7 +114,8 @@ class BodyLimits:
         free = shutil.disk_usage(nearest_folder(self.settings.data_dir)).free
         if free < RESERVE_BYTES:
             upload.reject(
-                507, f"{free / 1e9:.2f} GB are free on the server's disk; uploads leave 1 GB. Make room there."
+                507,
+                f"{free / 1e9:.2f} GB are free on the server's disk; uploads must leave 1 GB free. Make room there.",
             )
         try:
             Quota(self.settings).check(owner)

@@ -26,9 +26,9 @@ class Readiness:
         if self.ending:
             return "The server is stopping."
         if self.error:
-            return f"The opening checkpoint cannot be used. {self.error}"
+            return f"The checkpoint that the page opens with cannot be used. {self.error}"
         if not self.loaded.is_set():
-            return "The opening checkpoint is being loaded."
+            return "The checkpoint that the page opens with is being loaded."
         try:
             tempfile.TemporaryFile(dir=folder).close()
         except OSError as error:

@@ -1,4 +1,4 @@
-"""Sessions: each browser is an owner, recognized by a signed cookie. The owner is in the state of the scope."""
+"""Sessions: each browser is an owner, recognised by a signed cookie. The owner is in the state of the scope."""
 
 import re
 import secrets

@@ -100,7 +100,7 @@ def download(
     except Exception as error:  # without a network, each version of the HTTP library raises another one
         reason = error.__class__.__name__
         if broke_off:
-            message = f"The download of {repo} broke off ({reason}). Try again: it goes on where it stopped."
+            message = f"The download of {repo} broke off ({reason}). Try again: it continues where it stopped."
         else:
             message = f"Cannot reach the hub for {repo} ({reason}). Check the network, or try again later."
         raise ExplorerError(f"{message} {offline}") from error
@@ -113,7 +113,7 @@ def advice(response: Any) -> str:
     status, wait = response.status_code, str(response.headers.get("Retry-After", ""))
     if status == 429:
         when = f"in {int(wait):,} seconds" if wait.isdecimal() else "in a few minutes"
-        return f"it had too many requests from here. Try again {when}."
+        return f"it has received too many requests from here. Try again {when}."
     if status == 401:
         return "it does not accept your token. Renew the one in HF_TOKEN or of `hf auth login`, or remove it."
     return f"status {status}. Try again later."

@@ -3,7 +3,7 @@
 spec.json       what is measured: a folder belongs to one checkpoint, one file and one scoring method
 outcomes.jsonl  a line for each case, in the order of the rows
 cases.csv       the cases as the view exports them, written at the end
-summary.csv     the score in all and by category, written at the end
+summary.csv     the score overall and by category, written at the end
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class SuiteFolder:
         except (OSError, TypeError, ValueError) as error:
             raise ExplorerError(f"{self.folder} cannot be used: {error}. Give another folder.") from error
         if lock is None:
-            raise ExplorerError(f"Another process works in {self.folder}. Wait for it, or give another folder.")
+            raise ExplorerError(f"Another process is working in {self.folder}. Wait for it, or give another folder.")
         if different := [name for name in self.spec if existing.get(name) != self.spec[name]]:
             lock.close()
             raise ExplorerError(
