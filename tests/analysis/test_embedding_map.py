@@ -146,7 +146,7 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
     for options, said in (
         (Options(layer=9), "Layer 9"),
         (Options(lines="abc"), "lines 'abc' are no longer stored"),
-        (Options(method="t-SNE"), "wants at least 4 points; there are 3"),
+        (Options(method="t-SNE"), "needs at least 4 points; there are 3"),
     ):
         with pytest.raises(ExplorerError, match=said):
             embedding_map.run(small, "a", options=options)
