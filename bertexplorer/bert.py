@@ -114,7 +114,7 @@ class Bert(Methods):
         return self.checkpoint.tokenizer.encode(Text(text, pair))
 
     def control(self) -> Bert:
-        """The same architecture and tokenizer with random weights (seed 0): what it shows too was not learned."""
+        """The same architecture and tokenizer with random weights (seed 0): what it shows as well was not learned."""
         from bertexplorer.model.initialise import random_copy
 
         return Bert(random_copy(self.checkpoint))

@@ -137,12 +137,12 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
     """Attention heads switched off or replaced, together or one by one, and how that changes the answer.
-    Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
+    Ablate heads of *text*: the target is the word at the first mask, else what a fine-tuned head decides, else that
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
     patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
-    ExplorerError without a blank, a fine-tuned head or a pair, for an unknown head, for a word of several
+    ExplorerError without a mask, a fine-tuned head or a pair, for an unknown head, for a word of several
     pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone.
     Options:
         off: Heads off (such as 5·3, 2·7; or press cells of the map)

@@ -229,6 +229,17 @@ def test_help_of_every_command(run: Run) -> None:
         assert code == 0 and "usage: python -m bertexplorer" in out
 
 
+@pytest.mark.parametrize("command", ["train", "pretrain", "cluster"])
+def test_help_of_the_commands_with_their_own_parsers(run: Run, command: str) -> None:
+    code, out, err = run(command, "--help")
+    assert code == 0 and out.startswith("usage: ") and f"bertexplorer {command} [-h]" in out and not err
+
+
+def test_help_says_what_a_setting_means(run: Run) -> None:
+    help = " ".join(run("fill-mask", "--help")[1].split())
+    assert "--words WORDS Look up words: separated by commas (default: '')" in help
+
+
 def test_a_table() -> None:
     assert as_table([]) == "no rows"
     assert as_table([{"a": 0.123456, "bb": "x"}, {"a": 12, "bb": ""}]) == "a       bb\n0.1235  x\n12"

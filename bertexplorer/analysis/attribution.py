@@ -48,7 +48,7 @@ class Question:
 
     checkpoint: Checkpoint
     encoding: Encoding
-    answer: str  # the word in the blank, or the head's answer
+    answer: str  # the word at the mask, or the head's answer
     position: int  # 0-based; the token whose last vector is read
     target: Callable[[], Target]  # the number, with gradients
     values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without gradients

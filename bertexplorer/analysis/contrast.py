@@ -126,11 +126,11 @@ class Facts(facts.Facts[Contrast]):
         return self._result.divergence
 
     def p(self, word: str, sentence: int) -> float:
-        """Probability of a piece in the blank of that sentence, 0 to 1."""
+        """Probability of a piece at the mask of that sentence, 0 to 1."""
         return math.exp(float(self._row(sentence)[self._id(word)]))
 
     def rank(self, word: str, sentence: int) -> float:
-        """Rank of a piece in that blank; 1 is the most probable."""
+        """Rank of a piece at that mask; 1 is the most probable."""
         side = self._row(sentence)
         return 1 + int((side > side[self._id(word)]).sum())
 

@@ -35,7 +35,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Candidate:
-    """One piece of the vocabulary in a blank. Rank 1 is the most probable."""
+    """One piece of the vocabulary at a mask. Rank 1 is the most probable."""
 
     token: str
     id: int
@@ -132,7 +132,7 @@ def lookup(checkpoint: Checkpoint, result: FillMask, key: tuple[object, ...]) ->
 
 
 def rows(result: FillMask) -> list[dict[str, object]]:
-    """One row for each candidate, then for the hidden piece and the requested words. The entropy is the blank's."""
+    """One row for each candidate, the hidden piece and the requested words. The entropy is that of the mask."""
     table: list[dict[str, object]] = []
     for number, blank in enumerate(result.blanks, 1):
         blank_fields = {"mask": number, "position": blank.position, "entropy_bits": blank.entropy}

@@ -37,7 +37,7 @@ class Dice:
 
 @dataclass(frozen=True)
 class Options(masking.Masking, Dice):
-    """The numbers of pretraining, after the dice."""
+    """The masking settings of pretraining, and which draw is shown."""
 
 
 @dataclass(frozen=True)

@@ -50,9 +50,9 @@ class Options:
 class Outcome:
     """The outcome of one setting of the switches."""
 
-    candidates: tuple[Candidate, ...]  # in the blank or of the head, most probable first; () for a pair or a score
+    candidates: tuple[Candidate, ...]  # at the mask or of the head, most probable first; () for a pair or a score
     value: float  # probability of the word, or that B is next; the score if the head gives one
-    is_next: float | None  # in addition to a blank: probability that B is next, if there is a pair and a head for it
+    is_next: float | None  # in addition to a mask: probability that B is next, if there is a pair and a head for it
 
 
 @dataclass(frozen=True)
@@ -70,13 +70,13 @@ class Switchboard:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Switchboard:
-    """Ablate heads of *text*: the target is the word in the first blank, else what a fine-tuned head decides, else that
+    """Ablate heads of *text*: the target is the word at the first mask, else what a fine-tuned head decides, else that
     B is next.
 
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
     patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
-    ExplorerError without a blank, a fine-tuned head or a pair, for an unknown head, for a word of several
+    ExplorerError without a mask, a fine-tuned head or a pair, for an unknown head, for a word of several
     pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone."""
     encoding = checkpoint.tokenizer.encode(text)
     target = targets.resolve_target(checkpoint, text, options.target)
@@ -134,7 +134,7 @@ class Board:
         *,
         pair: bool = False,
     ) -> None:
-        """The target is *decision*, or with *pair* that B is next; by default the word in the first blank."""
+        """The target is *decision*, or with *pair* that B is next; by default the word at the first mask."""
         self.checkpoint, self.encoding, self.decision = checkpoint, encoding, decision
         self.scored = decision is not None and decision.kind == "score"
         self.shape = checkpoint.config.num_layers, checkpoint.config.num_heads
@@ -162,7 +162,7 @@ class Board:
         return int(self.log_probs(self.off([])[None])[0, : self.checkpoint.tokenizer.vocab_size].argmax())
 
     def log_probs(self, switches: Float[np.ndarray, "n l h"]) -> Tensor:
-        """Natural-log probabilities n x v over the vocabulary in the first blank, or over what is decided among; n x 1
+        """Natural-log probabilities n x v over the vocabulary at the first mask, or over what is decided among; n x 1
         scores."""
         if not self.decision:
             spot = self.encoding.masked[0]

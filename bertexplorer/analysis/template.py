@@ -39,7 +39,7 @@ class Template:
     fillings: tuple[tuple[str, ...], ...]  # the alternative chosen for each slot
     texts: tuple[str, ...]
     words: tuple[str, ...]
-    probabilities: Float[np.ndarray, "n w"]  # of each word in each filling's first blank, 0 to 1
+    probabilities: Float[np.ndarray, "n w"]  # of each word in each filling's first mask, 0 to 1
     answers: tuple[str, ...]  # the likeliest piece of each filling
 
 
@@ -116,7 +116,7 @@ class Facts(facts.Facts[Template]):
     """*filling* is the alternative that was chosen, such as "nurse"; with several slots, "nurse / calm"."""
 
     def p(self, filling: str, word: str) -> float:
-        """Probability of one of the words in the blank of that sentence, 0 to 1."""
+        """Probability of one of the words at the mask of that sentence, 0 to 1."""
         return float(self._result.probabilities[self._row(filling), facts.name_index(self._result.words, word, "word")])
 
     def ratio(self, filling: str, word: str, other: str) -> float:

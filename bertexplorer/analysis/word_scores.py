@@ -1,4 +1,4 @@
-"""Scores of requested words in a blank: that of several pieces is comparable with that of a single piece."""
+"""Scores of requested words at a mask: that of several pieces is comparable with that of a single piece."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAX_PIECES = 20
 
 @dataclass(frozen=True)
 class WordScore:
-    """A word in a blank. *log_probability* is in nats; over several pieces it is the sum of the log-probability of each
+    """A word at a mask. *log_probability* is in nats; over several pieces it is the sum of the log-probability of each
     piece, with that piece and the ones after it hidden (PLL-word-l2r; Kauf and Ivanova, 2023, after Salazar et al.,
     2020). Hiding the later pieces keeps a word from vouching for itself."""
 
@@ -49,7 +49,7 @@ def parse_words(words: str) -> tuple[str, ...]:
 def score_words(
     checkpoint: Checkpoint, encoding: Encoding, position: int, log_probs: Tensor, words: Sequence[str]
 ) -> tuple[WordScore, ...]:
-    """Score *words* in the blank at *position*, best first. *log_probs* (v long, nats) is that blank's distribution."""
+    """Score *words* at the mask in *position*, best first. *log_probs* (v long, nats) is its distribution."""
     scores = []
     for word in words:
         ids = piece_ids(checkpoint, encoding, position, word)

@@ -7,8 +7,8 @@ from bertexplorer.analysis.fill_mask import Blank, FillMask
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote
 
-BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above a blank's bars
-DRAWN = 12  # answers drawn for each blank when there are several
+BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a mask
+DRAWN = 12  # answers drawn for each mask when there are several
 
 
 def draw(result: FillMask) -> go.Figure:
@@ -55,7 +55,7 @@ def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
 
 
 def say(result: FillMask) -> str:
-    """Describe the first blanks."""
+    """Describe the first masks."""
     sentences = []
     for number, blank in enumerate(result.blanks[:3], 1):
         subject = f"For mask {number} it" if len(result.blanks) > 1 else "It"
