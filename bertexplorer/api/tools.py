@@ -144,13 +144,13 @@ def analyse(view: View, explore: Explore, given: dict[str, Any]) -> ToolAnswer:
     common = {name: given.pop(name) for name in ("checkpoint", "precision")}
     picked = find_word_spans(text, pair, pick)
     state = State(scrub(text), scrub(pair), picked=picked, view=view.slug, options=given, **common)
-    found = answer(explore, state)
+    result = answer(explore, state)
     return ToolAnswer(
-        said=found["said"],
-        rows=found["rows"][:most_rows],
-        left_out=max(0, len(found["rows"]) - most_rows),
+        said=result["said"],
+        rows=result["rows"][:most_rows],
+        left_out=max(0, len(result["rows"]) - most_rows),
         note=view.note,
-        provenance=found["provenance"],
+        provenance=result["provenance"],
     )
 
 
@@ -225,8 +225,8 @@ def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> A
 
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
-            found = await call(params.name, params.arguments or {}, context.request)
-            text, wrong = orjson.dumps(found.model_dump(), option=orjson.OPT_SERIALIZE_NUMPY).decode(), False
+            result = await call(params.name, params.arguments or {}, context.request)
+            text, wrong = orjson.dumps(result.model_dump(), option=orjson.OPT_SERIALIZE_NUMPY).decode(), False
         except ExplorerError as error:
             text, wrong = scrub(in_words_of("mcp", str(error))), True
         except Exception:

@@ -35,7 +35,7 @@ NORMALIZER = {  # BertNormalizer's name -> tokenizer_config.json's, and the defa
     "lowercase": ("do_lower_case", True),
 }
 SPECIAL = {"pad": "[PAD]", "unk": "[UNK]", "cls": "[CLS]", "sep": "[SEP]", "mask": "[MASK]"}
-IDLE = {  # settings of tokenizer_config.json that change no id
+IGNORED = {  # settings of tokenizer_config.json that change no id
     *("tokenizer_class", "model_max_length", "max_len", "do_basic_tokenize", "name_or_path"),
     *("special_tokens_map_file", "full_tokenizer_file", "tokenizer_file"),
 }
@@ -98,7 +98,7 @@ def bert_from_vocabulary(folder: Path) -> tokenizers.Tokenizer | None:
     settings = read_json(folder / "tokenizer_config.json") | read_json(folder / "special_tokens_map.json")
     flags, vocabulary = normalizer_flags(settings), models.WordPiece.read_file(str(folder / "vocab.txt"))
     usual = {f"{kind}_token": token for kind, token in SPECIAL.items()}
-    unusual = settings.keys() - IDLE - usual.keys() - {theirs for theirs, _ in NORMALIZER.values()}
+    unusual = settings.keys() - IGNORED - usual.keys() - {theirs for theirs, _ in NORMALIZER.values()}
     renamed = any(settings.get(name, token) != token for name, token in usual.items())
     more = (folder / "added_tokens.json").is_file() or not vocabulary.keys() >= set(SPECIAL.values())
     if flags is None or unusual or renamed or more:
