@@ -1,4 +1,4 @@
-"""Suites against loops written by hand over transformers: pairs, gaps, templates, next sentences, and their shares."""
+"""Suites against loops written by hand over transformers: pairs, cloze items, templates, next sentences, and their shares."""
 
 from collections.abc import Callable
 from difflib import SequenceMatcher

@@ -108,7 +108,7 @@ def test_two_runs_of_the_same_rows_are_compared(suite: Page) -> None:
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_two_checkpoints_answer_the_same_cases(suite: Page) -> None:
     suite.goto(f"{suite.url}&against=random+weights")
-    expect(suite.locator("#beside .said")).to_contain_text("On the same 72 gaps the difference is")
+    expect(suite.locator("#beside .said")).to_contain_text("On the same 72 cloze items the difference is")
     expect(suite.locator("bx-cases th").last).to_contain_text("Answer of mini, random weights")
     suite.locator("bx-cases label", has_text="Show").locator("select").select_option("on which they differ")
     expect(cases(suite).first).to_be_visible()
