@@ -190,11 +190,11 @@ class Comparison:
 
     @cached_property
     def figure(self) -> Figure | None:
-        from bertexplorer.figures import Several, difference
+        from bertexplorer.figures import ComparingSeveral, difference
 
         drawing, values = self.first.drawing, [result.value for result in self.results]
         if self.others:
-            assert isinstance(drawing, Several)
+            assert isinstance(drawing, ComparingSeveral)
             return drawing.several(self.names, values, 0, ordered=False)
         pair, names = (self.first.checkpoint, self.second.checkpoint), (self.names[0], self.names[1])
         return difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
@@ -221,12 +221,12 @@ class Comparison:
     @property
     def said(self) -> str:
         """The sentence of each result, and what a test of the difference says where the analysis has one."""
-        from bertexplorer.figures import Comparing, Several
+        from bertexplorer.figures import Comparing, ComparingSeveral
 
         drawing, values = self.first.drawing, [result.value for result in self.results]
         said = [f"{name}: {result.said}" for name, result in zip(self.names, self.results, strict=True)]
         if self.others:
-            assert isinstance(drawing, Several)
+            assert isinstance(drawing, ComparingSeveral)
             said.append(drawing.say_several(self.names, values, 0))
         elif isinstance(drawing, Comparing):
             said.append(drawing.compare(*values))
@@ -257,7 +257,7 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
         >>> both.names
         ('mini', 'mini, random weights')
     """
-    from bertexplorer.figures import Several
+    from bertexplorer.figures import ComparingSeveral
 
     for other in (second, *others):
         if first.analysis != other.analysis:
@@ -265,7 +265,7 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
                 f"A result of {first.analysis} cannot be compared with one of {other.analysis}. Compare two of one "
                 "kind."
             )
-    if others and not isinstance(first.drawing, Several):
+    if others and not isinstance(first.drawing, ComparingSeveral):
         raise ExplorerError(f"{2 + len(others)} results of {first.analysis} were given; it compares two. Give two.")
     return Comparison(first, second, side_names((first, second, *others)), others)
 

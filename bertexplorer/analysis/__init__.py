@@ -143,7 +143,7 @@ class Summarised(Comparable, Protocol):
 
 
 @runtime_checkable
-class Tabled(Protocol):
+class HasTables(Protocol):
     """An analysis with tables beside its rows."""
 
     def tables(self, result: Any, /) -> dict[str, list[dict[str, Any]]]:
@@ -151,7 +151,7 @@ class Tabled(Protocol):
 
 
 @runtime_checkable
-class Paired(Protocol):
+class HasComparisonTables(Protocol):
     """An analysis of cases, whose results are compared case by case."""
 
     def comparison_tables(self, names: Any, results: Any, own: int = 0, /) -> dict[str, list[dict[str, Any]]]:

@@ -18,8 +18,8 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-MOST = {"head": 700_000, "model": 160_000, "neuron": 700_000}  # numbers that a browser can draw or load in a second
-LONGEST = {"head": 128, "model": 64, "neuron": 48}  # tokens, even for a single layer
+MAX_NUMBERS = {"head": 700_000, "model": 160_000, "neuron": 700_000}  # that a browser draws in a second
+MAX_TOKENS = {"head": 128, "model": 64, "neuron": 48}  # tokens, even for a single layer
 KEYS, MEASURE = ("layer", "head", "from", "to"), "weight"
 
 
@@ -69,9 +69,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def check_size(kind: str, tokens: int, layer: int, layers: int) -> None:
     """Raises ExplorerError with a lighter choice if there are too many numbers. *layer*: the numbers of one layer."""
-    if tokens <= LONGEST[kind] and layer * layers <= MOST[kind]:
+    if tokens <= MAX_TOKENS[kind] and layer * layers <= MAX_NUMBERS[kind]:
         return
-    few = 0 if tokens > LONGEST[kind] else MOST[kind] // layer
+    few = 0 if tokens > MAX_TOKENS[kind] else MAX_NUMBERS[kind] // layer
     instead = f"Name up to {few} layer{'s' * (few > 1)} in the options, or shorten the text" if few else "Shorten it"
     raise ExplorerError(
         f"The text has {tokens:,} tokens, and the {kind} view of BertViz would freeze the page with {layers} "

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from bertexplorer.analysis import FIRST, Paired, Tabled
+from bertexplorer.analysis import FIRST, HasComparisonTables, HasTables
 from bertexplorer.csv_safety import escape_formula
 from bertexplorer.model.text import Text
 
@@ -98,7 +98,7 @@ def as_json(
 
 def tables(analysis: Analysis, result: Any) -> dict[str, list[dict[str, Any]]]:
     """The tables of a result beside its rows, by their name."""
-    return analysis.tables(result) if isinstance(analysis, Tabled) else {}
+    return analysis.tables(result) if isinstance(analysis, HasTables) else {}
 
 
 def comparison_tables(
@@ -108,7 +108,7 @@ def comparison_tables(
     sides = [*zip(names, (tables(analysis, result) for result in results), strict=True)]
     joined = {table: [{"side": name, **row} for name, each in sides for row in each[table]] for table in sides[own][1]}
     made = [{"side": name, **provenance(each)} for name, each in zip(names, checkpoints, strict=True)]
-    compared = analysis.comparison_tables(names, results, own) if isinstance(analysis, Paired) else {}
+    compared = analysis.comparison_tables(names, results, own) if isinstance(analysis, HasComparisonTables) else {}
     return {"sides": made, **joined, **compared}
 
 

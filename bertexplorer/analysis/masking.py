@@ -29,14 +29,14 @@ NOT_CHOSEN = -1
 
 
 @dataclass(frozen=True)
-class Dice:
+class Draw:
     """The seed of the draw."""
 
     roll: Annotated[int, Option("Roll", 1, 1000, "another number draws again")] = 1
 
 
 @dataclass(frozen=True)
-class Options(masking.Masking, Dice):
+class Options(masking.Masking, Draw):
     """The masking settings of pretraining, and which draw is shown."""
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Task = Literal["part of speech", "number", "tense", "length", "word order"]
 Unit = Literal["word", "sentence"]
 FOLDER = ASSETS / "probes"
-MOST_GIVEN = 10_000  # rows
+MAX_GIVEN = 10_000  # rows
 FEWEST = 20  # rows to split
 TEXTS, DOCUMENTS = ("text", "sentence"), ("document", "group")
 
@@ -113,8 +113,8 @@ def drop_lone_labels(located: list[LocatedRow]) -> tuple[list[LocatedRow], list[
 
 def unit_of(rows: Sequence[Row]) -> Unit:
     """Whether the rows are about words or sentences. Raises ExplorerError if they are about neither, or too many."""
-    if len(rows) > MOST_GIVEN:
-        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MOST_GIVEN:,}. Give fewer.")
+    if len(rows) > MAX_GIVEN:
+        raise ExplorerError(f"{len(rows):,} rows were given; the limit is {MAX_GIVEN:,}. Give fewer.")
     columns = {str(name).lower() for _, cells in rows for name in cells}
     if not (columns & {*TEXTS} and "label" in columns):
         received = f"The columns {', '.join(sorted(columns))[:200]}" if columns else "No rows"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 FEW = 30  # cases below which a share says little
-MOST = 1000  # cases at once
+MAX_CASES = 1000  # cases at once
 KEYS, MEASURE = ("category",), "right"
 
 
@@ -33,7 +33,7 @@ class Options:
     scoring: Annotated[Scoring, Option("Score pairs by", info="the second needs pairs that differ in one piece")] = (
         "the whole sentence"
     )
-    most: Annotated[int, Option("Cases at most", 1, MOST, info="the same number of each category")] = 200
+    most: Annotated[int, Option("Cases at most", 1, MAX_CASES, info="the same number of each category")] = 200
     rows: Annotated[str, Option("Uploaded rows", info="empty: the built-in suite", by_page=True)] = ""
 
 

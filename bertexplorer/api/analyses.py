@@ -11,7 +11,7 @@ from starlette.responses import Response
 from bertexplorer.analysis.export import provenance, tables
 from bertexplorer.api.admission import task_response
 from bertexplorer.api.calls import Backend, Call
-from bertexplorer.api.models import Answered, example, question_model
+from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
 from bertexplorer.model.text import Span
@@ -41,7 +41,7 @@ def add_route(router: APIRouter, view: View, backend: Backend, model: type[BaseM
         name=view.slug,
         summary=f"{view.title}: {view.question}",
         description=view.note,
-        responses={200: {"model": Answered, "description": "The answer"}},
+        responses={200: {"model": AnswerModel, "description": "The answer"}},
     )
     async def ask(
         request: Request,

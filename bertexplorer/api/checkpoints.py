@@ -7,7 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
-from bertexplorer.api.models import TEXT, CheckpointOf, body
+from bertexplorer.api.models import TEXT, CheckpointModel, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.registry import PRECISIONS
@@ -25,7 +25,10 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
         return explore.for_owner(request.scope["state"]["owner"])
 
     @router.get(
-        "", operation_id="list-checkpoints", summary="List checkpoints", responses={200: {"model": list[CheckpointOf]}}
+        "",
+        operation_id="list-checkpoints",
+        summary="List checkpoints",
+        responses={200: {"model": list[CheckpointModel]}},
     )
     def checkpoints(request: Request) -> Response:
         """The checkpoints to choose from."""

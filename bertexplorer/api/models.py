@@ -16,13 +16,13 @@ STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
 MAX_SPANS = 600
 
 
-class Asked(BaseModel):
+class StrictModel(BaseModel):
     """The base of all requests: no unknown fields, no text for a number."""
 
     model_config = STRICT
 
 
-class SpanOf(Asked):
+class SpanModel(StrictModel):
     """Characters *start* up to, not including, *end* of a text."""
 
     side: Annotated[int, Field(ge=0, le=TOKENS, description="0: the text, 1: the pair, 2: tokens of both, counted")]
@@ -30,23 +30,23 @@ class SpanOf(Asked):
     end: Annotated[int, Field(ge=0, le=999_999)]
 
     @model_validator(mode="after")
-    def ordered(self) -> "SpanOf":
+    def ordered(self) -> "SpanModel":
         if self.start >= self.end:
             raise ValueError("a start before the end")
         return self
 
 
-Spans = Annotated[list[SpanOf], Field(max_length=MAX_SPANS)]
+Spans = Annotated[list[SpanModel], Field(max_length=MAX_SPANS)]
 
 
-class Answered(BaseModel):
+class AnswerModel(BaseModel):
     """The answer of an analysis."""
 
     analysis: str
     text: str
     pair: str
-    hidden: list[SpanOf]
-    picked: list[SpanOf]
+    hidden: list[SpanModel]
+    picked: list[SpanModel]
     options: dict[str, Any] = Field(description="All settings, those left out at their defaults.")
     provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
     rows: list[dict[str, Any]] = Field(description="The numbers, a row for each thing that the analysis is about.")
@@ -57,7 +57,7 @@ class Answered(BaseModel):
     document: str | None = Field(None, description="With ?figure=plotly, BertViz only: an HTML page.")
 
 
-class CheckpointOf(BaseModel):
+class CheckpointModel(BaseModel):
     """A checkpoint that may be chosen."""
 
     name: str
@@ -102,7 +102,7 @@ def question_model(view: View, checkpoint: str) -> type[BaseModel]:
     name = Annotated[str, Field(max_length=500, description="A name that GET /api/v1/checkpoints lists.")]
     return create_model(
         "".join(part.title() for part in view.slug.split("-")),
-        __base__=Asked,
+        __base__=StrictModel,
         __config__=None,
         __doc__=f"{view.title}: {view.question}",
         text=(text, ... if view.text else ""),

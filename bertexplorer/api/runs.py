@@ -14,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, problem, to_response
-from bertexplorer.api.models import Asked, of_type, one_of, option_fields
+from bertexplorer.api.models import StrictModel, of_type, one_of, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
 from bertexplorer.store.runs import ACTIVE_STATES, MAX_NAME, Run
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.run_service import MOST_SEEDS, RunRequest, RunService
+from bertexplorer.ui.training.run_service import MAX_SEEDS, RunRequest, RunService
 
 POLL_S, PING_S = 0.5, 15.0  # between two reads of a run's log, and between two signs of life to the client
 MAX_STREAMS = 100
@@ -34,7 +34,7 @@ Rows = Annotated[list[dict[str, Any]] | None, Field(max_length=MAX_ROWS)]
 Id = Annotated[str, Path(description="The id of a run", pattern=r"^[\w.-]{1,100}$")]
 
 
-class RunOf(BaseModel):
+class RunModel(BaseModel):
     """The current state of a run."""
 
     id: str
@@ -54,22 +54,22 @@ class RunOf(BaseModel):
     spec: dict[str, Any] = Field(description="What it learns from and how.")
 
 
-class Wished(Asked):
+class NewRunModel(StrictModel):
     """The fields of a new run that all tasks share."""
 
     name: Annotated[str, Field(max_length=MAX_NAME)] = ""
     dev: Annotated[Rows, Field(description="Rows for validation. Null: a part of the others.")] = None
     mapping: Annotated[dict[str, str], Field(description="Our columns -> those of the rows, where they differ.")] = {}
     skip: Annotated[bool, Field(description="Leave out rows that cannot be used; else they stop the run.")] = True
-    seeds: Annotated[int, Field(ge=1, le=MOST_SEEDS, description="Runs that differ in their seed alone.")] = 1
+    seeds: Annotated[int, Field(ge=1, le=MAX_SEEDS, description="Runs that differ in their seed alone.")] = 1
     key: Annotated[str, Field(max_length=100, description="The same key gives the same run again.")] = ""
 
 
 def run_json(run: Run) -> dict[str, Any]:
-    """The fields of RunOf."""
+    """The fields of RunModel."""
     spec = {name: value for name, value in (run.spec or {}).items() if name in PUBLIC_SPEC}
     best = [saved.name for saved in runs.list_checkpoints(run) if saved.name == f"run:{run.id}"]
-    fields = {name: getattr(run, name) for name in RunOf.model_fields if name not in ("kind", "best", "spec")}
+    fields = {name: getattr(run, name) for name in RunModel.model_fields if name not in ("kind", "best", "spec")}
     return {**fields, "kind": (run.spec or {}).get("kind", ""), "best": "".join(best), "spec": spec}
 
 
@@ -79,7 +79,10 @@ def request_model(checkpoint: str) -> Any:
     for name, task in BY_NAME.items():
         title = "".join(part.title() for part in name.split("-"))
         settings = create_model(
-            f"{title}Settings", __base__=Asked, **option_fields(Tuning, task.DEFAULTS), **option_fields(task.Options)
+            f"{title}Settings",
+            __base__=StrictModel,
+            **option_fields(Tuning, task.DEFAULTS),
+            **option_fields(task.Options),
         )
         columns = ", ".join(column.name for column in task.COLUMNS)
         help = f"Objects with {columns}; null: built-in rows. A request may have 1 MB; upload more on the Train page."
@@ -89,7 +92,7 @@ def request_model(checkpoint: str) -> Any:
             "rows": (Annotated[Rows, Field(description=help)], None),
             "settings": (settings, Field(default_factory=settings)),
         }
-        model: Any = create_model(f"{title}Run", __base__=Wished, **task_fields)
+        model: Any = create_model(f"{title}Run", __base__=NewRunModel, **task_fields)
         union = model if union is None else union | model
     return Annotated[union, Field(discriminator="task")]
 
@@ -99,13 +102,13 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
     router, streams = APIRouter(prefix="/api/v1/runs", route_class=Route, tags=["Runs"]), Streams(service)
     new_run = request_model(checkpoint)
 
-    @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunOf]}})
+    @router.get("", operation_id="list-runs", summary="List runs", responses={200: {"model": list[RunModel]}})
     def list_runs(request: Request) -> Response:
         """Your runs, newest first."""
         return to_response(json_reply([run_json(run) for run in service.jobs.runs(owner(request))]))
 
     @router.post(
-        "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunOf}}
+        "", operation_id="start-run", summary="Start a run", status_code=202, responses={202: {"model": RunModel}}
     )
     async def start(request: Request, body: Annotated[new_run, Body(examples=[EXAMPLE])]) -> Response:  # type: ignore[valid-type]
         """Fine-tune a checkpoint on built-in rows or on yours. The run waits in a queue. Your cookie is its owner."""
@@ -116,7 +119,7 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
 
         return admission.respond(request, compute, slow=True)
 
-    @router.get("/{id}", operation_id="get-run", summary="Get a run", responses={200: {"model": RunOf}})
+    @router.get("/{id}", operation_id="get-run", summary="Get a run", responses={200: {"model": RunModel}})
     def get(request: Request, id: Id) -> Response:
         """One run."""
         return to_response(find_run(service, id, owner(request), run_json))
@@ -128,7 +131,7 @@ def routes(service: RunService, admission: Admission, checkpoint: str) -> APIRou
         reply = await asyncio.to_thread(find_run, service, id, owner(request), lambda run: None)
         return to_response(reply) if reply.status != 200 else streams.follow(request, id)
 
-    @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunOf}})
+    @router.delete("/{id}", operation_id="stop-run", summary="Stop a run", responses={200: {"model": RunModel}})
     def stop(request: Request, id: Id) -> Response:
         """End a run after its next commit. Does nothing if it has ended."""
         return to_response(

@@ -12,9 +12,9 @@ from starlette.responses import FileResponse, Response
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import built_in
 from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_response
-from bertexplorer.api.models import Asked, of_type, option_fields
+from bertexplorer.api.models import StrictModel, of_type, option_fields
 from bertexplorer.api.problems import Route
-from bertexplorer.api.runs import Id, RunOf, owner, run_json
+from bertexplorer.api.runs import Id, RunModel, owner, run_json
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.runs import MAX_NAME
 from bertexplorer.ui.explore import Explore
@@ -24,7 +24,7 @@ from bertexplorer.ui.training.run_service import RunService
 MAX_LISTED = 1000  # cases in one response
 
 
-class TableOf(BaseModel):
+class CasesModel(BaseModel):
     """A part of the cases of a suite."""
 
     title: str
@@ -49,7 +49,7 @@ def request_model(checkpoint: str) -> Any:
         "precision": (Annotated[str, Field(max_length=10)], "auto"),
         "name": (Annotated[str, Field(max_length=MAX_NAME)], ""),
     }
-    return create_model("SuiteRunOf", __base__=Asked, **fields)
+    return create_model("SuiteRunRequest", __base__=StrictModel, **fields)
 
 
 def routes(service: RunService, explore: Explore, admission: Admission, checkpoint: str) -> APIRouter:
@@ -61,7 +61,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         operation_id="start-suite",
         summary="Score a suite as a run",
         status_code=202,
-        responses={202: {"model": RunOf}},
+        responses={202: {"model": RunModel}},
     )
     async def start(request: Request, body: new_run) -> Response:  # type: ignore[valid-type]
         """Score all rows of a suite, 100,000 at most, in the background. *rows*: a key from POST /rows."""
@@ -94,7 +94,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         "/{id}/table",
         operation_id="list-suite-cases",
         summary="List the cases of a suite",
-        responses={200: {"model": TableOf}},
+        responses={200: {"model": CasesModel}},
     )
     async def table_of(
         request: Request,

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp
 
 from bertexplorer.api.admission import SPARE_THREADS, wait_for_disconnect
 from bertexplorer.api.analyses import answer
-from bertexplorer.api.models import Asked, CheckpointOf, field_type, one_of
+from bertexplorer.api.models import CheckpointModel, StrictModel, field_type, one_of
 from bertexplorer.api.problems import describe
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, in_words_of, not_installed, unforeseen
@@ -72,11 +72,11 @@ class ToolAnswer(BaseModel):
     provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
 
 
-class ListedCheckpoint(CheckpointOf):
+class ListedCheckpoint(CheckpointModel):
     here: bool = Field(description="Whether it is on this disk; tools do not download the others.")
 
 
-class Listed(BaseModel):
+class CheckpointList(BaseModel):
     """The checkpoints to choose from."""
 
     checkpoints: list[ListedCheckpoint]
@@ -108,7 +108,7 @@ def make_tools(checkpoint: str) -> dict[str, Tool]:
         arguments, compute = arguments_model(view, checkpoint), partial(analyse, view)
         tools[name.replace("-", "_")] = Tool(view.title, about, arguments, ToolAnswer, compute, view)
     about = "The checkpoints on this disk and those that the app can download, with their sizes."
-    tools["checkpoints"] = Tool("Checkpoints", about, Asked, Listed, list_checkpoints)
+    tools["checkpoints"] = Tool("Checkpoints", about, StrictModel, CheckpointList, list_checkpoints)
     return tools
 
 
@@ -126,7 +126,7 @@ def arguments_model(view: View, checkpoint: str) -> type[BaseModel]:
     }
     return create_model(
         "Arguments",
-        __base__=Asked,
+        __base__=StrictModel,
         __config__=None,
         text=(text, ...),
         pair=(pair, ""),
@@ -154,10 +154,10 @@ def analyse(view: View, explore: Explore, given: dict[str, Any]) -> ToolAnswer:
     )
 
 
-def list_checkpoints(explore: Explore, given: dict[str, Any]) -> Listed:
+def list_checkpoints(explore: Explore, given: dict[str, Any]) -> CheckpointList:
     """The result of the tool checkpoints."""
     offered = facts.offered_checkpoints(explore.registry)
-    return Listed(checkpoints=[ListedCheckpoint(**checkpoint) for checkpoint in offered])
+    return CheckpointList(checkpoints=[ListedCheckpoint(**checkpoint) for checkpoint in offered])
 
 
 class ToolCalls:

@@ -89,7 +89,7 @@ class Aligning(Comparing, Protocol):
 
 
 @runtime_checkable
-class Several(Comparing, Protocol):
+class ComparingSeveral(Comparing, Protocol):
     """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
 
     def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure:

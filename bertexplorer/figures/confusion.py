@@ -9,7 +9,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import finish, label
 from bertexplorer.figures.tiles import ROOT
 
-MOST = 40  # labels to draw
+MAX_LABELS = 40  # labels to draw
 NUMBERED = 12
 PREDICTED = {"title": {"text": "predicted", "standoff": 4}, "side": "top", "showgrid": False, "fixedrange": True}
 GOLD = {
@@ -22,7 +22,7 @@ GOLD = {
 
 def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
     """The confusion matrix; a click on a cell opens its rows."""
-    size = min(len(labels), MOST)
+    size = min(len(labels), MAX_LABELS)
     targets = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
     fig = go.Figure([{**cells(labels, counts), "customdata": targets}])
     fig.update_xaxes(PREDICTED)
@@ -32,7 +32,7 @@ def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
 
 def cells(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> kit.Part:
     """One row per correct label, one column per predicted label. The shade is the share of the row."""
-    names = [label(name, 14) + "\u200b" * i for i, name in enumerate(labels[:MOST])]
+    names = [label(name, 14) + "\u200b" * i for i, name in enumerate(labels[:MAX_LABELS])]
     table = np.asarray(counts)[: len(names), : len(names)]
     shares = table / np.maximum(table.sum(1, keepdims=True), 1)
     matrix = kit.cells(

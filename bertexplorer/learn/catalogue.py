@@ -19,7 +19,7 @@ from bertexplorer.settings import ASSETS, Settings
 
 NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)(?:\.([a-z]{2}))?\.md")
 OWN = re.compile(r"own-[0-9a-f]{16}")
-MAX_BYTES, MOST_UPLOADS = 200_000, 2000
+MAX_BYTES, MAX_UPLOADS = 200_000, 2000
 BUNDLED = ASSETS / "lessons"
 
 
@@ -49,8 +49,8 @@ class LessonCatalogue:
         if not lesson.blocks:
             reason = lesson.problems[0].text if lesson.problems else "It asks nothing."
             raise ExplorerError(f"The file is not a lesson. {reason}")
-        if self.uploads.is_dir() and len(list(self.uploads.glob("own-*.md"))) >= MOST_UPLOADS:
-            raise ExplorerError(f"There are {MOST_UPLOADS:,} uploaded lessons on this server, the most that it stores.")
+        if self.uploads.is_dir() and len(list(self.uploads.glob("own-*.md"))) >= MAX_UPLOADS:
+            raise ExplorerError(f"There are {MAX_UPLOADS:,} uploaded lessons on this server, the most that it stores.")
         slug = f"own-{sha256(content).hexdigest()[:16]}"
         self.uploads.mkdir(parents=True, exist_ok=True)
         partial = self.uploads / f"{slug}.{secrets.token_hex(4)}.partial"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.classroom import MOST_CHOICES
+from bertexplorer.learn.classroom import MAX_CHOICES
 from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
@@ -171,5 +171,5 @@ def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, A
         choices = [*sorted(dict.fromkeys(answers)), OTHER]
     elif state.view in TOKEN_QUESTIONS:
         prompt = f"{TOKEN_QUESTIONS[state.view]}\n\n{state.text}"
-        choices = [f"`{token}`" for token in grading.tokens_of(explore, state)][:MOST_CHOICES]
+        choices = [f"`{token}`" for token in grading.tokens_of(explore, state)][:MAX_CHOICES]
     return {"prompt": prompt, "choices": choices, "link": link}

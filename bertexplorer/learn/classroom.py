@@ -2,7 +2,7 @@
 
 A room has a code of four letters and a list of questions. Its teacher, the browser that opened it, moves it from phase
 to phase. Each other browser has one vote for each question and round, and may change it until the vote closes.
-A room whose teacher gives no sign for a day is deleted.
+A room whose teacher's browser asks for nothing for a day is deleted.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
     "reveal": ("next",),
 }
 ROUND = {"vote1": 1, "vote2": 2}
-MOST_ROOMS, MOST_OWN_ROOMS, MOST_VOTERS, MOST_QUESTIONS, MOST_CHOICES = 200, 10, 1000, 50, 40
+MAX_ROOMS, MAX_OWN_ROOMS, MAX_VOTERS, MAX_QUESTIONS, MAX_CHOICES = 200, 10, 1000, 50, 40
 JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long, or for good if it voted
-EXPIRY_S = 24 * 3600.0  # after this long without a sign of its teacher, a room is deleted
+EXPIRY_S = 24 * 3600.0  # after this long without a request of its teacher's browser, a room is deleted
 IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
-SIGN_S = 60.0  # seconds between writes of the teacher's sign, and between searches for expired rooms
+ACTIVITY_S = 60.0  # seconds between writes of the teacher's last activity, and between searches for expired rooms
 
 
 def random_code() -> str:
@@ -60,7 +60,7 @@ class Classroom:
         check_questions(questions)
         with self.lock:
             self.folder.mkdir(parents=True, exist_ok=True)
-            self.make_way(teacher)
+            self.make_space(teacher)
             code = next(code for _ in range(1000) if not self.path(code := self.letters()).exists())
             room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, clock=self.clock)
             rows = [[question.prompt, list(question.choices), question.link, question.block] for question in questions]
@@ -68,25 +68,23 @@ class Classroom:
             append_line(room, {"open": {**about, "time": self.clock()}})
             self.rooms[code] = room
             self.ended.pop(code, None)
-            self.record_sign(room)
+            self.record_activity(room)
             return room
 
-    def make_way(self, teacher: str) -> None:
+    def make_space(self, teacher: str) -> None:
         """Make sure that *teacher* may open one more room. Raises ExplorerError if that is not possible."""
         self.remove_expired()
         files = list(self.folder.glob("*.jsonl"))
         own = sorted(file.stem for file in files if self.teacher_of(file) == teacher)
-        if len(own) >= MOST_OWN_ROOMS:
+        if len(own) >= MAX_OWN_ROOMS:
             raise ExplorerError(
                 f"You have {len(own)} open classes, the most for one browser: {', '.join(own)}. End one, for example "
                 f"at learn?class={own[0]}, before you open another."
             )
-        if len(files) >= MOST_ROOMS:
-            idlest = min(files, key=self.sign_of)
-            if self.clock() - self.sign_of(idlest) < IDLE_S:
-                raise ExplorerError(
-                    f"There are {MOST_ROOMS} classes in use on this server. Try again in a few minutes."
-                )
+        if len(files) >= MAX_ROOMS:
+            idlest = min(files, key=self.last_activity_of)
+            if self.clock() - self.last_activity_of(idlest) < IDLE_S:
+                raise ExplorerError(f"There are {MAX_ROOMS} classes in use on this server. Try again in a few minutes.")
             self.remove(idlest.stem, "the server needed its place for another")
 
     def path(self, code: str) -> Path:
@@ -102,25 +100,25 @@ class Classroom:
             except (ValueError, KeyError):
                 return ""
 
-    def sign_of(self, file: Path) -> float:
-        """The time of the last sign of the teacher of the room in *file*."""
-        return self.rooms[file.stem].last_sign if file.stem in self.rooms else file.stat().st_mtime
+    def last_activity_of(self, file: Path) -> float:
+        """When the teacher's browser last asked for something about the room in *file*."""
+        return self.rooms[file.stem].last_activity if file.stem in self.rooms else file.stat().st_mtime
 
-    def record_sign(self, room: Room) -> None:
+    def record_activity(self, room: Room) -> None:
         """Record that the teacher's browser asked for something."""
-        written, room.last_sign = room.last_sign, self.clock()
-        if room.last_sign // SIGN_S != written // SIGN_S:
+        written, room.last_activity = room.last_activity, self.clock()
+        if room.last_activity // ACTIVITY_S != written // ACTIVITY_S:
             with suppress(OSError):  # on a disk that cannot be written: it is tried again
-                os.utime(room.file, (room.last_sign, room.last_sign))
+                os.utime(room.file, (room.last_activity, room.last_activity))
 
     def remove_expired(self) -> None:
-        """Delete the rooms whose teachers gave no sign for EXPIRY_S, with their votes."""
+        """Delete the rooms whose teachers were away for EXPIRY_S, with their votes."""
         now = self.clock()
         if now < self.next_search:
             return
-        self.next_search = now + SIGN_S
+        self.next_search = now + ACTIVITY_S
         for file in self.folder.glob("*.jsonl"):
-            if now - self.sign_of(file) > EXPIRY_S:
+            if now - self.last_activity_of(file) > EXPIRY_S:
                 self.remove(file.stem, "its teacher was away for a day")
 
     def remove(self, code: str, reason: str) -> None:
@@ -144,7 +142,7 @@ class Classroom:
                     self.path(code).unlink()
             if room := self.rooms.get(code):
                 if owner == room.teacher:
-                    self.record_sign(room)
+                    self.record_activity(room)
                 return room
             if reason := self.ended.get(code):
                 raise ExplorerError(f"There is no class {code!r} any more: {reason}.", missing="class")
@@ -155,12 +153,12 @@ class Classroom:
         """Record that a phone polled. Raises ExplorerError if the room is full."""
         voter, now = room.voter(owner), self.clock()
         with self.lock:
-            if voter not in room.last_polls and len(room.last_polls) >= MOST_VOTERS:
+            if voter not in room.last_polls and len(room.last_polls) >= MAX_VOTERS:
                 polls = room.last_polls.items()
-                room.last_polls = {one: at for one, at in polls if one in room.voters or now - at < JOINED_S}
-                if len(room.last_polls) >= MOST_VOTERS:
+                room.last_polls = {name: at for name, at in polls if name in room.voters or now - at < JOINED_S}
+                if len(room.last_polls) >= MAX_VOTERS:
                     raise ExplorerError(
-                        f"This class is full: {MOST_VOTERS:,} phones have joined. Wait; a place may become free."
+                        f"This class is full: {MAX_VOTERS:,} phones have joined. Wait; a place may become free."
                     )
             room.last_polls[voter] = now
 
@@ -205,14 +203,14 @@ def require_teacher(room: Room, owner: str) -> None:
 
 def check_questions(questions: Sequence[Question]) -> None:
     """Raises ExplorerError for invalid questions."""
-    if not 1 <= len(questions) <= MOST_QUESTIONS:
-        raise ExplorerError(f"Got {len(questions)} questions; wanted 1 to {MOST_QUESTIONS}.")
+    if not 1 <= len(questions) <= MAX_QUESTIONS:
+        raise ExplorerError(f"Got {len(questions)} questions; wanted 1 to {MAX_QUESTIONS}.")
     for question in questions:
         if not question.prompt.strip() or len(question.prompt) > 2000:
             raise ExplorerError("A question is empty or longer than 2,000 characters.")
-        if len(question.choices) == 1 or len(question.choices) > MOST_CHOICES:
+        if len(question.choices) == 1 or len(question.choices) > MAX_CHOICES:
             raise ExplorerError(
-                f"Got {len(question.choices)} choices; wanted 2 to {MOST_CHOICES}, or none for a number."
+                f"Got {len(question.choices)} choices; wanted 2 to {MAX_CHOICES}, or none for a number."
             )
         if any(not text.strip() or len(text) > 500 for text in question.choices):
             raise ExplorerError("A choice is empty or longer than 500 characters.")

@@ -1,7 +1,7 @@
 """Room: one class, with its questions and votes, and the file that keeps them.
 
 Everything is written to the file before it is acknowledged, so a restarted server continues where it was. The file's
-time of change is that of the teacher's last sign, or of a later vote.
+time of change is when the teacher's browser last asked for something, or a later vote.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Room:
     changes: int = 0  # changes that phones see: steps and reveals
     last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
     voters: set[str] = field(default_factory=set)  # who voted, on any question
-    last_sign: float = 0.0  # when the teacher's browser last asked for anything
+    last_activity: float = 0.0  # when the teacher's browser last asked for anything
     clock: Callable[[], float] = time.time
     ended: bool = False
 
@@ -119,7 +119,7 @@ def replay(code: str, file: Path, clock: Callable[[], float]) -> Room:
         Question(prompt, tuple(choices), link, block) for prompt, choices, link, block in opened["questions"]
     )
     room = Room(code, opened["teacher"], opened["lesson"], questions, file, language=opened.get("language", ""))
-    room.last_sign, room.clock = file.stat().st_mtime, clock
+    room.last_activity, room.clock = file.stat().st_mtime, clock
     for line in lines[1:-1]:
         try:
             apply_line(room, json.loads(line))

@@ -3,7 +3,7 @@
 from bertexplorer.engine.queues import SLOW_WAITING
 from bertexplorer.settings import Settings
 from bertexplorer.store.text_uploads import MAX_LINES, MAX_UPLOADS
-from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
+from bertexplorer.ui.experiments.experiment_service import MAX_MINUTES
 
 PROMISES = (
     "What you type or upload is shown as text, never run.",
@@ -48,7 +48,7 @@ def limits(settings: Settings) -> tuple[str, ...]:
         *answer,
         f"Queue limits: {settings.waiting} fast and {SLOW_WAITING} slow requests. Further requests are retried.",
         f"Text uploads: up to {MAX_LINES:,} lines per file; your latest {MAX_UPLOADS} files are kept.",
-        f"Runs: one at a time; the others wait in line. A pretraining run takes at most {MOST_MINUTES:.0f} "
+        f"Runs: one at a time; the others wait in line. A pretraining run takes at most {MAX_MINUTES:.0f} "
         "minutes. A deleted run can be restored for a week, or until you need its space.",
         *own,
     )

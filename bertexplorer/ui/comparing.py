@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Comparing, Figure, Several, difference
+from bertexplorer.figures import Comparing, ComparingSeveral, Figure, difference
 from bertexplorer.ui.state import State, scrub
 from bertexplorer.ui.tabs import VIEWS
 
@@ -129,7 +129,7 @@ def compare_pair(
 def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> Comparison:
     """Compare any number of sides in one figure."""
     view = VIEWS[state.view]
-    if not isinstance(view.figure, Several):
+    if not isinstance(view.figure, ComparingSeveral):
         raise ExplorerError(f"{view.title} draws two checkpoints side by side. Name one; Suite draws several.")
     own = next(i for i, side in enumerate(sides) if side.checkpoint is None)
     names = [side.name for side in sides]

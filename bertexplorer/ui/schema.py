@@ -4,7 +4,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from bertexplorer.figures import Several
+from bertexplorer.figures import ComparingSeveral
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import PRECISIONS
@@ -36,7 +36,7 @@ def view_schema(view: View) -> dict[str, Any]:
         "press": view.chips,
         "upload": next((kind for kind in ("lines", "rows") if kind in view.needs), ""),
         "text": view.text,
-        "several": isinstance(view.figure, Several),
+        "several": isinstance(view.figure, ComparingSeveral),
         "examples": [asdict(example) for example in view.examples],
         "settings": [setting_schema(setting) for setting in option_specs(view.analysis.Options)],
     }

@@ -1,4 +1,4 @@
-"""Suites against loops written by hand over transformers: pairs, cloze items, templates, next sentences, and their shares."""
+"""Suites against loops written by hand over transformers: pairs, cloze items, templates, next sentences, shares."""
 
 from collections.abc import Callable
 from difflib import SequenceMatcher

@@ -20,7 +20,7 @@ from bertexplorer.learn.recording import FOLDER
 from bertexplorer.training.tasks import BY_NAME
 
 DATA = FOLDER.parents[1] / "data"
-MOST_STEPS = 60  # points of the loss curve that are kept
+MAX_STEPS = 60  # points of the loss curve that are kept
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def recorded(name: str, events: Sequence[dict[str, Any]], seconds: float) -> dic
     """The events that the figure needs, few of the steps, with the numbers beside them."""
     ready = next(event for event in events if event["event"] == "ready")
     steps = [event for event in events if event["event"] == "steps"]
-    kept = steps[:: max(1, len(steps) // MOST_STEPS)]
+    kept = steps[:: max(1, len(steps) // MAX_STEPS)]
     slim = [thin(event) for event in events if event["event"] in ("ready", "evaluated") or event in kept]
     numbers = {"seconds": round(seconds), "learning": ready["learning"] / 1e6, "rows": ready["rows"]}
     return {"name": name, "numbers": numbers, "events": slim}

@@ -47,7 +47,7 @@ def test_a_restarted_server_knows_the_teachers_last_sign(rooms, clock, hours, ke
 
 
 def test_a_browser_opens_ten_classes_at_most(rooms):
-    codes = sorted(opened(rooms).code for _ in range(classroom.MOST_OWN_ROOMS))
+    codes = sorted(opened(rooms).code for _ in range(classroom.MAX_OWN_ROOMS))
     for server in (rooms, again(rooms)):
         with pytest.raises(ExplorerError, match=f"You have 10 open classes.*{', '.join(codes)}. End one, for example"):
             server.open(TEACHER, QUESTIONS)
@@ -57,7 +57,7 @@ def test_a_browser_opens_ten_classes_at_most(rooms):
 
 
 def test_on_a_full_server_the_class_that_was_idle_longest_gives_way(rooms, clock, monkeypatch):
-    monkeypatch.setattr(classroom, "MOST_ROOMS", 5)
+    monkeypatch.setattr(classroom, "MAX_ROOMS", 5)
     first, *others = [rooms.open(f"teacher {i}", QUESTIONS) for i in range(5)]
     with pytest.raises(ExplorerError, match="There are 5 classes in use on this server. Try again"):
         rooms.open("late", QUESTIONS)
@@ -73,13 +73,13 @@ def test_on_a_full_server_the_class_that_was_idle_longest_gives_way(rooms, clock
 def test_ten_thousand_joins_fill_a_class_for_minutes_only(rooms, clock):
     room = opened(rooms, "vote1")
     rooms.vote(room, "voted", 0, 1, 0)
-    for i in range(classroom.MOST_VOTERS - 1):
+    for i in range(classroom.MAX_VOTERS - 1):
         rooms.record_poll(room, f"p{i}")
     for i in range(9000):
         with pytest.raises(ExplorerError, match="This class is full: 1,000"):
             rooms.record_poll(room, f"more{i}")
     rooms.record_poll(room, "p0")
-    assert room.present() == classroom.MOST_VOTERS
+    assert room.present() == classroom.MAX_VOTERS
     clock.later += classroom.JOINED_S / 2
     rooms.record_poll(room, "p0")
     clock.later += classroom.JOINED_S / 2

@@ -14,7 +14,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
 from bertexplorer.ui.experiments import html
-from bertexplorer.ui.experiments.experiment_service import MOST_UNPACKED_MB, Arm, ExperimentService
+from bertexplorer.ui.experiments.experiment_service import MAX_UNPACKED_MB, Arm, ExperimentService
 from bertexplorer.ui.training.run_service import RunService
 
 FLOOR = BY_NAME["floor"]
@@ -83,10 +83,10 @@ def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
 def test_a_decompression_bomb_is_rejected(service: ExperimentService, tmp_path: Path) -> None:
     bomb = tmp_path / "bomb.txt.xz"
     with lzma.open(bomb, "wb", preset=0) as opened:
-        for _ in range(MOST_UNPACKED_MB + 1):
+        for _ in range(MAX_UNPACKED_MB + 1):
             opened.write(b"a" * 1_000_000)
     assert bomb.stat().st_size < 100_000
-    with pytest.raises(ExplorerError, match=f"unpacks to more than {MOST_UNPACKED_MB} MB"):
+    with pytest.raises(ExplorerError, match=f"unpacks to more than {MAX_UNPACKED_MB} MB"):
         service.start("floor", 2.0, str(bomb), "one")
 
 

@@ -31,9 +31,9 @@ from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks.classification import plant_wrong_labels
 from bertexplorer.training.texts import Item
 
-MOST_ROWS = 2_000  # training rows that are examined, drawn at random if there are more
-MOST_TOKENS = 256_000  # tokens of those rows
-MOST_CHECKPOINTS = 6
+MAX_ROWS = 2_000  # training rows that are examined, drawn at random if there are more
+MAX_TOKENS = 256_000  # tokens of those rows
+MAX_CHECKPOINTS = 6
 
 
 @dataclass(frozen=True)
@@ -104,9 +104,9 @@ class TracedRun:
         steps = max(1, round(tuning.epochs * per_epoch))
         rates = [rate(step / steps, learning_schedule(tuning, learner.checkpoint.config)) for step in range(steps)]
         self.checkpoints = traced_checkpoints(folder, self.best, rates, complete=not learner.extra)
-        sampled = random.Random(0).sample(range(len(examples)), min(MOST_ROWS, len(examples)))
+        sampled = random.Random(0).sample(range(len(examples)), min(MAX_ROWS, len(examples)))
         sizes = [sum(len(item.ids) for item in learner.read([self.examples[number]])) for number in sampled]
-        count = max(1, int(np.searchsorted(np.cumsum(sizes), MOST_TOKENS, side="right")))
+        count = max(1, int(np.searchsorted(np.cumsum(sizes), MAX_TOKENS, side="right")))
         self.numbers = sorted(sampled[:count])
         self.left_out = len(examples) - len(self.numbers)
 
@@ -227,8 +227,8 @@ def traced_checkpoints(folder: Path, best: Path, rates: Sequence[float], *, comp
     }
     folders[step_number(best)] = best
     steps = sorted(folders)
-    if len(steps) > MOST_CHECKPOINTS:
-        steps = [steps[round(i * (len(steps) - 1) / (MOST_CHECKPOINTS - 1))] for i in range(MOST_CHECKPOINTS)]
+    if len(steps) > MAX_CHECKPOINTS:
+        steps = [steps[round(i * (len(steps) - 1) / (MAX_CHECKPOINTS - 1))] for i in range(MAX_CHECKPOINTS)]
     return [TracedCheckpoint(folders[step], step, sum(rates[last:step])) for last, step in pairwise([0, *steps])]
 
 

@@ -17,8 +17,8 @@ from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 from bertexplorer.ui.training.run_service import PRETRAINING, REPEAT_S, RunService
 
-MOST_MINUTES, MOST_MB = 60.0, 25  # limits of the page
-MOST_UNPACKED_MB, MOST_S, MOST_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
+MAX_MINUTES, MAX_MB = 60.0, 25  # limits of the page
+MAX_UNPACKED_MB, MAX_S, MAX_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
 MIN_DOCUMENTS, HELD_OUT = 20, 0.1  # of a text, and the largest share of them that is held out
 
 
@@ -73,9 +73,9 @@ class ExperimentService:
             content = path.read_bytes()
         except OSError as error:
             raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
-        if len(content) > MOST_MB * 1_000_000:
+        if len(content) > MAX_MB * 1_000_000:
             raise ExplorerError(
-                f"{path.name} has {len(content) / 1e6:,.0f} MB; the limit on this page is {MOST_MB} MB. For more, use "
+                f"{path.name} has {len(content) / 1e6:,.0f} MB; the limit on this page is {MAX_MB} MB. For more, use "
                 "the command line: python -m bertexplorer pretrain."
             )
         ending = ".txt.xz" if path.name.endswith(".xz") else ".txt"
@@ -101,8 +101,8 @@ class ExperimentService:
         button is clicked again at once. Raises ExplorerError."""
         if name not in BY_NAME:
             raise ExplorerError("No experiment is chosen. Pick one.")
-        if not 0 < minutes <= MOST_MINUTES:
-            raise ExplorerError(f"{minutes} minutes per run were requested; wanted up to {MOST_MINUTES:.0f}.")
+        if not 0 < minutes <= MAX_MINUTES:
+            raise ExplorerError(f"{minutes} minutes per run were requested; wanted up to {MAX_MINUTES:.0f}.")
         with self.lock:
             lock = self.locks[owner]
         with lock:  # one for each owner, so that nobody waits for another owner's file
@@ -184,9 +184,9 @@ class ExperimentService:
 def count_documents(text: Path) -> int:
     """Count the distinct documents in a separate process. Raises ExplorerError for too few, for a file that is not
     text, and for one that is too large when unpacked."""
-    most = MOST_UNPACKED_MB * 1_000_000
+    most = MAX_UNPACKED_MB * 1_000_000
     try:
-        count = sandbox.call(sentences.count_distinct, str(text), most, seconds=MOST_S, megabytes=MOST_MEMORY_MB)
+        count = sandbox.call(sentences.count_distinct, str(text), most, seconds=MAX_S, megabytes=MAX_MEMORY_MB)
     except sandbox.SandboxError as broken:
         raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
     if count < MIN_DOCUMENTS:

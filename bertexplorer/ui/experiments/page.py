@@ -8,7 +8,7 @@ import gradio as gr
 from bertexplorer.store import training_snapshots
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
 from bertexplorer.ui.experiments import html
-from bertexplorer.ui.experiments.experiment_service import MOST_MINUTES
+from bertexplorer.ui.experiments.experiment_service import MAX_MINUTES
 from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.training.page import script, snippet
 
@@ -60,7 +60,7 @@ def build() -> PageComponents:
         about = snippet(html.about(first), elem_id="about")
         with gr.Row(elem_classes="options"):
             source = gr.Radio(list(SOURCES), value=MANUALS, label="Text to learn from", elem_id="text-source")
-            minutes = gr.Slider(0.5, MOST_MINUTES, value=first.minutes, step=0.5, label="Minutes per run",
+            minutes = gr.Slider(0.5, MAX_MINUTES, value=first.minutes, step=0.5, label="Minutes per run",
                                 elem_id="minutes")  # fmt: skip
         file = gr.File(label="Text", file_types=[".txt", ".xz"], visible=False, height=120, elem_id="text-file")
         snippet(f'<p class="note">{TEXT_NOTE}</p>')

@@ -11,7 +11,7 @@ from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.html import state_text, table
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
-MOST = 5  # runs to draw over the chosen one
+MAX_RUNS = 5  # runs to draw over the chosen one
 
 
 def choices(service: RunService, run: Run, owner: str) -> list[tuple[str, str]]:
@@ -24,7 +24,7 @@ def seeds(service: RunService, run: Run, owner: str) -> list[str]:
     """The other seeds of the same run."""
     if not run.group:
         return []
-    return [other.id for other in service.runs(owner) if other.group == run.group and other.id != run.id][:MOST]
+    return [other.id for other in service.runs(owner) if other.group == run.group and other.id != run.id][:MAX_RUNS]
 
 
 def curve(detail: RunDetail) -> learning.Curve:

@@ -14,7 +14,7 @@ from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, fields, form
 from bertexplorer.ui.gradio_patches import Menu
 from bertexplorer.ui.training import html
-from bertexplorer.ui.training.run_service import MOST_SEEDS
+from bertexplorer.ui.training.run_service import MAX_SEEDS
 
 MAX_COLUMNS = 4  # columns of a file that a task reads, at most
 MAX_TEXTS = 4  # text boxes of the playground
@@ -177,7 +177,7 @@ def build_setup(registry: CheckpointRegistry) -> SetupComponents:
         with gr.Row(elem_classes="options"):
             tuning |= fields(specs[AT_HAND:])
             seeds = gr.Number(1, label="Seeds", info="repeats with other random numbers, for a mean and its spread",
-                              minimum=1, maximum=MOST_SEEDS, precision=0, elem_id="seeds")  # fmt: skip
+                              minimum=1, maximum=MAX_SEEDS, precision=0, elem_id="seeds")  # fmt: skip
             skip = gr.Checkbox(True, label="Skip unusable rows", info="otherwise the run does not start")
     with gr.Row(elem_id="actions"):
         name = gr.Textbox("", label="Name of the run", max_lines=1, scale=2, min_width=260, elem_id="run-name")

@@ -115,7 +115,7 @@ class RunHandlers:
             others = [self.service.detail(run.id, self.owner) for run in runs if run.id in overlay]
         except (ExplorerError, OSError):
             return updates
-        details = self.details(detail, others[: comparison.MOST], polling and live)
+        details = self.details(detail, others[: comparison.MAX_RUNS], polling and live)
         return updates | {page.detail: gr.update(visible=True)} | details
 
     def details(self, detail: RunDetail, others: Sequence[RunDetail], polling: bool) -> Updates:

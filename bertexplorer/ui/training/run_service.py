@@ -36,7 +36,7 @@ from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, task_of
 
 BUILT_IN = ASSETS / "data"
-MOST_SEEDS = 10
+MAX_SEEDS = 10
 PRETRAINING = "pretraining"  # the kind of the runs on the page of experiments
 FIRST_ROWS, SHORT = 50, 2_000  # rows to choose an example from, and its longest line, so that it fits a link
 MAX_TIMINGS = 100  # estimates to remember
@@ -173,8 +173,8 @@ class RunService:
     def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
         """Queue the run, or one per seed, and return the first. The same *key* returns the same run, however often the
         button is clicked."""
-        if not 1 <= request.seeds <= MOST_SEEDS:
-            raise ExplorerError(f"{request.seeds} seeds were requested; wanted 1 to {MOST_SEEDS}.")
+        if not 1 <= request.seeds <= MAX_SEEDS:
+            raise ExplorerError(f"{request.seeds} seeds were requested; wanted 1 to {MAX_SEEDS}.")
         with self.starting:  # repeated clicks count once
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
             same = before and request in (before, replace(before, name=""))  # the page empties the name after a start

@@ -238,7 +238,7 @@ def test_every_training_method_is_traced(trained: Callable[..., TrainingRun], va
 
 
 def test_many_rows_are_sampled(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(influence, "MOST_ROWS", 50)
+    monkeypatch.setattr(influence, "MAX_ROWS", 50)
     result = trained().influence(ASKED)
     assert (len(result.rows), result.left_out) == (50, 70)
 
