@@ -16,7 +16,6 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +29,7 @@ from tests.bench.serving import Server
 from tests.server.talk import Page
 
 LISTED = re.compile(r'data-run="([0-9a-f]{32})".*?<b[^>]*>(.*?)</b><span class="state (\w+)"')
-SHORT = {"Epochs": 3, "Start from": "tiny"}  # a run of some seconds
+SHORT: dict[str, Any] = {"Epochs": 3, "Start from": "tiny"}  # a run of some seconds
 UNFINISHED, LEFT_S = 2, 240.0  # runs at a time; until the last must be finished
 VICTIMS = ("server", "run", "both")
 
@@ -45,7 +44,6 @@ class Drill:
     up_s: list[float] = field(default_factory=list)  # from each start to an answer
     wrong: list[str] = field(default_factory=list)
     client: httpx.Client | None = None
-    values: Mapping[str, Any] = field(default_factory=lambda: SHORT)  # label of a setting -> what a run has
 
     def open(self) -> Page:
         """The page Train as the same browser opens it."""
@@ -54,8 +52,8 @@ class Drill:
             page.client.cookies = self.client.cookies
         self.client = page.client
         for props in page.props.values():
-            if props.get("label") in self.values:
-                props["value"] = self.values[props["label"]]
+            if props.get("label") in SHORT:
+                props["value"] = SHORT[props["label"]]
         return page
 
     def listed(self, page: Page) -> dict[str, tuple[str, str]]:
@@ -126,7 +124,7 @@ class Drill:
         """The server, the run or both, at a moment drawn by chance."""
         time.sleep(self.draw.uniform(0.0, 3.0))
         if victim != "server":
-            kill_runs(Path(self.server.folder))
+            signal_runs(Path(self.server.folder))
         if victim != "run":
             self.server.kill()
 
@@ -159,12 +157,12 @@ class Drill:
         self.wrong += [f"{name} ended with other weights" for name in self.accepted if self.weights(name) != alone]
 
 
-def kill_runs(data: Path) -> None:
-    """kill -9 for each run below the data folder that goes on."""
+def signal_runs(data: Path, number: signal.Signals = signal.SIGKILL) -> None:
+    """Send a signal, kill -9 if none is named, to each run below the data folder that goes on."""
     for process in data.glob("runs/*/process"):
         if pid := locks.holder_pid(process):
             with suppress(ProcessLookupError):
-                os.killpg(pid, signal.SIGKILL)
+                os.killpg(pid, number)
 
 
 def drill(server: Server, kills: int, seed: int = 0) -> Drill:

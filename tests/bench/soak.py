@@ -20,7 +20,7 @@ from statistics import median
 import httpx
 
 from bertexplorer.store.runs import ACTIVE_STATES
-from tests.bench.faults import Drill, kill_runs
+from tests.bench.faults import Drill, signal_runs
 from tests.bench.load import EVERY_S, PEOPLE, texts
 from tests.bench.people import Heard, Person, at_rate
 from tests.bench.serving import Server
@@ -121,7 +121,7 @@ def main(minutes: float, leak: bool) -> int:
             faults = judge(asyncio.run(slices(server, minutes)))
         finally:
             server.end()
-            kill_runs(Path(folder))
+            signal_runs(Path(folder))
     sys.stdout.write("\n".join(faults or ["nothing grew, nothing failed"]) + "\n")
     return len(faults)
 

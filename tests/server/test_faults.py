@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.store import runs
-from tests.bench.faults import SHORT, VICTIMS, Drill, drill, kill_runs
+from tests.bench.faults import VICTIMS, Drill, drill, signal_runs
 from tests.bench.serving import Server
 from tests.server.test_launch import env, free, refused
 
@@ -35,7 +36,7 @@ def begin() -> Iterator[Begin]:
 def end(server: Server) -> None:
     with contextlib.suppress(ProcessLookupError):
         server.process.kill()
-    kill_runs(Path(server.folder))
+    signal_runs(Path(server.folder))
 
 
 def until(holds: Callable[[], bool], seconds: float = 90) -> None:
@@ -76,17 +77,18 @@ def test_a_server_that_is_stopped_leaves_its_run_alone(begin: Begin, tmp_path: P
 def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(begin: Begin, small_disk: Path) -> None:
     server = begin(small_disk)
     server.wait("/readyz")
-    longer = {**SHORT, "Epochs": 12}  # so that the disk is full before the run is over
-    one = Drill(server, random.Random(1), values=longer)
+    one = Drill(server, random.Random(1))
     one.begin(one.open(), "alone")
     one.finish()
     one.begin(one.open(), "on a full disk")
     folder = one.folder(one.accepted["on a full disk"])
     until(lambda: (folder / "events.jsonl").exists())
+    signal_runs(small_disk, signal.SIGSTOP)  # so that the disk is full before the run is over
     filler = small_disk / "filler"
     with filler.open("wb") as file, contextlib.suppress(OSError):
         while True:
             file.write(b"x" * 1_000_000)
+    signal_runs(small_disk, signal.SIGCONT)
     until(lambda: one.listed(one.open())["on a full disk"][1] in ("failed", "interrupted"))
     time.sleep(5)  # for the server to look at the disk too, which shows nowhere while it is full
     with pytest.raises(ValueError, match="GB are free on this disk; a run needs 1.00 GB"):
