@@ -18,6 +18,8 @@ from tests.analysis.test_bad_input import NOTHING, ODD, name_of
 from tests.eager import FAMILIES
 
 MODULES = (attention, query_key, attention_flow, head_roles, bertviz)
+QUICK = ("bert", "roberta", "deberta", "modernbert")  # one for each kind of position
+MORE = ("camembert", "bert-classifier")
 
 
 def options(module: ModuleType, **more: Any) -> Any:
@@ -46,7 +48,9 @@ def test_odd_text_is_answered(module: ModuleType, text: str, small: Checkpoint) 
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
-@pytest.mark.parametrize("family", [*FAMILIES, "camembert", "bert-classifier"])
+@pytest.mark.parametrize(
+    "family", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in (*FAMILIES, *MORE)]
+)
 def test_every_choice_in_every_family(module: ModuleType, family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))

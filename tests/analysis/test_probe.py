@@ -69,7 +69,7 @@ def states(reference: Reference, text: str) -> tuple[np.ndarray, list[tuple[int,
 @pytest.mark.parametrize(
     ("task", "layers"),
     [
-        ("length", (0,)),
+        pytest.param("length", (0,), marks=SLOW),
         pytest.param("part of speech", (0, 1), marks=SLOW),
         pytest.param("word order", (3,), marks=SLOW),
     ],

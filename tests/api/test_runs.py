@@ -126,14 +126,15 @@ def test_events_are_followed_until_the_run_ends(served: Served, browser: httpx.C
 def test_who_leaves_is_followed_no_more(served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     id = started(browser)["id"]
     write(served, id, {"event": "begun", "step": 0})
+    monkeypatch.setattr(runs, "POLL_S", 0.1)
     looks: list[str] = []
     read = runs.Streams.read
     monkeypatch.setattr(runs.Streams, "read", lambda self, *asked: (looks.append(asked[0]), read(self, *asked))[1])
     with browser.stream("GET", f"/runs/{id}/events") as answer:
         assert next(events(answer))[0] == "begun"
-    time.sleep(1.2)
+    time.sleep(0.5)
     seen = len(looks)
-    time.sleep(1.2)
+    time.sleep(0.5)
     assert seen and len(looks) == seen
 
 

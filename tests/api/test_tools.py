@@ -118,7 +118,7 @@ def test_a_client_that_disconnects_gives_up_its_place(served: Served, monkeypatc
         for version in ("2025-06-18", "2025-11-25"):
             headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": version}
             with pytest.raises(httpx.ReadTimeout):
-                httpx.post(f"{served.url}/mcp", json=ask, headers=headers, timeout=1)
+                httpx.post(f"{served.url}/mcp", json=ask, headers=headers, timeout=0.3)
             until(lambda: not queue.waiting)
 
 

@@ -122,10 +122,10 @@ NEW = {
     [
         ("tagging", {}),
         pytest.param("tagging", {"head": "crf"}, marks=SLOW),
-        ("question-answering", {"stride": 8}),
+        pytest.param("question-answering", {"stride": 8}, marks=SLOW),
         ("similarity", {}),
         pytest.param("similarity", {"pooling": "cls"}, marks=SLOW),
-        ("reranking", {}),
+        pytest.param("reranking", {}, marks=SLOW),
     ],
     ids=str,
 )
@@ -191,6 +191,7 @@ def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]
     assert for_it.rows[0].label == "pos" and against.rows[0].label == "neg"
 
 
+@pytest.mark.slow
 def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
     """12 of 120: in random order 1.2 of them would be among the first 12."""
     result = trained(planted=0.1, snapshots=3, epochs=10).suspects()
@@ -199,7 +200,7 @@ def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
 
 
 def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[..., TrainingRun]) -> None:
-    run = trained(planted=0.1, snapshots=3, epochs=10)
+    run = trained(planted=0.1, snapshots=2, epochs=4)
     result, detail = (
         run.suspects(),
         RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
