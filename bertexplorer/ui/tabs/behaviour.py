@@ -15,7 +15,7 @@ SUITE = View(
         "matched or unclear (Blodgett et al., 2021), so read the cases."
     ),
     examples=(
-        Example("Everyday gaps", "", options={"suite": "everyday"}),
+        Example("Everyday words", "", options={"suite": "everyday"}),
         Example("Agreement", "", options={"suite": "agreement"}),
         Example("Who does what", "", options={"suite": "role reversal"}),
         Example("Negation", "", options={"suite": "negation"}),
