@@ -1,12 +1,10 @@
 """The menus of the training page: none holds on to what is no longer offered."""
 
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.steps import expect_message, wait_until_quiet
 from tests.browser.test_training import SOON, choose, open_page
@@ -21,27 +19,13 @@ def written(folder: Path, name: str, head: str) -> Path:
     return path
 
 
-@contextmanager
-def other_rows(page: Page) -> Iterator[None]:
-    """Until the page has answered that the file is another one: what is pressed before that is cancelled by it."""
-
-    def about_the_file(request: Request) -> bool:
-        return "/queue/join" in request.url and '"data":[]' in (request.post_data or "")
-
-    with page.expect_request(about_the_file):
-        yield
-    wait_until_quiet(page)
-
-
 def upload(page: Page, file: Path) -> None:
-    with other_rows(page):
-        page.locator("#rows-file input[type=file]").set_input_files(file)
-        expect(page.locator("#rows-file")).to_contain_text(file.stem)
+    page.locator("#rows-file input[type=file]").set_input_files(file)
+    expect(page.locator("#rows-file")).to_contain_text(file.stem)
 
 
 def clear(page: Page) -> None:
-    with other_rows(page):
-        page.locator("#rows-file button[aria-label='Clear'], #rows-file button[title='Clear']").first.click()
+    page.locator("#rows-file button[aria-label='Clear'], #rows-file button[title='Clear']").first.click()
 
 
 def look(page: Page, words: str) -> None:

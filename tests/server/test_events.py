@@ -1,4 +1,5 @@
-"""Events that no page asks for: refused with a sentence and one line in the log that repeats nothing of theirs."""
+"""Events of gradio: their order, and those that no page asks for, refused with a sentence and one line in the log
+that repeats nothing of theirs."""
 
 import io
 from typing import Any
@@ -100,3 +101,13 @@ def test_a_failing_event_is_one_log_line_without_text_of_users(
     out = capfd.readouterr()
     assert TOLD not in out.err + out.out + written.getvalue() and "Traceback" not in out.err
     assert [line["message"] for line in lines(written) if line["level"] == "error"] == ["gradio failed at an event"]
+
+
+def test_a_preview_is_cancelled_before_anything_else_happens(page: Page) -> None:
+    """gradio runs the events of a trigger one after the other, so a later one would cancel the preview of new rows."""
+    events = page.config["dependencies"]
+    cancelling = [event for event in events if event["cancels"]]
+    assert cancelling
+    for event in cancelling:
+        earlier = [other for other in events[: events.index(event)] if other["backend_fn"]]
+        assert not [other for other in earlier if {*map(tuple, other["targets"])} & {*map(tuple, event["targets"])}]

@@ -37,14 +37,16 @@ def wire_setup(handlers: SetupHandlers, page: PageComponents) -> None:
         preview_parts,
         **COMMON,
     )
-    new_rows: dict[str, Any] = {**COMMON, "cancels": [preview]}
+    files = [event for file in (setup.file, setup.validation_file) for event in (file.upload, file.clear, file.delete)]
+    # An event of its own, and the first: gradio would cancel only once the event that names it in "cancels" has ended,
+    # and thus a preview that was asked for in the meantime.
+    gr.on([setup.task.input, setup.source.input, *files], None, cancels=[preview], api_visibility="private")
     forms = [form.row for form in setup.options.values()]
     task_parts = [setup.about, *forms, *setup.tuning.values(), *preview_parts]
-    setup.task.input(bind_owner(handlers.choose_task), setup.task, task_parts, **new_rows)
+    setup.task.input(bind_owner(handlers.choose_task), setup.task, task_parts, **COMMON)
     source_parts = [setup.files, setup.hub, *preview_parts]
-    setup.source.input(bind_owner(handlers.choose_source), setup.source, source_parts, **new_rows)
-    for file in (setup.file, setup.validation_file):
-        file.change(bind_owner(handlers.clear_preview), None, preview_parts, **new_rows)
+    setup.source.input(bind_owner(handlers.choose_source), setup.source, source_parts, **COMMON)
+    gr.on(files, bind_owner(handlers.clear_preview), None, preview_parts, **COMMON)
     started = [*page.all_of_run, setup.key, setup.name]
     setup.start_button.click(bind_owner(handlers.start), setup.inputs, started, **COMMON)
 
