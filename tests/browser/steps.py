@@ -1,6 +1,7 @@
 """What a person does on the page, for the tests to say in one line."""
 
 import time
+from pathlib import Path
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, expect
@@ -41,6 +42,12 @@ def use_checkpoint(page: Page, name: str) -> None:
     box.fill(name)
     box.press("Enter")
     drawer.click()
+
+
+def upload(page: Page, box: str, file: Path) -> None:
+    """Give *file* to the file box at *box*. Its name is shown from the start of the upload, the table from its end."""
+    page.locator(f"{box} input[type=file]").set_input_files(file)
+    expect(page.locator(f"{box} table")).to_contain_text(file.stem)
 
 
 def expect_said(page: Page, words: str) -> None:

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from bertexplorer.ui.tabs import VIEWS
 from tests import tiny
 from tests.browser.conftest import App, opened
-from tests.browser.steps import TEXT, choose_view, use_checkpoint, wait_until_idle, wait_until_quiet, write
+from tests.browser.steps import TEXT, choose_view, upload, use_checkpoint, wait_until_idle, wait_until_quiet, write
 from tests.browser.test_training import choose
 
 SOON = 150_000
@@ -110,8 +110,7 @@ def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
         wait_until_quiet(page)
         choose(page, "Start from", "hostile")
         page.get_by_label("my file").click()
-        page.locator("#rows-file input[type=file]").set_input_files(file)
-        wait_until_quiet(page)
+        upload(page, "#rows-file", file)
         page.locator("#check").click()
         expect(page.locator("#looked")).to_contain_text("Three steps were timed", timeout=SOON)
         silent(page, "#looked", "#rows-file")
@@ -141,8 +140,7 @@ def test_in_the_experiments(browser: Browser, nest: str, tmp_path: Path) -> None
         page.get_by_label("my text").click()
         file = tmp_path / f"{IMAGE}.txt"
         file.write_text(f"{CANARY}\n\n{LINKS}\n", "utf-8")
-        page.locator("#text-file input[type=file]").set_input_files(file)
-        wait_until_quiet(page)
+        upload(page, "#text-file", file)
         page.locator("#start").click()
         expect(page.locator("#message")).to_contain_text("different documents")
         silent(page, "#text-file")

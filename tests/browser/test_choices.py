@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import expect_message, wait_until_quiet
+from tests.browser.steps import expect_message, upload, wait_until_quiet
 from tests.browser.test_training import SOON, choose, open_page
 
 pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
@@ -17,11 +17,6 @@ def written(folder: Path, name: str, head: str) -> Path:
     rows = "".join(f"{'a great film' if i % 2 else 'a bad film'} {i};{'pos' if i % 2 else 'neg'}\n" for i in range(60))
     path.write_text(f"{head}\n{rows}", "utf-8")
     return path
-
-
-def upload(page: Page, file: Path) -> None:
-    page.locator("#rows-file input[type=file]").set_input_files(file)
-    expect(page.locator("#rows-file")).to_contain_text(file.stem)
 
 
 def clear(page: Page) -> None:
@@ -40,7 +35,7 @@ def test_built_in_rows_after_a_file(page: Page, tmp_path: Path) -> None:
     open_page(page)
     choose(page, "Start from", "roberta")
     page.get_by_label("my file").click()
-    upload(page, written(tmp_path, "first.csv", "sentence;what"))
+    upload(page, "#rows-file", written(tmp_path, "first.csv", "sentence;what"))
     look(page, "first.csv")
     page.get_by_label("built-in rows").click()
     wait_until_quiet(page)
@@ -53,17 +48,17 @@ def test_another_file_after_a_file(page: Page, tmp_path: Path) -> None:
     open_page(page)
     choose(page, "Start from", "roberta")
     page.get_by_label("my file").click()
-    upload(page, written(tmp_path, "first.csv", "sentence;what"))
+    upload(page, "#rows-file", written(tmp_path, "first.csv", "sentence;what"))
     look(page, "first.csv")
     clear(page)
-    upload(page, written(tmp_path, "second.csv", "remark;verdict"))
+    upload(page, "#rows-file", written(tmp_path, "second.csv", "remark;verdict"))
     expect(page.locator("#looked")).not_to_contain_text("first.csv", timeout=5_000)
     look(page, "second.csv")
     expect(page.get_by_role("combobox", name="Column: Text", exact=True)).to_have_value("remark")
     clear(page)
     broken = tmp_path / "broken.csv"
     broken.write_text("text,label\n", "utf-8")
-    upload(page, broken)
+    upload(page, "#rows-file", broken)
     page.locator("#check").click()
     expect_message(page, "broken.csv holds no rows")
     expect(page.locator("#looked")).not_to_contain_text("second.csv", timeout=5_000)
@@ -73,7 +68,7 @@ def test_other_rows_while_those_of_before_are_timed(page: Page, tmp_path: Path) 
     open_page(page)
     choose(page, "Start from", "roberta")
     page.get_by_label("my file").click()
-    upload(page, written(tmp_path, "first.csv", "sentence;what"))
+    upload(page, "#rows-file", written(tmp_path, "first.csv", "sentence;what"))
     page.locator("#check").click()
     expect_message(page, "Loading the checkpoint")
     expect(page.locator("#looked")).to_contain_text("first.csv")

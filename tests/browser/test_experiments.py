@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.steps import expect_message, expect_said, wait_until_quiet
+from tests.browser.steps import expect_message, expect_said, upload, wait_until_quiet
 from tests.tiny import WORDS
 
 SOON = 240_000
@@ -47,8 +47,7 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     page.get_by_label("No pretraining").click()
     expect(page.locator("#about")).to_contain_text("learned nothing")
     page.get_by_label("my text").click()
-    page.locator("#text-file input[type=file]").set_input_files(text(tmp_path))
-    wait_until_quiet(page)
+    upload(page, "#text-file", text(tmp_path))
     minutes = page.locator("#minutes input[type=number]")
     minutes.fill("0.5")
     minutes.press("Enter")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import App, opened
-from tests.browser.steps import wait_until_quiet
+from tests.browser.steps import upload, wait_until_quiet
 
 SOON = 150_000  # a trainer starts, reads a checkpoint and learns
 
@@ -27,8 +27,7 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
     rows = "".join(f"{'a great film' if i % 2 else 'a bad film'} {i};{'pos' if i % 2 else 'neg'}\n" for i in range(60))
     file = tmp_path / "<img src=x>.csv"
     file.write_text("sentence;what\n" + rows + "one;too;many\n", "utf-8")
-    page.locator("#rows-file input[type=file]").set_input_files(file)
-    wait_until_quiet(page)
+    upload(page, "#rows-file", file)
     page.locator("#check").click()
     looked = page.locator("#looked")
     expect(looked).to_contain_text("semicolons")
@@ -72,8 +71,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
         with opened(browser, app.url + "train", gone=True) as page:
             choose(page, "Start from", "small")
             page.get_by_label("my file").click()
-            page.locator("#rows-file input[type=file]").set_input_files(file)
-            expect(page.locator("#rows-file")).to_contain_text("reviews")
+            upload(page, "#rows-file", file)
             page.locator("#check").click()  # at once: the new file cancels the preview of another one, not its own
             expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
             choose(page, "Column: Text", "words")

@@ -108,7 +108,7 @@ def test_bad_folders_and_too_many_rows_are_rejected(checkpoint: Checkpoint, tmp_
 
 @pytest.mark.slow
 def test_it_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
-    """The command, killed after as many seconds of its scoring."""
+    """The command, killed in its first batch, as soon as that is in the file, and in its second batch."""
     table = tmp_path / "pairs.csv"
     table.write_text(
         "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 252)), "utf-8"
@@ -116,15 +116,16 @@ def test_it_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "bertexplorer", "suite", "--rows", str(table), "--out"]
     asked = {"cwd": ROOT, "capture_output": True, "text": True, "check": True}
     subprocess.run([*command, str(tmp_path / "whole")], **asked)
-    for after in (0.5, 2.0, 4.0):
-        folder = tmp_path / f"killed after {after}"
+    for seen, seconds in (("spec.json", 0.2), ("outcomes.jsonl", 0.0), ("outcomes.jsonl", 0.2)):
+        folder = tmp_path / f"killed {seconds} s after {seen}"
         killed = subprocess.Popen([*command, str(folder)], cwd=ROOT, stderr=subprocess.DEVNULL)
-        while not (folder / "spec.json").exists():
-            time.sleep(0.02)
-        time.sleep(after)
+        while not (folder / seen).exists():
+            assert killed.poll() is None, "it was over before the kill"
+            time.sleep(0.01)
+        time.sleep(seconds)
         assert killed.poll() is None, "it was over before the kill"
         killed.kill()
         killed.wait()
         done = subprocess.run([*command, str(folder)], **asked)
         assert "250 pairs" in done.stdout
-        assert (folder / "cases.csv").read_bytes() == (tmp_path / "whole" / "cases.csv").read_bytes(), after
+        assert (folder / "cases.csv").read_bytes() == (tmp_path / "whole" / "cases.csv").read_bytes(), folder
