@@ -1,6 +1,5 @@
 """Checkpoint: an encoder with the heads in its file. Also reads config.json and the model card."""
 
-import json
 import re
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -130,32 +129,14 @@ class Checkpoint:
         return f"sha256:{digest.hexdigest()[:12]}"
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """config.json as a dict. Raises ExplorerError if it is too large, unreadable, of an unknown family, or needs code
-    of its own."""
-    path = folder / "config.json"
-    if not path.is_file():
-        raise ExplorerError(f"No config.json in {folder}; wanted a folder with config.json and model.safetensors.")
-    if path.stat().st_size > 1_000_000:
-        raise ExplorerError(f"config.json is {path.stat().st_size:,} bytes; wanted at most 1,000,000.")
-    try:
-        hf = json.loads(path.read_text("utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise ExplorerError(f"config.json is not valid JSON ({error}). Download it again.") from error
-    if not isinstance(hf, dict):
-        raise ExplorerError(f"config.json holds a {type(hf).__name__}; wanted an object. Download it again.")
-    if "auto_map" in hf:
-        raise ExplorerError(
-            f"{folder.name} needs its own code (auto_map in config.json), and code from a checkpoint is never run "
-            "here. Use a checkpoint of a built-in family: " + ", ".join(BY_MODEL_TYPE) + "."
-        )
-    if "model_type" not in hf and any(name.startswith("bert.") for name in stored_tensors(folder)):
-        hf["model_type"] = "bert"  # configs of 2019 and those of Google's own files name none
-    if not isinstance(hf.get("model_type"), str) or hf["model_type"] not in BY_MODEL_TYPE:
-        raise ExplorerError(
-            f"config.json gives model_type {hf.get('model_type')!r}; wanted one of {', '.join(BY_MODEL_TYPE)}."
-        )
-    return hf
+def with_family(hf: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """*hf* with the model_type that configs of 2019 and Google's own files leave out: BERT, if the weights are named as
+    BERT's. Raises ExplorerError if they are not."""
+    if "model_type" in hf:
+        return hf
+    if not any(name.startswith("bert.") for name in stored_tensors(folder)):
+        raise ExplorerError(f"config.json gives model_type None; wanted one of {', '.join(BY_MODEL_TYPE)}.")
+    return hf | {"model_type": "bert"}
 
 
 def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:

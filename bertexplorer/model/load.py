@@ -11,10 +11,10 @@ from torch import nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
-from bertexplorer.model.checkpoint import Checkpoint, read_config, read_licence, translate
+from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.encoder import Encoder
-from bertexplorer.model.families import BY_MODEL_TYPE
+from bertexplorer.model.families import BY_MODEL_TYPE, read_config
 from bertexplorer.model.heads import HEADS, MaskedLM
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
@@ -42,7 +42,7 @@ def load(
     ExplorerError that names what is missing, extra, misshapen, out of bounds or not finite."""
     folder = Path(folder)
     name = name or folder.name
-    hf = read_config(folder)
+    hf = with_family(read_config(folder), folder)
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
     stored = stored_tensors(folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.families import read_config
 from bertexplorer.store.convert import digest, published_digest
 from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name
 
@@ -68,11 +69,12 @@ def download(
     try:
         name, _, revision = repo.partition("@")
         token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
-        listing = pool.submit(list_files, name, revision, timeout_s, token)
+        listing = pool.submit(list_files, pool, name, revision, timeout_s, token)
         ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
+        pool.submit(check_family, repo, commit, token).result(2 * timeout_s)
         transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files, token=token)
         broke_off = True
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
@@ -132,7 +134,7 @@ def check_content(repo: str, files: Iterable[Path]) -> None:
 
 
 def list_files(
-    repo: str, revision: str, timeout_s: float, token: Literal[False] | None = None
+    pool: ThreadPoolExecutor, repo: str, revision: str, timeout_s: float, token: Literal[False] | None = None
 ) -> tuple[str, str, dict[str, int]]:
     """(ref in the cache, commit, file -> its bytes) of *repo*. If its main branch has no safetensors, those of the pull
     request in which the hub's own account converted it."""
@@ -145,16 +147,32 @@ def list_files(
         info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
         return str(info.sha), {file.rfilename: file.size or 0 for file in info.siblings or []}
 
+    def converted() -> tuple[str, dict[str, int]] | None:
+        for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
+            if request.author == CONVERTER and request.status in ("open", "merged"):
+                commit, sizes = files_at(f"refs/pr/{request.num}")
+                if weight_files(sizes):
+                    return commit, sizes
+        return None
+
     commit, sizes = files_at(revision or None)
     if revision or weight_files(sizes):
         return revision or "main", commit, sizes
-    with suppress(HfHubHTTPError, KeyError, ValueError):  # discussions are off, or a mirror has none
-        for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
-            if request.author == CONVERTER and request.status in ("open", "merged"):
-                converted = files_at(f"refs/pr/{request.num}")
-                if weight_files(converted[1]):
-                    return CONVERTED, *converted
+    with suppress(HfHubHTTPError, KeyError, ValueError, TimeoutError):  # discussions are off, or a mirror has none
+        if found := pool.submit(converted).result(0.8 * timeout_s):  # the call itself has no limit in time
+            return CONVERTED, *found
     return "main", commit, sizes
+
+
+def check_family(repo: str, commit: str, token: Literal[False] | None) -> None:
+    """Raises ExplorerError if the config.json of *repo* says that its weights would be of no use here."""
+    from huggingface_hub import hf_hub_download
+
+    file = Path(hf_hub_download(repo.partition("@")[0], "config.json", revision=commit, token=token))
+    try:
+        read_config(file.parent)
+    except ExplorerError as error:
+        raise ExplorerError(f"{repo} was not downloaded: {error}") from error
 
 
 def weight_files(

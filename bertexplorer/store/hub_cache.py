@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.families import read_config
 from bertexplorer.model.vocabulary import VOCABULARIES
 
 NAME = r"[A-Za-z0-9][\w.\-]{0,95}"
@@ -73,8 +74,9 @@ def is_complete(folder: Path) -> bool:
     return names.issuperset(["config.json", *weights]) and any(names.issuperset(files) for files in TOKENIZERS)
 
 
-def cached_names() -> list[str]:
-    """Hub names with weights on this disk."""
+def cached_names(*, pickles: bool = True) -> list[str]:
+    """Hub names of a known family with weights on this disk. The cache may hold other models, of other programs.
+    *pickles*: also those that have pytorch_model.bin alone."""
     from huggingface_hub.constants import HF_HUB_CACHE
 
     names = []
@@ -82,4 +84,15 @@ def cached_names() -> list[str]:
         name = root.name.removeprefix("models--").replace("--", "/")
         revisions = (ref.relative_to(root / "refs").as_posix() for ref in ref_files(root))
         names += [name, *(f"{name}@{revision}" for revision in revisions if revision != "main")]
-    return sorted(name for name in names if REPO.fullmatch(name) and find_cached(name))
+    return sorted(name for name in names if REPO.fullmatch(name) and is_usable(find_cached(name), pickles))
+
+
+def is_usable(folder: Path | None, pickles: bool) -> bool:
+    """Whether *folder* exists, its family is known, and its weights are of a format that is allowed."""
+    if folder is None or not (pickles or any(folder.glob("*.safetensors"))):
+        return False
+    try:
+        read_config(folder)
+    except (ExplorerError, OSError):
+        return False
+    return True

@@ -211,4 +211,4 @@ class CheckpointRegistry:
             if root.is_dir()
             else []
         )
-        return list(dict.fromkeys(bundled + local + hub_cache.cached_names()))
+        return list(dict.fromkeys(bundled + local + hub_cache.cached_names(pickles=self.settings.converts)))

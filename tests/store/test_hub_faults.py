@@ -1,7 +1,10 @@
 """What goes wrong on the way from the hub is said as it is, with what to do; nothing damaged stays."""
 
+import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import huggingface_hub.constants
 import pytest
@@ -91,6 +94,45 @@ def test_a_mirror_without_pull_requests_will_do(
     hub.discussions = False
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
+
+
+def test_discussions_that_do_not_answer_are_not_waited_for(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    pickled(hub, tiny("bert"))
+    hub.discussions_s = 6.0
+    list(library.fetch(NAME))
+    assert library.get(NAME).config.num_layers == 3
+
+
+@pytest.mark.parametrize("change", [{"model_type": "gpt2"}, {"auto_map": {"AutoModel": "own.Code"}}])
+def test_weights_that_are_of_no_use_here_are_not_downloaded(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], change: dict[str, Any]
+) -> None:
+    hub.put(NAME, tiny("bert"))
+    config = json.loads(hub.repos[NAME]["config.json"]) | change
+    hub.repos[NAME]["config.json"] = json.dumps(config).encode()
+    with pytest.raises(ExplorerError, match=f"{NAME} was not downloaded: config.json .*({'|'.join(change)})"):
+        list(library.fetch(NAME))
+    assert not [path for path in hub.asked if path.endswith(".safetensors")]
+
+
+def test_the_cache_of_other_programs(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Models of other families, and formats that this server refuses, are not offered."""
+    hub.put(NAME, tiny("bert"))
+    list(library.fetch(NAME))
+    assert NAME in library.offline()
+    config = next(hub_cache.cache_folder(NAME).glob("snapshots/*/config.json"))
+    original = config.read_text("utf-8")
+    config.write_text(json.dumps(json.loads(original) | {"model_type": "llama"}), "utf-8")
+    assert NAME not in library.offline()
+    config.write_text(original, "utf-8")
+    config.with_name("model.safetensors").rename(config.with_name("pytorch_model.bin"))
+    assert NAME in library.offline()
+    monkeypatch.setattr(library, "settings", replace(library.settings, pickle="refuse"))
+    assert NAME not in library.offline()
 
 
 @pytest.mark.parametrize(("host", "sent"), [("127.0.0.1", True), ("0.0.0.0", False)])

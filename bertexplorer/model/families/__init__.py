@@ -10,9 +10,37 @@ deberta.py     DeBERTa-v2 and v3: a vector for each distance meets queries and k
 modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
 """
 
+import json
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.families import albert, bert, deberta, distilbert, electra, modernbert, mpnet, roberta
 
 FAMILIES: tuple[ModuleType, ...] = (bert, roberta, electra, distilbert, albert, mpnet, deberta, modernbert)
 BY_MODEL_TYPE: dict[str, ModuleType] = {name: family for family in FAMILIES for name in family.MODEL_TYPES}
+
+
+def read_config(folder: Path) -> dict[str, Any]:
+    """config.json as a dict, which may lack a model_type. Raises ExplorerError if it is too large, unreadable, of an
+    unknown family, or needs code of its own."""
+    path = folder / "config.json"
+    if not path.is_file():
+        raise ExplorerError(f"No config.json in {folder}; wanted a folder with config.json and model.safetensors.")
+    if path.stat().st_size > 1_000_000:
+        raise ExplorerError(f"config.json is {path.stat().st_size:,} bytes; wanted at most 1,000,000.")
+    try:
+        hf = json.loads(path.read_text("utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ExplorerError(f"config.json is not valid JSON ({error}). Download it again.") from error
+    if not isinstance(hf, dict):
+        raise ExplorerError(f"config.json holds a {type(hf).__name__}; wanted an object. Download it again.")
+    if "auto_map" in hf:
+        raise ExplorerError(
+            "config.json asks for the checkpoint's own code (auto_map), which is never run here. Use a checkpoint of a "
+            f"built-in family: {', '.join(BY_MODEL_TYPE)}."
+        )
+    if "model_type" in hf and (not isinstance(kind := hf["model_type"], str) or kind not in BY_MODEL_TYPE):
+        raise ExplorerError(f"config.json gives model_type {kind!r:.80}; wanted one of {', '.join(BY_MODEL_TYPE)}.")
+    return hf
