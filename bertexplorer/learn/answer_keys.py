@@ -57,8 +57,8 @@ def answer_key(block: Block, facts: grading.Facts) -> dict[str, Any]:
 
 
 def click_key(block: Block, facts: grading.Facts, tokens: list[str]) -> dict[str, Any]:
-    """The tokens that can be pressed, and the right ones."""
-    right = [token for token in tokens if grading.grade(block, token, facts).right]
+    """The tokens that can be pressed, in order, and which of them are right, each once."""
+    right = [token for token in dict.fromkeys(tokens) if grading.grade(block, token, facts).right]
     return {"tokens": tokens, "right": right, "hint": inline(fill_slots(block.fields.get("hint", ""), facts))}
 
 

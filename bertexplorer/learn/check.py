@@ -168,7 +168,8 @@ def check_find(explore: Explore, block: Block, state: State, opening: State, che
 
 def check_click(block: Block, facts: grading.Facts, tokens: list[str]) -> Iterator[str]:
     """List the right tokens of the strip. Raises ExplorerError if there are none, or all are right."""
-    right = [token for token in tokens if grading.grade(block, token, facts).right]
-    if not right or len(right) == len(tokens):
-        raise ExplorerError(f"{len(right)} of {len(tokens)} tokens are right; wanted at least one, but not all.")
+    distinct = list(dict.fromkeys(tokens))
+    right = [token for token in distinct if grading.grade(block, token, facts).right]
+    if not right or len(right) == len(distinct):
+        raise ExplorerError(f"{len(right)} of {len(distinct)} tokens are right; wanted at least one, but not all.")
     yield f"right: {', '.join(right)}"

@@ -81,7 +81,7 @@ def question_of(explore: Explore, block: Block, opening: State, checkpoint: str 
     choices = tuple(item.text for item in block.items) if block.kind in CHOOSING else ()
     if block.kind == "click":
         tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening))
-        choices = tuple(f"`{token}`" for token in tokens)
+        choices = tuple(f"`{token}`" for token in dict.fromkeys(tokens))
     return Question(block.fields.get("vote", block.prompt), choices, link, block.id)
 
 
@@ -112,7 +112,7 @@ def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State)
         key = grading.number_key(block, facts)
         return {"number": key, "answer": inline(feedback.answer), "after": tree(feedback.after)}
     tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening)) if block.kind == "click" else []
-    answers: list[Any] = tokens or list(range(len(block.items)))
+    answers: list[Any] = list(dict.fromkeys(tokens)) or list(range(len(block.items)))
     graded = [grading.grade(block, answer, facts, grading.ATTEMPTS) for answer in answers]
     return {
         "right": [i for i, feedback in enumerate(graded) if feedback.right],
@@ -171,5 +171,5 @@ def suggest_question(explore: Explore, link: str, opening: State) -> dict[str, A
         choices = [*sorted(dict.fromkeys(answers)), OTHER]
     elif state.view in TOKEN_QUESTIONS:
         prompt = f"{TOKEN_QUESTIONS[state.view]}\n\n{state.text}"
-        choices = [f"`{token}`" for token in grading.tokens_of(explore, state)][:MAX_CHOICES]
+        choices = [f"`{token}`" for token in dict.fromkeys(grading.tokens_of(explore, state))][:MAX_CHOICES]
     return {"prompt": prompt, "choices": choices, "link": link}

@@ -222,10 +222,9 @@ def shares_of(block: Block, facts: Facts) -> tuple[float, ...]:
 
 
 def tokens_of(explore: Explore, state: State) -> list[str]:
-    """The distinct tokens that can be pressed in the view *state*."""
+    """The tokens that can be pressed in the view *state*, in order."""
     encoding = explore.encode(explore.registry.get(state.checkpoint, state.precision), state)
-    tokens = [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
-    return list(dict.fromkeys(tokens))
+    return [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
 
 
 def read_number(answer: Any) -> float:

@@ -68,7 +68,7 @@ after: It has {{longest()}}.
 
 ```click odd
 Press the piece that continues a word.
-view: {VIEW}
+view: {VIEW}+The+cat
 accept: clicked() == piece("xyz", 2)
 hint: It has two signs in front.
 ```

@@ -27,4 +27,5 @@ def test_exports_are_in_the_language_of_the_page(pupil: httpx.Client) -> None:
 def test_keys_for_a_copy_have_the_hint_of_a_press_and_the_end_of_a_find(pupil: httpx.Client) -> None:
     keys = pupil.get("/lessons/pieces/keys").json()
     assert words(keys["odd"]["hint"]) == "It has two signs in front." and keys["odd"]["right"] == ["##y"]
+    assert keys["odd"]["tokens"] == ["the", "cat", "s", "##a", "##w", "x", "##y", "##z", ".", "the", "cat"]
     assert words(keys["longer"]["example"]) == "qqqqq" and words(keys["longer"]["after"]) == "It has 5."
