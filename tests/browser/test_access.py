@@ -228,3 +228,11 @@ def test_a_projector_has_larger_labels(page: Page) -> None:
         label = page.locator("#figure .ytick text").first
         sizes.append(float(label.evaluate("label => parseFloat(getComputedStyle(label).fontSize)")))
     assert sizes[1] == pytest.approx(1.25 * sizes[0])
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_all_topics_are_seen_beside_the_text(page: Page) -> None:
+    for width in (1200, 1280, 1301, 1561, 1800):
+        page.set_viewport_size({"width": width, "height": 800})
+        hidden = page.locator(".topics").evaluate("row => row.scrollWidth - row.clientWidth")
+        assert hidden <= 0, f"{hidden} pixels of the topics are cut at {width}"
