@@ -10,7 +10,7 @@ from bertexplorer.training.pretraining.experiments import Experiment, verdicts
 from bertexplorer.ui.experiments.experiment_service import Arm, Trial
 from bertexplorer.ui.training.html import state_text, table
 
-HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
+HEADER = """<header class="masthead"><h1>Pretrain</h1>
 <p>How BERT is pretrained: see it, then repeat the papers' experiments in minutes.</p></header>"""
 PARK = "The park opens at eight. Dogs must be kept on a lead. There is a small lake behind the trees."
 

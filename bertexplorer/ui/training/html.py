@@ -14,7 +14,7 @@ from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 
-HEADER = """<header class="masthead"><h1><a href="./">BERT Explorer</a></h1>
+HEADER = """<header class="masthead"><h1>Train</h1>
 <p>Fine-tune a checkpoint on your rows. Watch it learn, try it, look inside it.</p></header>"""
 MORE_OPTIONS = (
     '<button type="button" class="fold" aria-expanded="false" aria-controls="more-options">More options</button>'
