@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from bertexplorer.errors import ExplorerError
@@ -88,6 +88,14 @@ def label_index(labels: Sequence[str], name: str, nth: int = 1) -> int:
 def item(items: Sequence[R], number: int, kind: str) -> R:
     """The item with this *number*, from 1. Raises ExplorerError if there is none."""
     return items[zero_based(number, len(items), kind)]
+
+
+def item_at_layer(items: Iterable[R], layer: int) -> R:
+    """The item of *layer*, where the first of *items* is that of layer 0. Raises ExplorerError if there is none."""
+    by_layer = list(items)
+    if not (isinstance(layer, int) and 0 <= layer < len(by_layer)):
+        raise ExplorerError(f"There is no layer {layer}; there are 0 to {len(by_layer) - 1}.")
+    return by_layer[layer]
 
 
 def zero_based(number: int, count: int, kind: str) -> int:

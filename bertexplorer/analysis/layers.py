@@ -296,4 +296,4 @@ class Facts(facts.Facts[Layers]):
         return int(self._result.followed[at].ranks[self._layer(layer).layer])
 
     def _layer(self, layer: int) -> LayerAnswer:
-        return self._result.layers[-1] if layer == -1 else facts.item(self._result.layers, layer + 1, "layer")
+        return facts.item_at_layer(self._result.layers, len(self._result.layers) - 1 if layer == -1 else layer)

@@ -234,11 +234,11 @@ class Facts(facts.Facts[Probe]):
 
     def accuracy(self, layer: int) -> float:
         """Share of held-out rows that the probe gets right at this layer, 0 to 1."""
-        return float(self._result.accuracy[self._layer(layer)])
+        return float(facts.item_at_layer(self._result.accuracy, layer))
 
     def control(self, layer: int) -> float:
         """The same for the control task with random labels."""
-        return float(self._result.control[self._layer(layer)])
+        return float(facts.item_at_layer(self._result.control, layer))
 
     def selectivity(self, layer: int) -> float:
         """Accuracy minus that of the control task, -1 to 1."""
@@ -251,9 +251,3 @@ class Facts(facts.Facts[Probe]):
     def majority(self) -> float:
         """Share of held-out rows that have their most frequent label."""
         return self._result.majority
-
-    def _layer(self, layer: int) -> int:
-        last = len(self._result.accuracy) - 1
-        if not (isinstance(layer, int) and 0 <= layer <= last):
-            raise ExplorerError(f"There is no layer {layer}; there are 0 to {last}.")
-        return layer

@@ -168,20 +168,20 @@ class Facts(facts.Facts[WordInContext]):
 
     def mean(self, layer: int) -> float:
         """Mean cosine of all occurrences at a layer."""
-        return float(facts.item(list(self._result.mean), layer + 1, "layer"))
+        return float(facts.item_at_layer(self._result.mean, layer))
 
     def random(self, layer: int) -> float:
         """Mean cosine of two random words at a layer."""
-        return float(facts.item(list(self._result.baseline), layer + 1, "layer"))
+        return float(facts.item_at_layer(self._result.baseline, layer))
 
     def occurrences(self) -> float:
         """Occurrences that are compared."""
         return len(self._result.occurrences)
 
     def _layer(self, layer: int) -> Float[np.ndarray, "n n"]:
-        return facts.item(list(self._result.cosines), layer + 1, "layer")
+        return facts.item_at_layer(self._result.cosines, layer)
 
     def _senses(self, means: Float[np.ndarray, " layers"] | None, layer: int) -> float:
         if means is None:
             raise ExplorerError("The sentences do not have two senses. Begin each with its sense, such as “river: …”.")
-        return float(facts.item(list(means), layer + 1, "layer"))
+        return float(facts.item_at_layer(means, layer))

@@ -123,10 +123,10 @@ class Facts(facts.Facts[WordPath]):
 
     def to_input(self, layer: int, path: int = 1) -> float:
         """Cosine of a word's vector at a layer with its own vector at layer 0."""
-        return float(facts.item(list(facts.item(list(self._result.to_input), path, "path")), layer + 1, "layer"))
+        return float(facts.item_at_layer(facts.item(list(self._result.to_input), path, "path"), layer))
 
     def apart(self, layer: int) -> float:
         """Mean cosine of two of the paths at a layer."""
         if self._result.apart is None:
             raise ExplorerError("There is only one path. Add a sentence with the same word.")
-        return float(facts.item(list(self._result.apart), layer + 1, "layer"))
+        return float(facts.item_at_layer(self._result.apart, layer))
