@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
 from typing import Any, cast
 
 import torch
@@ -15,7 +14,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.config import HEAD_WORDS, TASK_WORDS, EncoderConfig, check_bounds
 from bertexplorer.model.encoder import ACTIVATIONS, Encoder
-from bertexplorer.model.families import BY_MODEL_TYPE
+from bertexplorer.model.families import BY_MODEL_TYPE, Family
 from bertexplorer.model.heads import (
     MaskedLM,
     NextSentence,
@@ -139,9 +138,11 @@ def with_family(hf: dict[str, Any], folder: Path) -> dict[str, Any]:
     return hf | {"model_type": "bert"}
 
 
-def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
+def translate(family: Family, hf: dict[str, Any]) -> EncoderConfig:
+    """The EncoderConfig of a config.json. Raises ExplorerError if it cannot be built here, or if transformers would
+    compute other numbers."""
     try:
-        config: EncoderConfig = family.config(hf)
+        config = family.config(hf)
         check_bounds(config)
     except KeyError as error:
         raise ExplorerError(f"config.json lacks {error.args[0]!r}. Download it again.") from error
@@ -151,7 +152,7 @@ def translate(family: ModuleType, hf: dict[str, Any]) -> EncoderConfig:
     for activation in (config.activation, config.head_activation, config.pooled_activation):
         if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")
-    for odd in ("is_decoder", "rope_scaling"):  # transformers would compute other numbers
+    for odd in ("is_decoder", "rope_scaling"):
         if hf.get(odd):
             raise ExplorerError(f"config.json gives {odd} = {hf[odd]!r:.80}; such a checkpoint is not supported.")
     if hf.get("position_embedding_type", "absolute") != "absolute":

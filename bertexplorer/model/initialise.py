@@ -157,4 +157,4 @@ def with_task_config(checkpoint: Checkpoint, head: str, labels: Sequence[str], p
 def family_class(model_type: str) -> str:
     """The beginning of the class names in transformers: XLMRoberta for xlm-roberta."""
     family = BY_MODEL_TYPE[model_type]
-    return str(family.CLASSES[family.MODEL_TYPES.index(model_type)])
+    return family.CLASSES[family.MODEL_TYPES.index(model_type)]

@@ -3,7 +3,6 @@
 from collections.abc import Collection
 from functools import reduce
 from pathlib import Path
-from types import ModuleType
 from typing import cast
 
 import torch
@@ -14,7 +13,7 @@ from bertexplorer.model import precision as precisions
 from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.encoder import Encoder
-from bertexplorer.model.families import BY_MODEL_TYPE, read_config
+from bertexplorer.model.families import BY_MODEL_TYPE, Family, read_config
 from bertexplorer.model.heads import HEADS, MaskedLM
 from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.tensors import DTYPES, Stored, stored_tensors
@@ -87,9 +86,7 @@ def load(
     )
 
 
-def build(
-    family: ModuleType, config: EncoderConfig, names: dict[str, str], architectures: object = None
-) -> nn.ModuleDict:
+def build(family: Family, config: EncoderConfig, names: dict[str, str], architectures: object = None) -> nn.ModuleDict:
     """The encoder, and the heads for which *names* has tensors, on the meta device: shapes, no memory.
 
     *architectures*: that entry of config.json, which `task_head` reads."""
@@ -107,7 +104,7 @@ def build(
     return modules
 
 
-def wanted_names(family: ModuleType, config: EncoderConfig, head: str, module: nn.Module) -> set[str]:
+def wanted_names(family: Family, config: EncoderConfig, head: str, module: nn.Module) -> set[str]:
     """The published names of *head*, without the matrix that it shares with the word embeddings."""
     sources = [source_of(family, f"{head}.{key}") for key in module.state_dict()]
     return {source.name for source in sources if source} - {tied_name(family, config)}
@@ -132,7 +129,7 @@ def is_output(name: str) -> bool:
 
 
 def match_weights(
-    family: ModuleType, config: EncoderConfig, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]
+    family: Family, config: EncoderConfig, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]
 ) -> dict[str, tuple[Stored, int, int]]:
     """Our name -> (tensor in the file, part, parts), after checking that nothing is missing, extra or misshapen."""
     tied = tied_name(family, config)
@@ -200,20 +197,19 @@ def fill(
         )
 
 
-def check_copies(family: ModuleType, stored: dict[str, Stored]) -> None:
+def check_copies(family: Family, stored: dict[str, Stored]) -> None:
     """Raise if a second copy differs from the first: transformers would keep both, and results would differ."""
-    unread: tuple[str, ...] = getattr(family, "UNREAD", ())
     for copy, original in family.COPIES.items():
-        if original in unread:
+        if original in family.UNREAD or copy not in stored or original not in stored:
             continue
-        if copy in stored and original in stored and not torch.equal(stored[copy].read(), stored[original].read()):
+        if not torch.equal(stored[copy].read(), stored[original].read()):
             raise ExplorerError(
                 f"{copy} differs from {original}, though config.json ties them. Set tie_word_embeddings to false in "
                 "config.json if they are meant to differ."
             )
 
 
-def tie(family: ModuleType, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]) -> None:
+def tie(family: Family, modules: nn.ModuleDict, names: dict[str, str], stored: dict[str, Stored]) -> None:
     """Let the MLM output use the word embeddings, after checking that a second copy in the file is identical."""
     words = source_of(family, "encoder.embeddings.words.weight")
     output = source_of(family, "masked_lm.output.weight")

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from types import ModuleType
 
 from torch import nn
 
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.families import Family
 
 OLD_SPELLING = {"LayerNorm.gamma": "LayerNorm.weight", "LayerNorm.beta": "LayerNorm.bias"}
 STRAYS = (r"position_ids$", r"rotary_emb\.", r"token_type_ids$")  # buffers that some versions wrote
@@ -30,7 +30,7 @@ class Source:
     parts: int = 1
 
 
-def source_of(family: ModuleType, ours: str) -> Source | None:
+def source_of(family: Family, ours: str) -> Source | None:
     """The source of our tensor *ours* ("encoder.layers.0.attention.query.weight"), None if the family has none."""
     number = re.search(r"\.layers\.(\d+)\.", ours)
     pattern = ours.replace(f".layers.{number[1]}.", ".layers.#.") if number else ours
@@ -44,13 +44,13 @@ def source_of(family: ModuleType, ours: str) -> Source | None:
     return None
 
 
-def tied_name(family: ModuleType, config: EncoderConfig) -> str:
+def tied_name(family: Family, config: EncoderConfig) -> str:
     """The published name of the MLM output matrix if it repeats the word embeddings, else ''."""
     source = source_of(family, "masked_lm.output.weight") if config.tied else None
     return source.name if source else ""
 
 
-def canonical_names(family: ModuleType, stored_names: Iterable[str]) -> dict[str, str]:
+def canonical_names(family: Family, stored_names: Iterable[str]) -> dict[str, str]:
     """Canonical published name -> the name in the file. Old spellings are renamed, and a missing prefix is restored.
 
     Names without information of their own (buffers, second copies) are left out.
@@ -59,7 +59,7 @@ def canonical_names(family: ModuleType, stored_names: Iterable[str]) -> dict[str
     bare = not any(name.startswith(family.PREFIX) for name in stored_names)
     prefixes = {theirs.split(".#.")[0] for theirs in family.NAMES.values()}
     names: dict[str, str] = {}
-    strays = (*STRAYS, *getattr(family, "STRAYS", ()))
+    strays = (*STRAYS, *family.STRAYS)
     for name in stored_names:
         if any(re.search(stray, name) for stray in strays):
             continue
@@ -82,7 +82,7 @@ def is_task_head(name: str) -> bool:
     return name.startswith((*TASK_HEADS, *NOT_LEARNT, SENTENCE_ORDER))
 
 
-def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
+def share_layers(family: Family, heads: nn.ModuleDict) -> None:
     """Let heads share a layer if the file has only one name for it; the layer of the first head is used. BERT's pooler
     also serves its sequence classifier, and ModernBERT's transform serves every head."""
     first_by_name: dict[str, nn.Module] = {}
@@ -93,7 +93,7 @@ def share_layers(family: ModuleType, heads: nn.ModuleDict) -> None:
             heads.set_submodule(path, first)
 
 
-def to_published(family: ModuleType, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
+def to_published(family: Family, ours: Mapping[str, object]) -> dict[str, list[tuple[int, str]]]:
     """Published name -> [(part, our name)], for writing. If names share a layer, only the first is listed."""
     groups: dict[str, dict[int, str]] = {}
     for name in ours:

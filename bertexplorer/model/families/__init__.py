@@ -11,15 +11,53 @@ modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local at
 """
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, Protocol
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.families import albert, bert, deberta, distilbert, electra, modernbert, mpnet, roberta
 
-FAMILIES: tuple[ModuleType, ...] = (bert, roberta, electra, distilbert, albert, mpnet, deberta, modernbert)
-BY_MODEL_TYPE: dict[str, ModuleType] = {name: family for family in FAMILIES for name in family.MODEL_TYPES}
+
+class Family(Protocol):
+    """The module of a family. bert.py is the one to read first."""
+
+    @property
+    def MODEL_TYPES(self) -> tuple[str, ...]:
+        """The values of model_type in config.json."""
+
+    @property
+    def CLASSES(self) -> tuple[str, ...]:
+        """The beginning of the class names in transformers, one for each of MODEL_TYPES."""
+
+    @property
+    def PREFIX(self) -> str:
+        """The prefix of the encoder's tensors; files of a bare encoder leave it out."""
+
+    @property
+    def NAMES(self) -> Mapping[Any, str]:
+        """Our module or tensor -> its published name. # is a layer, from 0. The key is a tuple of our modules if a file
+        has one tensor for all of them, in equal slices of axis 0."""
+
+    @property
+    def COPIES(self) -> Mapping[str, str]:
+        """A second name under which some files repeat a tensor -> its first name."""
+
+    @property
+    def UNREAD(self) -> tuple[str, ...]:
+        """First names in COPIES whose tensor may differ from the copy: transformers reads the copy alone."""
+
+    @property
+    def STRAYS(self) -> tuple[str, ...]:
+        """Regular expressions for tensors that transformers does not read, besides those of `weight_map`."""
+
+    def config(self, hf: dict[str, Any], /) -> EncoderConfig:
+        """Translate a config.json. Raises KeyError naming what it lacks, and ValueError for an unsupported layout."""
+
+
+FAMILIES: tuple[Family, ...] = (bert, roberta, electra, distilbert, albert, mpnet, deberta, modernbert)
+BY_MODEL_TYPE: dict[str, Family] = {name: family for family in FAMILIES for name in family.MODEL_TYPES}
 
 
 def read_config(folder: Path) -> dict[str, Any]:

@@ -54,3 +54,4 @@ NAMES = {
 }
 COPIES = {"predictions.decoder.bias": "predictions.bias"}
 UNREAD = ("predictions.bias",)  # early conversions have another one; only the decoder's is used
+STRAYS = ()

@@ -5,7 +5,7 @@ from typing import Any
 from bertexplorer.model.config import EncoderConfig, label_count
 
 MODEL_TYPES = ("bert",)
-CLASSES = ("Bert",)  # as transformers spells them in architectures, one for each of MODEL_TYPES
+CLASSES = ("Bert",)
 PREFIX = "bert."
 
 
@@ -67,3 +67,4 @@ NAMES = encoder_names(PREFIX) | {
     "span.output": "qa_outputs",
 }
 COPIES = {"cls.predictions.decoder.bias": "cls.predictions.bias"}  # written twice by some versions
+UNREAD = STRAYS = ()

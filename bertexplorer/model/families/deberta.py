@@ -60,3 +60,4 @@ NAMES = {name: theirs.replace(bert.PREFIX, PREFIX, 1) for name, theirs in bert.N
 for absent in ("encoder.embeddings.positions", "pooler.dense", "next_sentence.output"):
     del NAMES[absent]
 COPIES = bert.COPIES
+UNREAD = ()

@@ -54,3 +54,4 @@ NAMES = {
     "span.output": "qa_outputs",
 }
 COPIES: dict[str, str] = {}
+UNREAD = STRAYS = ()

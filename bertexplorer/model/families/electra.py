@@ -37,3 +37,4 @@ NAMES = bert.encoder_names(PREFIX) | {
     "span.output": "qa_outputs",
 }
 COPIES: dict[str, str] = {}
+UNREAD = STRAYS = ()

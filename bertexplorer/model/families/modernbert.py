@@ -93,3 +93,4 @@ NAMES: dict[str | tuple[str, ...], str] = {
     "span.output": "classifier",
 }
 COPIES: dict[str, str] = {}
+UNREAD = STRAYS = ()

@@ -49,3 +49,4 @@ NAMES = {name: theirs for name, theirs in roberta.NAMES.items() if not name.star
     "pooler.dense": f"{PREFIX}pooler.dense",
 }
 COPIES = roberta.COPIES
+UNREAD = STRAYS = ()

@@ -37,3 +37,4 @@ NAMES = bert.encoder_names(PREFIX) | {
     "span.output": "qa_outputs",
 }
 COPIES = {"lm_head.decoder.bias": "lm_head.bias"}
+UNREAD = STRAYS = ()
