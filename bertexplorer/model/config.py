@@ -127,7 +127,7 @@ def check_agreement(config: EncoderConfig) -> None:
     if config.relative and not 4 <= config.distances <= 4 * config.farthest - 8:  # logarithms of more than 1
         raise ValueError(
             f"config.json gives {config.distances} rows for relative positions up to {config.farthest} tokens apart; "
-            "wanted 4 rows at least, and less than 4 for each token."
+            "wanted 4 rows at least, and no more than 4 for each token beyond the second."
         )
     if config.rope_theta:
         if not all(0 < theta < inf for theta in config.rope_theta):

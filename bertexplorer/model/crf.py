@@ -9,7 +9,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 NEVER = -1e4  # a score whose exp is 0 without NaN in gradients
-QUICK = 50.0  # scales up the updates of these scores: an encoder's learning rate is too small for them
+SCALE = 50.0  # of the parameters: an encoder's learning rate is too small for transition scores
 
 
 def may_follow(before: str, tag: str) -> bool:
@@ -24,6 +24,7 @@ class CRF(nn.Module):
     A path that IOB2 forbids has probability 0 and is never decoded."""
 
     def __init__(self, labels: Sequence[str], plain: bool) -> None:
+        """*plain*: the labels are not IOB2 tags, so each may follow each."""
         super().__init__()
         count = len(labels)
         self.start, self.end = nn.Parameter(torch.zeros(count)), nn.Parameter(torch.zeros(count))
@@ -42,7 +43,7 @@ class CRF(nn.Module):
     def scores(self) -> tuple[Float[Tensor, " l"], Float[Tensor, "l l"], Float[Tensor, " l"]]:
         """(of the first tag, of each transition, of the last tag)."""
         barred = self.get_buffer("barred")
-        return self.start * QUICK + barred[0], self.transitions * QUICK + barred[1:], self.end * QUICK
+        return self.start * SCALE + barred[0], self.transitions * SCALE + barred[1:], self.end * SCALE
 
     def forward(
         self, emissions: Float[Tensor, "b w l"], tags: Int[Tensor, "b w"], real: Bool[Tensor, "b w"]

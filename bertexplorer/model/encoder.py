@@ -110,8 +110,8 @@ class Attention(nn.Module):
         """Queries (at *positions* only) and keys of every head, rotated if positions are rotary."""
         q, k = self.split(self.query(pick(x, positions))), self.split(self.key(x))
         if angles is not None:
-            q = Rotary.turn(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
-            k = Rotary.turn(k, angles)
+            q = Rotary.rotate(q, angles if positions is None else (angles[0][positions], angles[1][positions]))
+            k = Rotary.rotate(k, angles)
         return q, k
 
     def bias(

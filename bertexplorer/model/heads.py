@@ -10,7 +10,7 @@ from bertexplorer.model.encoder import ACTIVATIONS
 
 
 class MaskedLM(nn.Module):
-    """Which piece belongs here? Logits over the vocabulary, for the given vectors only."""
+    """Which piece belongs here? Logits over the vocabulary (Devlin et al., 2019), for the given vectors only."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
@@ -90,7 +90,9 @@ class SequenceClassifier(nn.Module):
         self.dropout = nn.Dropout(config.sequence_dropout)
         self.output = nn.Linear(config.hidden_size, config.num_labels)
 
-    def forward(self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None) -> Float[Tensor, "b n"]:
+    def forward(
+        self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None
+    ) -> Float[Tensor, "b labels"]:
         """*mask*: True for a token, False for padding; None: there is no padding."""
         pooled = self.pool(last, mask)
         return self.output(self.dropout(self.transform(self.dropout(pooled) if self.twice else pooled)))
@@ -112,7 +114,7 @@ class TokenClassifier(nn.Module):
         self.dropout = nn.Dropout(config.token_dropout)
         self.output = nn.Linear(config.hidden_size, config.num_labels)
 
-    def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n l"]:
+    def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n labels"]:
         return self.output(self.dropout(self.transform(vectors)))
 
 

@@ -1,4 +1,4 @@
-"""How tokens relate to each other, besides by their vectors: who may look at whom, and how far apart they are.
+"""How tokens relate to each other, apart from their vectors: which may look at which, and how far apart they are.
 
 Learned positions are part of the embeddings. Rotary angles (ModernBERT) turn queries and keys. Relative positions add
 to the attention scores: a learned number for a distance (MPNet), or products with the vector of a distance (DeBERTa).
@@ -29,7 +29,7 @@ class Distances(NamedTuple):
 
 
 class Relations(NamedTuple):
-    """What attention knows of any two tokens besides their vectors. Each part is None in families without it."""
+    """What attention knows of any two tokens apart from their vectors. Each part is None in families without it."""
 
     mask: Bool[Tensor, "#b 1 q t"] | None = None  # which token may look at which; None: all at all
     angles: Angles | None = None
@@ -52,13 +52,16 @@ class Rotary(nn.Module):
         self.head_size = head_size
 
     def forward(self, tokens: int, theta: float, like: Tensor) -> Angles:
+        """The angles p / theta^(2 i / k) of positions p from 0 to *tokens* - 1, in the dtype and on the device of
+        *like*; computed in fp32."""
         exponent = torch.arange(0, self.head_size, 2, device=like.device, dtype=torch.float32) / self.head_size
         angle = torch.arange(tokens, device=like.device, dtype=torch.float32)[:, None] / theta**exponent
         angle = torch.cat([angle, angle], dim=-1)
         return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
 
     @staticmethod
-    def turn(x: Float[Tensor, "b h t k"], angles: Angles) -> Float[Tensor, "b h t k"]:
+    def rotate(x: Float[Tensor, "b h t k"], angles: Angles) -> Float[Tensor, "b h t k"]:
+        """Queries or keys *x* rotated, each pair (i, i + k / 2) of their numbers by its angle. Computed in fp32."""
         cos, sin = (a.float() for a in angles)
         first, second = x.float().chunk(2, dim=-1)
         return (x.float() * cos + torch.cat([-second, first], dim=-1) * sin).to(x.dtype)
@@ -95,8 +98,9 @@ def log_buckets(offsets: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Te
 
 
 def half_buckets(offsets: Int[Tensor, "t t"], rows: int, farthest: int) -> Int[Tensor, "t t"]:
-    """MPNet's rows, as in T5: the first half of them for j before i, the second for j after i. Up to rows / 4 tokens
-    apart, each distance has its own; beyond, rows stand for ranges that widen up to *farthest* tokens."""
+    """MPNet's rows, as in T5: the first half of them for j before i, the second for j after i. Less than rows / 4
+    tokens apart, each distance has its own; from there on, rows stand for ranges that widen up to *farthest* tokens
+    (Raffel et al., 2020, section 2.1)."""
     exact = rows // 4
     distance = offsets.abs()
     log_offset = torch.log(distance.clamp(min=exact) / exact) / math.log(farthest / exact) * exact

@@ -3,7 +3,7 @@
 `F.linear` passes a plain row-major matrix to oneDNN (MKL in fp32), which reorders it at every call. For a short
 sentence that takes up to three times as long as multiplying. Packing is lossless (`to_dense` returns the same bits) and
 needs no extra memory (the packed copy replaces the plain one). The two operators are those that torch.compile inserts
-when it freezes a model. They are not public, so `pack` tests them first.
+when it freezes a model. They are not public, so `can_pack` tests them first.
 """
 
 from collections import Counter
@@ -15,10 +15,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-COPY = 256_000_000
+MAX_COPY = 256_000_000  # bytes
 
 
 def pack_weight(weight: Float[Tensor, "out in"]) -> Tensor:
+    """*weight* in oneDNN's block order."""
     return cast(Tensor, torch.ops.mkldnn._reorder_linear_weight.default(weight))
 
 
@@ -61,13 +62,14 @@ def pack(root: nn.Module, *, shared: bool = False, fp32: bool = False) -> None:
     memory never doubles.
 
     *root* must be frozen and hold all that shares a weight. *shared*: pack the MLM output tied to the word embeddings
-    too, which keeps a second copy (the table itself must stay plain to be looked up), in fp32 of at most COPY bytes."""
+    too, which keeps a second copy, in fp32 of at most MAX_COPY bytes: the table itself must stay plain to be looked up
+    in."""
     kinds = {torch.bfloat16: can_pack(), torch.float32: fp32 and can_pack(torch.float32)}
     owners = Counter(id(p) for module in root.modules() for p in module.parameters(recurse=False))
     for module in root.modules():
         for name, child in list(module.named_children()):
             if type(child) is not nn.Linear or child.weight.device.type != "cpu" or not kinds.get(child.weight.dtype):
                 continue
-            large = child.weight.dtype == torch.float32 and child.weight.nbytes > COPY
+            large = child.weight.dtype == torch.float32 and child.weight.nbytes > MAX_COPY
             if owners[id(child.weight)] == 1 or (shared and not large):
                 setattr(module, name, PackedLinear(child))

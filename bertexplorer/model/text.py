@@ -215,6 +215,7 @@ class Tokenizer:
             )
 
     def describe(self, encoded: Any, texts: tuple[str, str], text: Text) -> Encoding:
+        """The Encoding of the backend's *encoded*. *texts*: cleaned; *text*: with the hidden and picked spans."""
         spans: list[Span | None] = []
         words: list[int | None] = []
         count = 1 + max((w for w, s in zip(encoded.word_ids, encoded.sequence_ids, strict=True) if s == 0), default=-1)

@@ -5,7 +5,7 @@ from itertools import product
 import pytest
 import torch
 
-from bertexplorer.model.crf import CRF, QUICK
+from bertexplorer.model.crf import CRF, SCALE
 from bertexplorer.training.entities.tags import count_illegal
 from tests.tolerance import of_sum
 
@@ -18,7 +18,7 @@ def made(plain: bool) -> CRF:
     crf = CRF(LABELS, plain)
     with torch.no_grad():
         for parameter in crf.parameters():
-            parameter.copy_(torch.randn_like(parameter) / QUICK)
+            parameter.copy_(torch.randn_like(parameter) / SCALE)
     return crf
 
 
@@ -30,7 +30,7 @@ def given() -> tuple[torch.Tensor, torch.Tensor]:
 
 def every_path(crf: CRF, emissions: torch.Tensor, length: int, plain: bool) -> dict[tuple[int, ...], float]:
     """The score of each path that is allowed."""
-    start, steps, end = (QUICK * p.detach() for p in (crf.start, crf.transitions, crf.end))
+    start, steps, end = (SCALE * p.detach() for p in (crf.start, crf.transitions, crf.end))
     result = {}
     for path in product(range(len(LABELS)), repeat=length):
         if plain or not count_illegal([LABELS[i] for i in path]):

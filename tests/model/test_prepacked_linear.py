@@ -74,7 +74,7 @@ def test_a_frozen_fp32_checkpoint_gives_the_same(tiny, name: str, tmp_path) -> N
 
 
 def test_a_large_table_is_not_copied(tiny, monkeypatch) -> None:
-    monkeypatch.setattr("bertexplorer.model.prepacked_linear.COPY", 1000)
+    monkeypatch.setattr("bertexplorer.model.prepacked_linear.MAX_COPY", 1000)
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu", frozen=True)
     assert type(checkpoint.masked_lm.output) is nn.Linear
 
