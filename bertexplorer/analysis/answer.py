@@ -117,7 +117,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage."""
     kind = task_head.require_kind(checkpoint)
     encoding = task_head.encode(checkpoint, text, kind)
-    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    tokens = checkpoint.tokenizer.show_all(encoding.ids)
     training = task_head.training_of(checkpoint)
     empty = Answer(kind, tokens, training=training, top=options.top, longest=len(tokens), left_out=encoding.left_out)
     if kind == "similarity":

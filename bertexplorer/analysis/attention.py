@@ -101,9 +101,21 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
     cut = (f"{encoding.left_out:,} tokens beyond the limit are not read.",) if encoding.left_out else ()
     shares = options.measure == "norm" and options.special == "discounted"
-    norms = options.measure == "norm" and not shares
-    fields = (chosen, options.combine, matrix, about, picked, norms, options.special, (*notes, *cut), shares)
-    return Attention(options.show, row_units, column_units, every, *fields)
+    return Attention(
+        show=options.show,
+        rows=row_units,
+        columns=column_units,
+        every=every,
+        chosen=chosen,
+        combine=options.combine,
+        matrix=matrix,
+        about=about,
+        picked=picked,
+        norms=options.measure == "norm" and not shares,
+        special=options.special,
+        notes=(*notes, *cut),
+        norm_shares=shares,
+    )
 
 
 def check_length(encoding: Encoding, heads: int) -> None:

@@ -63,10 +63,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         shares = rollout(attention)[:, about].mean(axis=1)
     elif options.method == "flow":
         shares = np.mean([flow(attention, token) for token in about], axis=0)
-    layer = (options.layer or checkpoint.config.num_layers) - 1
-    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    picked = bool(encoding.picked)
-    return AttentionFlow(options.method, tokens, tuple(about), picked, layer, shares, raw, encoding.left_out)
+    return AttentionFlow(
+        method=options.method,
+        tokens=checkpoint.tokenizer.show_all(encoding.ids),
+        about=tuple(about),
+        picked=bool(encoding.picked),
+        layer=(options.layer or checkpoint.config.num_layers) - 1,
+        shares=shares,
+        raw=raw,
+        left_out=encoding.left_out,
+    )
 
 
 def check_flow_size(encoding: Encoding, picked: int) -> None:

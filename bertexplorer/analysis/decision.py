@@ -151,7 +151,7 @@ def tagged_word_index(words: Sequence[Word], encoding: Encoding, tagged_word: st
 
 
 def span_decision(checkpoint: Checkpoint, encoding: Encoding, kind: DecisionKind, answer: str) -> Decision:
-    side, names = span_column(kind), tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    side, names = span_column(kind), checkpoint.tokenizer.show_all(encoding.ids)
     if answer.strip():
         inside = task_head.passage(encoding)
         words = [word for word in task_head.words(encoding) if inside[word.positions[0]]]

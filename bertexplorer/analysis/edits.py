@@ -175,7 +175,7 @@ def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], cou
     allowed_ids = np.flatnonzero(same_class)
     excluded |= editor.excluded
     order = allowed_ids[np.argsort(-scores[allowed_ids], kind="stable")][: count + len(excluded)]
-    names = [tokenizer.show(int(token)) for token in order]
+    names = tokenizer.show_all(order.tolist())
     return [name for name in names if name.casefold() not in excluded][:count]
 
 

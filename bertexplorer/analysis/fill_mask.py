@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated
@@ -95,21 +96,23 @@ def blank(
     checkpoint: Checkpoint, encoding: Encoding, position: int, log_probs: Tensor, top: int, words: tuple[str, ...]
 ) -> Blank:
     """The Blank for one row of log-probabilities (natural log, v long)."""
-    was = encoding.original_ids[position]
-    best = log_probs[: checkpoint.tokenizer.vocab_size].topk(min(top, checkpoint.tokenizer.vocab_size)).indices
+    tokenizer, was = checkpoint.tokenizer, encoding.original_ids[position]
+    rank = 1 + int((log_probs > log_probs[was]).sum())
+    original = Candidate(tokenizer.show(was), was, float(log_probs[was].exp()), rank)
     return Blank(
         position=position,
-        candidates=tuple(candidate(checkpoint, log_probs, int(i), rank) for rank, i in enumerate(best, 1)),
-        original=None if was == encoding.mask_id else candidate(checkpoint, log_probs, was),
+        candidates=best_candidates(log_probs[: tokenizer.vocab_size], tokenizer.show, top),
+        original=None if was == encoding.mask_id else original,
         entropy=float(-(log_probs.exp() * log_probs).sum() / math.log(2)),
         words=score_words(checkpoint, encoding, position, log_probs, words),
         probabilities=log_probs.float().exp().numpy(),
     )
 
 
-def candidate(checkpoint: Checkpoint, log_probs: Tensor, token: int, rank: int | None = None) -> Candidate:
-    rank = rank or 1 + int((log_probs > log_probs[token]).sum())
-    return Candidate(checkpoint.tokenizer.show(token), token, float(log_probs[token].exp()), rank)
+def best_candidates(log_probs: Tensor, name: Callable[[int], str], count: int) -> tuple[Candidate, ...]:
+    """The *count* most probable of the classes with *log_probs* (natural log), each with its *name*."""
+    best = log_probs.topk(min(count, len(log_probs))).indices.tolist()
+    return tuple(Candidate(name(i), i, float(log_probs[i].exp()), rank) for rank, i in enumerate(best, 1))
 
 
 @lru_cache(maxsize=2)

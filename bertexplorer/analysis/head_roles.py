@@ -96,9 +96,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         divergences, compared = distances(rows), rows.shape[1]
         flat, preserved = plane(divergences)
         points = flat.reshape(*weights[0].shape[:2], 2)
-    tokens, left = sum(map(len, encodings)), sum(e.left_out for e in encodings)
-    settings = (options.show, options.pattern, options.on, len(encodings), tokens)
-    return HeadRoles(*settings, measures, main_roles(measures), points, preserved, divergences, compared, left)
+    return HeadRoles(
+        show=options.show,
+        pattern=options.pattern,
+        on=options.on,
+        texts=len(encodings),
+        tokens=sum(map(len, encodings)),
+        measures=measures,
+        roles=main_roles(measures),
+        points=points,
+        preserved=preserved,
+        divergences=divergences,
+        compared=compared,
+        left_out=sum(encoding.left_out for encoding in encodings),
+    )
 
 
 def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.ndarray, "t t"]]:

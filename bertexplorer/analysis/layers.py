@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from bertexplorer import engine
 from bertexplorer.analysis import facts, targets
 from bertexplorer.analysis.decision import Decision, decide, match_name
-from bertexplorer.analysis.fill_mask import Candidate, encode_masked
+from bertexplorer.analysis.fill_mask import Candidate, best_candidates, encode_masked
 from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.task_head import training_of
 from bertexplorer.analysis.tuned_lens import cached_lens
@@ -151,7 +151,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     original = encoding.original_ids[position]
     if not ids:
         ids = [*top_classes(log_probs, classes), *([original] if original != encoding.mask_id else [])]
-    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    tokens = checkpoint.tokenizer.show_all(encoding.ids)
     layers, followed = follow_classes(log_probs, classes, ids, options.top, original)
     tuned = lens_quality(lens) if lens else None
     return Layers(tokens, position, layers, followed, len(encoding.masked) - 1, tuned=tuned)
@@ -176,7 +176,7 @@ def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[st
     import torch
 
     names, span = decision.names, decision.kind.startswith("span")
-    tokens = tuple(checkpoint.tokenizer.show(i) for i in decision.encoding.ids)
+    tokens = checkpoint.tokenizer.show_all(decision.encoding.ids)
     if decision.kind == "score":
         return Layers(tokens, decision.position, score_layers(checkpoint, decision), (), 0, "score")
     logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
@@ -219,8 +219,7 @@ def follow_classes(
 
 def layer_answer(classes: Classes, layer: int, row: Tensor, final: Tensor, top: int) -> LayerAnswer:
     """The answer of one layer from its log-probabilities (nats, v long), compared with the *final* ones."""
-    best = row[: classes.count].topk(min(top, classes.count)).indices.tolist()
-    candidates = tuple(Candidate(classes.show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
+    candidates = best_candidates(row[: classes.count], classes.show, top)
     row, final = row.double(), final.double()
     entropy, divergence = -(row.exp() * row).sum(), (final.exp() * (final - row)).sum()
     if classes.each:  # a yes or no for each label: the rest of 1 is the probability of no

@@ -49,7 +49,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     both, left = (blank(checkpoint, encoding, position, answers[c], options.top, ()) for c in (False, True))
     count = len(encoding)
     everything = np.ones((count, count), dtype=bool)
-    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
+    tokens = checkpoint.tokenizer.show_all(encoding.ids)
     return LeftContext(tokens, both, left, everything, np.tril(everything), checkpoint.config.window)
 
 

@@ -88,8 +88,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         np.add.at(counts, (positions, kinds_drawn[0, positions]), 1)
         if number < SHOWN:
             kinds.append(np.where(chosen[0], kinds_drawn[0], NOT_CHOSEN))
-            pieces.append(tuple(tokenizer.show(int(i)) for i in changed[0]))
-    tokens = tuple(tokenizer.show(int(i)) for i in ids[0])
+            pieces.append(tokenizer.show_all(changed[0].tolist()))
+    tokens = tokenizer.show_all(ids[0].tolist())
     return Masked(tokens, np.array(kinds, dtype=np.int64), tuple(pieces), counts, int((~fixed).sum()), options)
 
 

@@ -81,7 +81,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         for e, (is_next, not_next) in zip(encodings, logits, strict=True)
     ]
     return NextSentence(
-        tokens=tuple(checkpoint.tokenizer.show(i) for i in pair.ids),
+        tokens=checkpoint.tokenizer.show_all(pair.ids),
         segments=pair.segments,
         forward=scores[0],
         backward=scores[1],

@@ -73,12 +73,20 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encoding = checkpoint.tokenizer.encode(text)
     position = query_position(encoding)
     scores = engine.token_scores(checkpoint, encoding, *head, position)
-    distance = None if scores.distance is None else scores.distance.numpy()
-    numbers = (scores.query.numpy(), scores.keys.numpy(), 1 / scores.scale, distance, scores.visible.numpy())
-    tokens = tuple(checkpoint.tokenizer.show(i) for i in encoding.ids)
-    more_picked = max(0, len(encoding.picked) - 1)
-    picked = (bool(encoding.picked), more_picked, encoding.left_out)
-    return QueryKey(head, tokens, position, *numbers, scores.weights.numpy(), *picked)
+    return QueryKey(
+        head=head,
+        tokens=checkpoint.tokenizer.show_all(encoding.ids),
+        position=position,
+        query=scores.query.numpy(),
+        keys=scores.keys.numpy(),
+        scale=1 / scores.scale,
+        distance=None if scores.distance is None else scores.distance.numpy(),
+        seen=scores.visible.numpy(),
+        weights=scores.weights.numpy(),
+        picked=bool(encoding.picked),
+        others=max(0, len(encoding.picked) - 1),
+        left_out=encoding.left_out,
+    )
 
 
 def query_position(encoding: Encoding) -> int:

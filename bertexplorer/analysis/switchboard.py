@@ -12,7 +12,7 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts, targets
 from bertexplorer.analysis.decision import Decision, decide
-from bertexplorer.analysis.fill_mask import Candidate
+from bertexplorer.analysis.fill_mask import Candidate, best_candidates
 from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.sample_sentences import TOPICS
@@ -202,9 +202,7 @@ class Board:
             return Outcome((), float(row[self.id]), is_next)
         names = self.decision.names if self.decision else None
         count = len(names) if names else self.checkpoint.tokenizer.vocab_size
-        best = row[:count].topk(min(TOP, count)).indices.tolist()
-        show = names.__getitem__ if names else self.checkpoint.tokenizer.show
-        candidates = tuple(Candidate(show(i), i, float(row[i].exp()), rank) for rank, i in enumerate(best, 1))
+        candidates = best_candidates(row[:count], names.__getitem__ if names else self.checkpoint.tokenizer.show, TOP)
         return Outcome(candidates, float(row[self.id].exp()), is_next)
 
 

@@ -77,14 +77,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if not words:
         total = sum((row.exp() for row in log_probs[1:]), log_probs[0].exp())[: checkpoint.tokenizer.vocab_size]
         likely = total.topk(min(options.top, len(total))).indices.tolist()
-        words = tuple(checkpoint.tokenizer.show(i) for i in likely)
+        words = checkpoint.tokenizer.show_all(likely)
         table = [[float(row[i].exp()) for i in likely] for row in log_probs]
     else:
         table = []
         for encoding, spot, row in zip(encodings, spots, log_probs, strict=True):
             scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
             table.append([scores[word] for word in words])
-    answers = tuple(checkpoint.tokenizer.show(int(row.argmax())) for row in log_probs)
+    answers = checkpoint.tokenizer.show_all(int(row.argmax()) for row in log_probs)
     return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
 
 

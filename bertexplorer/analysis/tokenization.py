@@ -76,7 +76,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     return Tokenization(
         kind=checkpoint.tokenizer.kind,
         words=cut_words(checkpoint.tokenizer, encoding),
-        tokens=tuple(checkpoint.tokenizer.show(i) for i in encoding.ids),
+        tokens=checkpoint.tokenizer.show_all(encoding.ids),
         ids=encoding.ids,
         positions=tuple(checkpoint.config.first_position + i for i in range(len(encoding))),
         segments=encoding.segments,

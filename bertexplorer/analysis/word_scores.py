@@ -57,7 +57,7 @@ def score_words(
             raise ExplorerError(
                 f"{word!r} is cut into {len(ids)} pieces; the limit is {MAX_PIECES}. Choose a shorter word."
             )
-        pieces = tuple(checkpoint.tokenizer.show(i) for i in ids)
+        pieces = checkpoint.tokenizer.show_all(ids)
         if len(ids) == 1:
             rank = 1 + int((log_probs > log_probs[ids[0]]).sum())
             scores.append(WordScore(word, pieces, float(log_probs[ids[0]]), rank))
@@ -120,7 +120,7 @@ def single_piece_id(checkpoint: Checkpoint, encoding: Encoding, position: int, w
     """The id of *word* as written at *position*. Raises ExplorerError if it is cut into several pieces."""
     ids = piece_ids(checkpoint, encoding, position, word)
     if len(ids) > 1:
-        cut = " + ".join(checkpoint.tokenizer.show(i) for i in ids[:8]) + (" + …" if len(ids) > 8 else "")
+        cut = " + ".join(checkpoint.tokenizer.show_all(ids[:8])) + (" + …" if len(ids) > 8 else "")
         raise ExplorerError(
             f"{word.strip()!r} is cut into {len(ids)} pieces ({cut}), but a mask stands for one. Choose a word "
             "that is one piece, such as 'paris', or leave it empty for the first choice."

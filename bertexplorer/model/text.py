@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -279,6 +279,10 @@ class Tokenizer:
         text: str = self.backend.decode([token], skip_special_tokens=False)
         starts = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
         return text.strip() or repr(text) if starts else f"…{text}"
+
+    def show_all(self, tokens: Iterable[int]) -> tuple[str, ...]:
+        """Each of *tokens* for display."""
+        return tuple(map(self.show, tokens))
 
     def join(self, ids: Sequence[int]) -> str:
         """The text of the pieces of one or several words."""
