@@ -48,9 +48,7 @@ notebook.py           a figure in a notebook, with the sentence above it
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from plotly.graph_objects import Figure
-
-__all__ = ["Aligning", "Colouring", "Comparing", "Figure", "FigureModule", "Page", "Several", "Tabular"]
+from plotly.graph_objects import Figure as Figure
 
 
 @runtime_checkable

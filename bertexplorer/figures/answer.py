@@ -11,24 +11,25 @@ from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
-    GREEN,
     GREY,
+    GROUPS,
     MONO,
     ORANGE,
     PALE,
+    beyond_limit,
     clip,
     decimal,
     finish,
     join_names,
     label,
+    measure,
     percent,
+    quote,
 )
-from bertexplorer.figures.style import quote as quoted
 
 BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, the lower panel, the gap
 DRAWN = 60  # words
 TICKS = 12  # the most probable starts and ends, whose tokens are named
-COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#7a4a1d")
 MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
 SHARES = {
     "label": "probability of each label",
@@ -46,7 +47,7 @@ def draw(result: Answer) -> go.Figure:
 def labels(result: Answer) -> go.Figure:
     """A bar for each label, the best on top."""
     labels_shown = result.labels[: result.top]
-    text = [decimal(item.value) if result.scored else percent(item.value) for item in labels_shown]
+    text = [measure(item.value, result.scored) for item in labels_shown]
     chosen = [ACCENT if item.name in result.chosen else PALE for item in labels_shown]
     logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
     hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
@@ -67,9 +68,7 @@ def axis(values: list[float], kind: AnswerKind) -> list[float]:
     """The ends of the axis, with room for the numbers: from 0 for probabilities and cosines, around 0 for scores."""
     if kind != "score":
         return [-1.25 * (min(values) < 0), 1.25]
-    low, high = min(0.0, *values), max(0.0, *values)
-    room = 0.25 * ((high - low) or 1.0)
-    return [low - room * (low < 0), high + room]
+    return kit.from_zero(values)
 
 
 def tags(result: Answer) -> go.Figure:
@@ -79,23 +78,25 @@ def tags(result: Answer) -> go.Figure:
     text = [f"{label(item.name, 16)} {percent(item.value)}" for item in best]
     shade = tag_colours(result)
     hovers = [hover_text(word) for word in words]
-    fig = go.Figure([kit.bars([b.value for b in best], [shade[kind(b.name)] for b in best], text=text, hover=hovers)])
+    fig = go.Figure(
+        [kit.bars([b.value for b in best], [shade[entity_type(b.name)] for b in best], text=text, hover=hovers)]
+    )
     fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13))
     fig.update_xaxes(range=[0, 1.55], visible=False)
     fig.add_annotation(kit.above("the tag of each word, with its probability", 4))
     return finish(fig, max(300, 40 + WORD * len(words)), margin=MARGIN, bargap=0.28)
 
 
-def kind(tag: str) -> str:
+def entity_type(tag: str) -> str:
     """The type of an entity: PER for B-PER."""
     return tag[2:] if tag[:2] in ("B-", "I-") else tag
 
 
 def tag_colours(result: Answer) -> dict[str, str]:
     """The colour of each type of tag in the order of the text, grey for O."""
-    kinds = dict.fromkeys(kind(word.labels[0].name) for word in result.words)
+    kinds = dict.fromkeys(entity_type(word.labels[0].name) for word in result.words)
     entity_kinds = [name for name in kinds if name != OUTSIDE]
-    return {OUTSIDE: PALE} | {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(entity_kinds)}
+    return {OUTSIDE: PALE} | {name: GROUPS[i % len(GROUPS)] for i, name in enumerate(entity_kinds)}
 
 
 def hover_text(word: TaggedWord) -> str:
@@ -181,32 +182,30 @@ def say_labels(result: Answer) -> str:
         score = "" if result.score is None else f" The run reads that as the score {decimal(result.score)}{scale}."
         return f"The two texts, each read alone, have the cosine {decimal(best.value)}.{score}"
     if result.kind == "score":
-        subject = f"{quoted(best.name)} has the score" if others else "The score is"
+        subject = f"{quote(best.name)} has the score" if others else "The score is"
         share = 1 / (1 + math.exp(-best.logit)) if result.training.task == "reranking" else None
         return f"{subject} {decimal(best.value)}" + (
             f", a relevance of {percent(share)}." if share is not None else "."
         )
     if result.kind == "labels":
-        likely = [
-            f"{quoted(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen
-        ]
+        likely = [f"{quote(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen]
         return (
             f"Above 50 %: {join_names(likely[:8])}."
             if likely
-            else (f"No label is above 50 %; the likeliest is {quoted(best.name)} with {percent(best.value)}.")
+            else (f"No label is above 50 %; the likeliest is {quote(best.name)} with {percent(best.value)}.")
         )
-    second = f", then {quoted(others[0].name)} with {percent(others[0].value)}" if others else ""
-    return f"The label is {quoted(best.name)} with {percent(best.value)}{second}."
+    second = f", then {quote(others[0].name)} with {percent(others[0].value)}" if others else ""
+    return f"The label is {quote(best.name)} with {percent(best.value)}{second}."
 
 
 def say_tags(result: Answer) -> str:
     """The entities, or the first tagged words if tags are not B and I, and the least certain tag."""
     tagged = [word for word in result.words if word.labels[0].name != OUTSIDE]
     least = min(result.words, key=lambda word: word.labels[0].value)
-    unsure = f"Least certain is {quoted(least.word)} with {least.labels[0].name} ({percent(least.labels[0].value)})."
+    unsure = f"Least certain is {quote(least.word)} with {least.labels[0].name} ({percent(least.labels[0].value)})."
     if not tagged:
         return f"None of the {len(result.words)} words is tagged: all have {OUTSIDE}. {unsure}"
-    examples = [f"{quoted(clip(text))} ({name})" for text, name in entities(result)]
+    examples = [f"{quote(clip(text))} ({name})" for text, name in entities(result)]
     more = f" and {len(examples) - 5} more" if len(examples) > 5 else ""
     listing = join_names(examples) if not more else ", ".join(examples[:5]) + more
     return f"{len(tagged)} of {len(result.words)} words are tagged: {listing}. {unsure}"
@@ -218,18 +217,18 @@ def entities(result: Answer) -> list[tuple[str, str]]:
     going = ""
     for word in result.words:
         tag = word.labels[0].name
-        if tag.startswith("I-") and going == kind(tag):
+        if tag.startswith("I-") and going == entity_type(tag):
             runs[-1][0].append(word.word)
         elif tag != OUTSIDE:
-            runs.append(([word.word], kind(tag)))
-        going = kind(tag) if tag[:2] in ("B-", "I-") else ""
+            runs.append(([word.word], entity_type(tag)))
+        going = entity_type(tag) if tag[:2] in ("B-", "I-") else ""
     return [(" ".join(texts), name) for texts, name in runs]
 
 
 def say_span(result: Answer) -> str:
     best, nothing = result.spans[0], result.nothing
     places = f"token {best.first}" if best.first == best.last else f"tokens {best.first} to {best.last}"
-    quoted_span = f"{quoted(clip(best.text, 80))} ({places})"
+    quoted_span = f"{quote(clip(best.text, 80))} ({places})"
     sure = f"starts there with {percent(float(result.starts[best.first]))} and ends there with " + percent(
         float(result.ends[best.last])
     )
@@ -257,6 +256,4 @@ def limits(result: Answer) -> list[str]:
         sentences.append(f"The run cut its texts to {training.max_tokens} tokens; here all {result.longest} are read.")
     if len(result.words) > DRAWN:
         sentences.append(f"The first {DRAWN} of {len(result.words):,} words are drawn.")
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
-    return sentences
+    return sentences + beyond_limit(result.left_out)

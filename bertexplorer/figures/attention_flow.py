@@ -7,7 +7,7 @@ from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.attention_flow import AttentionFlow
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, ORANGE, clip, finish, label, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, ORANGE, beyond_limit, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import ROOT
 
 ROW = 24  # pixels of a token
@@ -90,7 +90,7 @@ def say(result: AttentionFlow) -> str:
         sentence = f"{at}, its heads averaged: {subject} gives {strongest(result, by, 'to')}."
     few = len(drawn_positions(result))
     cut = f" The {few} strongest of {len(result.tokens)} tokens are drawn." if few < len(result.tokens) else ""
-    return sentence + cut + (f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else "")
+    return " ".join([sentence + cut, *beyond_limit(result.left_out)])
 
 
 def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from bertexplorer.analysis.bertviz import BertViz
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures.style import beyond_limit
 from bertexplorer.settings import ASSETS
 
 VERSION = "1.4.1"  # the substitutions below fit the scripts of this version
@@ -112,9 +113,9 @@ def say(result: BertViz) -> str:
         "by number, and the sum that the softmax turns into attention; blue is positive, orange negative.",
     }
     layers = f"{count} layers" if count > 1 else f"layer {result.layers[0] + 1}"
-    cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
     of = f"{len(result.tokens)} tokens, {layers} with {heads} heads"
     note = ""
     if result.distances and result.kind == "neuron":
         note = " In this family distances add to the sum: the sums alone do not give the attention."
-    return f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{note}{cut}"
+    sentence = f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{note}"
+    return " ".join([sentence, *beyond_limit(result.left_out)])

@@ -6,7 +6,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import finish, label
+from bertexplorer.figures.style import count, finish, label
 from bertexplorer.figures.tiles import ROOT
 
 MAX_LABELS = 40  # labels to draw
@@ -63,6 +63,5 @@ def mistake(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     table = np.asarray(counts)
     wrong = table - np.diag(np.diag(table))
     gold, predicted = (int(i) for i in np.unravel_index(int(wrong.argmax()), wrong.shape))
-    most = int(wrong.max())
-    times = f"{most:,} time{'s' * (most > 1)}"
+    times = count(int(wrong.max()), "time")
     return f"The commonest mistake: “{labels[gold]}” taken for “{labels[predicted]}”, {times}"

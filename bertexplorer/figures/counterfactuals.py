@@ -17,10 +17,14 @@ from bertexplorer.figures.style import (
     GREY,
     ORANGE,
     PALE,
+    beyond_limit,
+    capital,
     clip,
     coloured,
+    count,
     finish,
     label,
+    only_first_mask,
     percent,
     quote,
     safe,
@@ -164,9 +168,8 @@ def emphasise(line: str) -> str:
 def say(result: Counterfactuals) -> str:
     """The strongest edit and the number of edits, if any; for a reduction, the remaining text."""
     name = f"the tag of {quote(result.tagged)}, {result.answer}," if result.tagged else quote(result.answer)
-    first = f"{name[:1].upper()}{name[1:]}"
     describe = say_reduced if result.method == "reduction" else say_flipped if result.flipped else say_unmoved
-    return " ".join([*describe(result, first), *remarks(result)])
+    return " ".join([*describe(result, capital(name)), *remarks(result)])
 
 
 def say_flipped(result: Counterfactuals, name: str) -> list[str]:
@@ -178,7 +181,7 @@ def say_flipped(result: Counterfactuals, name: str) -> list[str]:
         f"{percent(best.probability)}, where it had {percent(best.before)}; {quote(result.answer)} has "
         f"{percent(best.kept)} left.",
         f"{result.found:,} of the {result.tried:,} edits that were tried "
-        f"{lead} {count_words(many)}{'; fewer were not enough' * (many > 1)}.",
+        f"{lead} {count(many, 'word')}{'; fewer were not enough' * (many > 1)}.",
     ]
     return sentences
 
@@ -189,7 +192,7 @@ def say_unmoved(result: Counterfactuals, name: str) -> list[str]:
     best = result.edits[0]
     goal = f"makes {quote(result.wanted)} the answer" if result.wanted else "changes the answer"
     sentences = [
-        f"{name} has {percent(result.probability)}. {result.tried:,} edits of up to {count_words(result.most)} were "
+        f"{name} has {percent(result.probability)}. {result.tried:,} edits of up to {count(result.most, 'word')} were "
         f"tried, and none {goal}."
     ]
     if result.wanted:
@@ -213,12 +216,8 @@ def say_reduced(result: Counterfactuals, name: str) -> list[str]:
         removed_count = total - sum(map(len, most.words))
         shown = percent(most.kept)
         how = f"as much, {shown}" if shown == percent(result.probability) else f"more, {shown}"
-        sentences.append(f"Without {count_words(removed_count)} it has {how}.")
+        sentences.append(f"Without {count(removed_count, 'word')} it has {how}.")
     return sentences
-
-
-def count_words(words: int) -> str:
-    return f"{words} word{'s' * (words != 1)}"
 
 
 def remarks(result: Counterfactuals) -> list[str]:
@@ -235,11 +234,7 @@ def remarks(result: Counterfactuals) -> list[str]:
         sentences.append(f"In this long text up to {result.group} neighbouring words were removed at once.")
     if len(result.edits) > (STEPS if result.method == "reduction" else math.inf):
         sentences.append(f"The last {STEPS} of {len(result.edits)} steps are drawn.")
-    if result.other_masks:
-        sentences.append(f"This is about the first of {result.other_masks + 1} masks.")
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
-    return sentences
+    return [*sentences, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
 
 
 def compare(first: Counterfactuals, second: Counterfactuals) -> str:

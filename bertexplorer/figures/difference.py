@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis import Analysis, Comparable, Listing, Summarised
 from bertexplorer.figures import Aligning, FigureModule, kit
-from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, percent, safe
+from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, safe, share
 
 DRAWN = 16  # rows
 ROW_HEIGHT, TALL = 40, 54  # px: a row with one line of text, and with two
@@ -178,9 +178,7 @@ def share_scales(first: go.Figure, second: go.Figure) -> None:
 
 
 def format_value(value: float, shares: bool) -> str:
-    if shares and not value:
-        return "0 %"
-    return percent(value) if shares else f"{value:.3g}".replace("-", "−")
+    return share(value) if shares else f"{value:.3g}".replace("-", "−")
 
 
 def format_change(ours: float | None, theirs: float | None, shares: bool) -> str:

@@ -9,14 +9,27 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.embedding_map import EmbeddingMap
-from bertexplorer.figures.scatter import COLOURS, QUIET, Name, limits, write_below, write_names
-from bertexplorer.figures.style import MONO, ORANGE, SANS, TEXT, clip, finish, label, percent, quote, safe
+from bertexplorer.figures.scatter import QUIET, Name, limits, write_below, write_names
+from bertexplorer.figures.style import (
+    GROUPS,
+    MONO,
+    ORANGE,
+    SANS,
+    TEXT,
+    capital,
+    clip,
+    finish,
+    label,
+    percent,
+    quote,
+    safe,
+)
 
 PLOT = 440  # pixels: the map
 NAMED = 400  # points that may get a name
 BLUES = [[0.0, "#9cc3ea"], [1.0, "#1f5a9c"]]  # both ends are legible on the light and the dark page
 REST = "#7d8794"  # the colour of points without a group
-HUES = tuple(colour for colour in COLOURS if colour != ORANGE)  # ORANGE marks the chosen point
+HUES = tuple(colour for colour in GROUPS if colour != ORANGE)  # ORANGE marks the chosen point
 SYMBOLS = ("circle", "diamond")  # for more groups than hues
 CHOSEN, RING = 20, 15  # pixels across
 FEW = 30  # tokens up to which all get a name in space
@@ -187,7 +200,7 @@ def say(result: EmbeddingMap) -> str:
     vectors = f"layer {result.layer}" if result.layer else "the input vectors"
     if result.options.pooling == "last four summed":
         vectors = "the last four layers summed"
-    sentences = [f"{result.source[0].upper()}{result.source[1:]}, by {vectors}."]
+    sentences = [f"{capital(result.source)}, by {vectors}."]
     if result.explained:
         sentences.append(f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance.")
     if result.trust is not None:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.head_roles import ROLES, HeadRoles
 from bertexplorer.analysis.heads import Head
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import SHADES, finish, percent
+from bertexplorer.figures.style import SHADES, beyond_limit, finish, percent
 
 SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
 COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign repeats the colour's meaning
@@ -144,8 +144,7 @@ def say(result: HeadRoles) -> str:
         sentence = say_roles(result, source)
     else:
         sentence = say_pattern(result, source)
-    cut = f" {result.left_out:,} tokens beyond the limit are not read." if result.left_out else ""
-    return sentence + cut
+    return " ".join([sentence, *beyond_limit(result.left_out)])
 
 
 def say_roles(result: HeadRoles, source: str) -> str:

@@ -112,6 +112,13 @@ def annotate(fig: go.Figure, annotations: Sequence[Part]) -> None:
     fig.layout.annotations = [*fig.layout.annotations, *annotations]
 
 
+def from_zero(values: Sequence[float]) -> list[float]:
+    """The ends of an axis of bars that start at 0, with room for their numbers."""
+    low, high = min(0.0, *values), max(0.0, *values)
+    room = 0.27 * ((high - low) or 1.0)
+    return [low - room * (low < 0), high + room]
+
+
 def axis(letter: str, row: int) -> str:
     """The name of the axis of the panel in *row*, as traces and annotations refer to it."""
     return letter if row == 1 else f"{letter}{row}"

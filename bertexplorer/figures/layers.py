@@ -8,8 +8,8 @@ from bertexplorer.analysis.layers import Layers, Tuned
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
-    GREEN,
     GREY,
+    GROUPS,
     ORANGE,
     PALE,
     SHADES,
@@ -17,6 +17,7 @@ from bertexplorer.figures.style import (
     finish,
     join_names,
     label,
+    only_first_mask,
     percent,
     quote,
     safe,
@@ -25,7 +26,7 @@ from bertexplorer.figures.style import (
 DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
 PLOT = 0.64  # share of the width for the lines; their names are to the right
-COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", GREY, "#7a4a1d")
+COLOURS = (*GROUPS, GREY)
 FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
@@ -56,9 +57,7 @@ def scores(result: Layers) -> go.Figure:
     colours = [*[PALE] * (len(values) - 1), ACCENT]
     fig = go.Figure([kit.bars(values, colours, text=[decimal(value) for value in values])])
     fig.update_yaxes(**kit.down(names))
-    low, high = min(0.0, *values), max(0.0, *values)
-    room = 0.25 * ((high - low) or 1.0)
-    fig.update_xaxes(range=[low - room * (low < 0), high + room], visible=False)
+    fig.update_xaxes(range=kit.from_zero(values), visible=False)
     fig.add_annotation(kit.above(f"{label(result.layers[-1].candidates[0].token, 30)}, read after each layer", 4))
     return finish(fig, max(300, 40 + 30 * len(values)), margin={"l": 8, "r": 16, "t": 28, "b": 8}, bargap=0.28)
 
@@ -177,9 +176,7 @@ def say(result: Layers) -> str:
     )
     if result.tuned:
         sentences.append(say_tuned(result.tuned))
-    if result.other_masks:
-        sentences.append(f"This is the first of {result.other_masks + 1} masks.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *only_first_mask(result.other_masks)])
 
 
 def say_scores(result: Layers) -> str:

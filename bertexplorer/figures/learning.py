@@ -9,9 +9,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, coloured, decimal, finish, label, safe
+from bertexplorer.figures.style import GREY, GROUPS, coloured, decimal, finish, label, safe
 
-COLOURS = (ACCENT, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00")  # Okabe and Ito after the first
 LIKE_SHARES = ("accuracy", "f1", "em", "recall", "precision", "mcc", "spearman", "pearson", "rouge",
                "right", "chrf", "exact")  # fmt: skip
 
@@ -44,7 +43,7 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
     """The metric above, losses below: a line for the training rows, points for the validation rows."""
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.2, row_heights=[0.55, 0.45])
     floors: list[tuple[str, float]] = []
-    for curve, colour in zip(curves, COLOURS, strict=False):
+    for curve, colour in zip(curves, GROUPS, strict=False):
         metric(fig, curve, colour)
         if curve.floor and curve.floor not in floors:
             floors.append(curve.floor)
@@ -64,7 +63,7 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
 
 def legend(names: Sequence[str], length: int) -> list[str]:
     """Lines of two names each, with the colours of their curves."""
-    entries = [f"{coloured('●', colour)} {label(name, length)}" for name, colour in zip(names, COLOURS, strict=False)]
+    entries = [f"{coloured('●', colour)} {label(name, length)}" for name, colour in zip(names, GROUPS, strict=False)]
     return ["   ".join(entries[i : i + 2]) for i in range(0, len(entries), 2)]
 
 

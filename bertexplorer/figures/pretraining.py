@@ -9,8 +9,8 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from bertexplorer.figures import kit
-from bertexplorer.figures.learning import COLOURS, legend
-from bertexplorer.figures.style import finish, label, percent
+from bertexplorer.figures.learning import legend
+from bertexplorer.figures.style import GROUPS, finish, label, percent
 
 WORDS = {"probe": "Accuracy of the frozen probe", "pairs_accuracy": "Accuracy at the masks of held-out text"}
 UNITS = {"minutes": "minutes of training", "step": "step"}
@@ -37,7 +37,7 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
     order = [measure, *(other for other in WORDS if other != measure)]
     fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
     for row, key in enumerate(order, 1):
-        for curve, colour in zip(curves, COLOURS, strict=False):
+        for curve, colour in zip(curves, GROUPS, strict=False):
             points = curve.points(key, unit)
             x, y = [x for x, _ in points], [y for _, y in points]
             tip = f"{label(curve.name, 28)}, {unit} %{{x:.1f}}: %{{y:.1%}}<extra></extra>"

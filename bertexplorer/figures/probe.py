@@ -12,7 +12,21 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREY, ORANGE, TEXT, clip, decimal, finish, join_names, percent, quote
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREY,
+    ORANGE,
+    TEXT,
+    clip,
+    count,
+    decimal,
+    finish,
+    join_names,
+    percent,
+    quote,
+    share,
+    signed,
+)
 from bertexplorer.figures.suite_remarks import unusable_note
 from bertexplorer.figures.suite_table import unusable_rows
 
@@ -51,11 +65,6 @@ def draw(result: Probe) -> go.Figure:
     fig.update_xaxes(kit.layer_axis(count, PLOT), title=kit.title("after layer"))
     fig.update_yaxes(range=[low, 1.02], tickformat=".0%", tickvals=[0, 0.25, 0.5, 0.75, 1], fixedrange=True)
     return finish(fig, HEIGHT, margin={"l": 8, "r": 12, "t": TOP, "b": BOTTOM})
-
-
-def share(value: float) -> str:
-    """A share of rows in per cent. None is 0, unlike a small probability."""
-    return percent(value) if value else "0 %"
 
 
 def hover(result: Probe, layer: int, name: str, mean: Any, deviation: Any) -> str:
@@ -98,9 +107,7 @@ def remarks(result: Probe) -> list[str]:
     if result.unit == "word" and not result.known:
         sentences.append("No held-out word occurs in training, so memorised words do not explain the accuracy")
     if result.types < VARIED:
-        sentences.append(
-            f"With {result.types} different {result.unit}{'s' * (result.types > 1)} the control says little"
-        )
+        sentences.append(f"With {count(result.types, f'different {result.unit}')} the control says little")
     elif result.recurring < 0.5:
         few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
         sentences.append(
@@ -122,7 +129,7 @@ def compare(first: Probe, second: Probe) -> str:
         return ""
     changes = 100 * (second.accuracies[second.best] - first.accuracies[first.best])
     spread = f" (± {decimal(float(changes.std(ddof=1)), 1)} over the same splits)" if len(changes) > 1 else ""
-    change = f"{float(changes.mean()):+.1f}".replace("-", "−")
+    change = signed(float(changes.mean()), 1)
     return f"From the best layer of the first to that of the second, the accuracy changes by {change} points{spread}."
 
 

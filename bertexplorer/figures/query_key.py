@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.query_key import QueryKey, strongest
 from bertexplorer.figures import kit
 from bertexplorer.figures.input_vectors import SIGNED
-from bertexplorer.figures.style import ACCENT, MONO, clip, decimal, finish, label, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, MONO, beyond_limit, clip, decimal, finish, label, percent, quote, safe
 
 DRAWN = 40  # tokens
 LINE, ABOVE = 24, 64  # pixels: a row, the space above them
@@ -119,9 +119,7 @@ def say(result: QueryKey) -> str:
         sentences.append(f"{hidden:,} tokens are outside the window of this layer.")
     if len(result.tokens) > DRAWN:
         sentences.append(f"Of {len(result.tokens):,} tokens, the {DRAWN} with the largest weights are drawn.")
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} tokens beyond the limit are not read.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *beyond_limit(result.left_out)])
 
 
 def colours(result: QueryKey) -> dict[int, float]:

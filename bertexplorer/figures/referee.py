@@ -6,11 +6,10 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.referee import Referee, Trial
 from bertexplorer.figures import kit
 from bertexplorer.figures.saliency import SHORT
-from bertexplorer.figures.style import ACCENT, GREEN, GREY, ORANGE, begin, decimal, finish, join_names, label, percent
+from bertexplorer.figures.style import GREY, GROUPS, begin, beyond_limit, capital, finish, join_names, label, measure
 
 PANEL, GAP = 240, 96  # pixels
 PLOT = 0.56  # share of the width for the lines; their names are to the right
-COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9")
 RIGHT = 1.05  # end of the x axis, where the names begin
 DASHES = ("solid", "solid", "solid", "solid", "dash", "dash")
 BAND = "rgba(138,148,163,0.28)"
@@ -46,10 +45,6 @@ def tip_format(result: Referee) -> str:
     return "%{y:.3~f}" if result.scored else "%{y:.1%}"
 
 
-def format_value(result: Referee, value: float) -> str:
-    return decimal(value) if result.scored else percent(value)
-
-
 def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int, tip: str) -> None:
     """Draw the range of the random orders, and their mean."""
     quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
@@ -64,15 +59,15 @@ def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.nda
     verb = "hidden" if row == 1 else "shown"
     for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
         tip = f"{trial.method}, %{{x:.0%}} {verb}: {tip_format(result)}<extra></extra>"
-        curve = kit.line(x, y, COLOURS[number], dash=DASHES[number], size=5, hovertemplate=tip)
+        curve = kit.line(x, y, GROUPS[number], dash=DASHES[number], size=5, hovertemplate=tip)
         fig.add_trace(curve, row, 1)
 
 
 def labels(fig: go.Figure, result: Referee, areas: list[float], ends: tuple[float, float], row: int) -> None:
     """Write each name to the right, with the mean of its line and at that height if there is room."""
     names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
-    texts = [f"{format_value(result, area)} {name}" for area, name in zip(areas, names, strict=True)]
-    fig.add_trace(kit.line_names(RIGHT, areas, texts, [*COLOURS, GREY], ends, PANEL, 8), row, 1)
+    texts = [f"{measure(area, result.scored)} {name}" for area, name in zip(areas, names, strict=True)]
+    fig.add_trace(kit.line_names(RIGHT, areas, texts, [*GROUPS[: len(result.trials)], GREY], ends, PANEL, 8), row, 1)
 
 
 def say(result: Referee) -> str:
@@ -83,11 +78,11 @@ def say(result: Referee) -> str:
     holding = [trial.method for trial in result.trials if result.holds(trial)]
     failing = [trial.method for trial in result.trials if not result.holds(trial)]
     sentences = [
-        f"{start[0].upper()}{start[1:]} {format_value(result, float(first[0]))} in the whole text and "
-        f"{format_value(result, float(first[-1]))} with all {result.count} tokens hidden.",
-        f"The order of {best.method} is the best: {format_value(result, best.deletion_area)} on average while its "
-        f"first tokens are hidden, {format_value(result, best.insertion_area)} while they are shown; with a random "
-        f"order, {format_value(result, chance)}.",
+        f"{capital(start)} {measure(float(first[0]), result.scored)} in the whole text and "
+        f"{measure(float(first[-1]), result.scored)} with all {result.count} tokens hidden.",
+        f"The order of {best.method} is the best: {measure(best.deletion_area, result.scored)} on average while its "
+        f"first tokens are hidden, {measure(best.insertion_area, result.scored)} while they are shown; with a random "
+        f"order, {measure(chance, result.scored)}.",
     ]
     if holding:
         sentences.append(
@@ -103,9 +98,7 @@ def say(result: Referee) -> str:
         sentences.append(f"The curves have {result.hidden.size} points, not one for each token.")
     if result.group > 1:
         sentences.append(f"Occlusion and LIME took up to {result.group} neighbouring tokens together.")
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
-    return " ".join(sentences)
+    return " ".join([*sentences, *beyond_limit(result.left_out)])
 
 
 def gap(trial: Trial) -> float:

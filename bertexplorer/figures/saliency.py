@@ -13,13 +13,17 @@ from bertexplorer.figures.style import (
     ORANGE,
     TEXT,
     begin,
+    beyond_limit,
+    capital,
     coloured,
     decimal,
     finish,
     join_names,
     label,
+    only_first_mask,
     percent,
     quote,
+    signed,
 )
 
 DRAWN = 40  # units to draw; the strongest, in a longer text
@@ -62,9 +66,7 @@ def bars(result: Saliency) -> go.Figure:
         "opacity": [0.5 if result.units[i].special else 1.0 for i in rows],
     }
     fig = go.Figure([bars])
-    low, high = min(0.0, float(scores.min())), max(0.0, float(scores.max()))
-    room = 0.27 * ((high - low) or 1.0)  # for the numbers
-    fig.update_xaxes(range=[low - room * (low < 0), high + room], showticklabels=False, showgrid=False)
+    fig.update_xaxes(range=kit.from_zero(scores.tolist()), showticklabels=False, showgrid=False)
     name_rows(fig, result, rows, LETTERS["bars"])
     fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
     caption = (
@@ -138,17 +140,11 @@ def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> li
 
 
 def number(attribution: Attribution, score: float) -> str:
-    return percent(score) if attribution.method in SHARES else format_signed(score, 2)
-
-
-def format_signed(value: float, digits: int) -> str:
-    """A number with its sign, or 0 if it rounds to zero."""
-    text = f"{value:+.{digits}f}".replace("-", "−")
-    return text if text.strip("+−0.") else "0"
+    return percent(score) if attribution.method in SHARES else signed(score, 2)
 
 
 def whole_percent(attribution: Attribution, share: float) -> str:
-    return format_signed(100 * share, 0).removeprefix("+" if attribution.method in SHARES else "")
+    return signed(100 * share, 0).removeprefix("+" if attribution.method in SHARES else "")
 
 
 def colours(result: Saliency) -> dict[int, float]:
@@ -171,10 +167,10 @@ def say(result: Saliency) -> str:
 def say_value(result: Saliency) -> str:
     """The explained number."""
     if result.target != "score":
-        value = log_probability(result.value) if result.target != "next sentence" else format_signed(result.value, 2)
+        value = log_probability(result.value) if result.target != "next sentence" else signed(result.value, 2)
         return f"{quote(result.answer)} has {percent(result.probability)} here ({measure_name(result)} {value})."
     start = begin(result.answer)
-    return f"{start[0].upper()}{start[1:]} {decimal(result.value)} here."
+    return f"{capital(start)} {decimal(result.value)} here."
 
 
 def log_probability(value: float) -> str:
@@ -194,7 +190,7 @@ def say_strongest(result: Saliency, attribution: Attribution) -> str:
     ]
     if attribution.method in SHARES:
         way = "in the last layer looks most at" if attribution.method == "attention" else "takes most, by rollout, from"
-        name = attention_source(result)[0].upper() + attention_source(result)[1:]
+        name = capital(attention_source(result))
         return f"{name} {way} {join_names(best)}; that is about no answer in particular."
     words = f"By {attribution.method} " + (f"it rests most on {join_names(best)}" if best else "nothing speaks for it")
     worst = order[-1]
@@ -223,10 +219,10 @@ def completeness(result: Saliency, attribution: Attribution) -> str:
     alone, in_all = (" of one text at a time", " in all") if result.bi_encoder else ("", "")
     off = abs(error / rise) if rise else float(error != 0)
     part = f"{percent(off)} of it" if off < 1 else "as large as itself"
-    change = f"the text changes the {measure_name(result)} by {format_signed(rise, 2)}{in_all}"
+    change = f"the text changes the {measure_name(result)} by {signed(rise, 2)}{in_all}"
     sentence = (
         f"Against {filler} in place of every word{alone}, {change}; the scores of integrated gradients add up to that "
-        f"with an error of {format_signed(error, 3)}, {part}"
+        f"with an error of {signed(error, 3)}, {part}"
     )
     return sentence + (f": {attribution.completeness.steps} steps are too few." if off > OFF else ".")
 
@@ -245,8 +241,4 @@ def limits(result: Saliency) -> list[str]:
         sentences.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:
         sentences.append(f"The {DRAWN} strongest of {len(result.units):,} are drawn.")
-    if result.other_masks:
-        sentences.append(f"This is about the first of {result.other_masks + 1} masks.")
-    if result.left_out:
-        sentences.append(f"{result.left_out:,} tokens beyond the checkpoint's limit were not read.")
-    return sentences
+    return [*sentences, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]

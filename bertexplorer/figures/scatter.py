@@ -7,12 +7,11 @@ import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, safe
+from bertexplorer.figures.style import safe
 
 PHONE = 312  # the minimal width of a plot in pixels
 LETTER, LINE = 7.4, 17  # pixels: a character's width and a line's height at 13 px
 ROW = 21  # pixels: a line under a figure
-COLOURS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # Okabe-Ito, yellow darkened, and brown
 SIDES = ("top center", "bottom center", "middle right", "middle left")
 SMALL = 7  # the width in pixels of a marker that text may cover
 QUIET = {"showticklabels": False, "showgrid": False, "fixedrange": True}  # an axis without numbers

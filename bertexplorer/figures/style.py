@@ -9,7 +9,8 @@ import plotly.graph_objects as go
 BLUE = [[0.0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1.0, "#12406f"]]
 ACCENT = "#2b6cb0"
 PALE = "#a9c8ea"
-ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe-Ito, and a neutral
+ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe and Ito (2008), and a neutral
+GROUPS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # theirs, yellow darkened, and a brown
 SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
 INK = "#16202c"  # on cells, which are light on both pages
 TEXT = "#5b6675"  # legible on the light and the dark page
@@ -26,6 +27,16 @@ def percent(p: float) -> str:
     if share >= 9.95:
         return f"{share:.0f} %" if share < 99 else f"{share:.1f} %"
     return f"{share:.1f} %" if share >= 0.1 else "< 0.1 %"
+
+
+def share(value: float) -> str:
+    """A share of cases. None of them is 0 %, unlike a small probability."""
+    return percent(value) if value else "0 %"
+
+
+def measure(value: float, scored: bool) -> str:
+    """The number of an answer: a score or, unless *scored*, a probability."""
+    return decimal(value) if scored else percent(value)
 
 
 def quote(token: str) -> str:
@@ -67,9 +78,30 @@ def decimal(value: float, digits: int = 2) -> str:
 
 
 def signed(value: float, digits: int = 2) -> str:
-    """A number with its sign; one that rounds to zero has none."""
+    """A number with its sign, or 0 if it rounds to zero."""
     text = f"{value:+.{digits}f}".replace("-", "−")
-    return text if text.strip("+−0.") else text[1:]
+    return text if text.strip("+−0.") else "0"
+
+
+def count(number: int, noun: str) -> str:
+    """1 head, 2 heads."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def capital(text: str) -> str:
+    """*text* as the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
+def beyond_limit(tokens: int) -> list[str]:
+    """A sentence about *tokens* that the checkpoint did not read, if there are any."""
+    verb = "was" if tokens == 1 else "were"
+    return [f"{count(tokens, 'token')} beyond the checkpoint's limit {verb} not read."] if tokens else []
+
+
+def only_first_mask(other_masks: int) -> list[str]:
+    """A sentence about masks that the view does not cover, if there are any."""
+    return [f"This is about the first of {other_masks + 1} masks."] if other_masks else []
 
 
 def join_names(names: Sequence[str]) -> str:

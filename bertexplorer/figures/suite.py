@@ -20,10 +20,11 @@ from bertexplorer.figures.style import (
     coloured,
     finish,
     join_names,
-    percent,
     quote,
     safe,
+    signed,
 )
+from bertexplorer.figures.style import share as format_share
 from bertexplorer.figures.suite_remarks import remarks
 from bertexplorer.figures.suite_table import cases as cases
 
@@ -78,11 +79,6 @@ def whiskers(shares: Sequence[Share]) -> dict[str, Any]:
     high = [share.interval.high - share.right for share in shares]
     low = [share.right - share.interval.low for share in shares]
     return {"array": high, "arrayminus": low, "symmetric": False, "color": GREY, "thickness": 2, "width": 5}
-
-
-def format_share(share: float) -> str:
-    """A share of cases in per cent. None is 0, unlike a small probability."""
-    return percent(share) if share else "0 %"
 
 
 def name(share: Share, result: Suite) -> str:
@@ -168,7 +164,7 @@ def say_test(test: PairedTest, unit: str) -> str:
 
 
 def points(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−")
+    return signed(100 * share, 1)
 
 
 def format_p(p: float) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from bertexplorer.analysis.suite import FEW, Suite
 from bertexplorer.analysis.suite_cases import ASSUMED, RowProblem
-from bertexplorer.figures.style import clip, join_names, quote
+from bertexplorer.figures.style import clip, count, join_names, quote
 
 
 def remarks(result: Suite) -> list[str]:
@@ -41,4 +41,4 @@ def subject(names: Sequence[str], count: int) -> str:
 def unusable_note(rows: Sequence[RowProblem], done: str) -> str:
     """The number of rows that could not be *done*, and the reason for the first ones."""
     lines = join_names([f"line {row.line} {row.what}" for row in rows[:2]])
-    return f"{len(rows):,} row{'s' * (len(rows) > 1)} could not be {done}: {lines}"
+    return f"{count(len(rows), 'row')} could not be {done}: {lines}"

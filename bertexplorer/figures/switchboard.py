@@ -15,10 +15,12 @@ from bertexplorer.figures.style import (
     PALE,
     TEXT,
     begin,
-    decimal,
+    count,
     finish,
     label,
+    measure,
     name_answer,
+    only_first_mask,
     percent,
     quote,
     signed,
@@ -54,11 +56,6 @@ def heading(result: Switchboard) -> str:
     if result.target == "is next":
         return "P(is next)"
     return label(result.target, 24) if result.scored else f"P of {quote(label(result.target, 16))}"
-
-
-def format_value(result: Switchboard, value: float) -> str:
-    """A probability or a score."""
-    return decimal(value) if result.scored else percent(value)
 
 
 def switches(fig: go.Figure, result: Switchboard) -> None:
@@ -101,8 +98,7 @@ def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
     if result.off:
         rows.append((f"{names(result)} {DONE[result.how]}", result.after.value, ORANGE))
     if len(result.controls):
-        count = len(result.off)
-        name = f"{count} other head{'s' * (count > 1)} at random"
+        name = f"{count(len(result.off), 'other head')} at random"
         rows.append((name, float(result.controls.mean()), GREY))
     if result.after.candidates and result.before.is_next is not None:
         rows.append(("is next, all heads on", result.before.is_next, PALE))
@@ -131,7 +127,7 @@ def bars(fig: go.Figure, result: Switchboard) -> None:
             row=2,
             col=1,
         )
-    labels = [f"{label(name, 40)}: {format_value(result, p)}" for name, p, _ in rows]
+    labels = [f"{label(name, 40)}: {measure(p, result.scored)}" for name, p, _ in rows]
     fig.add_trace(kit.texts(low, [row - 0.36 for row in range(len(rows))], labels), 2, 1)
     fig.update_xaxes(range=[low - 0.01 * room, top + 0.04 * room], row=2, col=1, **kit.HIDDEN)
     fig.update_yaxes(range=[len(rows) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
@@ -159,18 +155,17 @@ def format_change(result: Switchboard, change: float) -> str:
 
 def say(result: Switchboard) -> str:
     """The effect of switching heads off, whether it exceeds chance, and the most important head."""
-    before, after = format_value(result, result.before.value), format_value(result, result.after.value)
+    before, after = measure(result.before.value, result.scored), measure(result.after.value, result.scored)
     sentences = [f"With all heads on, {begin(result.target)} {before}"]
     if result.off:
         sentences = [
             f"With {names(result)} {DONE[result.how]}, {name_answer(result.target)} goes from {before} to {after}"
         ]
     if len(result.controls):
-        count = len(result.off)
         sentences[0] += (
-            f"; {len(result.controls)} random sets of {count} other head{'s' * (count > 1)} leave it between "
-            f"{format_value(result, float(result.controls.min()))} and "
-            f"{format_value(result, float(result.controls.max()))}"
+            f"; {len(result.controls)} random sets of {count(len(result.off), 'other head')} leave it between "
+            f"{measure(float(result.controls.min()), result.scored)} and "
+            f"{measure(float(result.controls.max()), result.scored)}"
         )
     low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in extremes(result))
     doing = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}[result.how]
@@ -178,9 +173,7 @@ def say(result: Switchboard) -> str:
     lowers = f"{doing.format(low)} lowers it most ({format_change(result, least)})" if least < 0 else "none lowers it"
     raises = f"{doing.format(high)} raises it most ({format_change(result, most)})" if most > 0 else "none raises it"
     sentences.append(f"Of all single heads, {lowers} and {raises}")
-    if result.other_masks:
-        sentences.append(f"This is the first of {result.other_masks + 1} masks")
-    return ". ".join(sentences) + "."
+    return " ".join([". ".join(sentences) + ".", *only_first_mask(result.other_masks)])
 
 
 def extremes(result: Switchboard) -> tuple[int, int]:

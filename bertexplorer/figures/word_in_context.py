@@ -7,8 +7,21 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_occurrences import Occurrence
 from bertexplorer.figures import kit
-from bertexplorer.figures.scatter import COLOURS, excerpt, write_below
-from bertexplorer.figures.style import ACCENT, GREEN, INK, ORANGE, TEXT, clip, finish, quote, safe
+from bertexplorer.figures.scatter import excerpt, write_below
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREEN,
+    GROUPS,
+    INK,
+    ORANGE,
+    TEXT,
+    capital,
+    clip,
+    count,
+    finish,
+    quote,
+    safe,
+)
 from bertexplorer.figures.word_path import by_layer, vertical_line
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
@@ -98,7 +111,7 @@ def curves(fig: go.Figure, result: WordInContext) -> None:
 def key(result: WordInContext) -> list[tuple[str, str]]:
     """The sentences under the picture, coloured by sense."""
     senses = list(dict.fromkeys(o.label for o in result.occurrences if o.label))
-    colours = {sense: COLOURS[i % len(COLOURS)] for i, sense in enumerate(senses)}
+    colours = {sense: GROUPS[i % len(GROUPS)] for i, sense in enumerate(senses)}
     lines = [
         (f"{i}. {safe(occurrence_text(o, 34))}", colours.get(o.label, TEXT))
         for i, o in enumerate(result.occurrences, 1)
@@ -113,7 +126,7 @@ def notes(result: WordInContext) -> list[str]:
     if result.left_out:
         sentences.append(f"{result.left_out} more occurrences are not drawn")
     if result.lacking:
-        sentences.append(f"{result.lacking} sentence{'s' * (result.lacking > 1)} without the word")
+        sentences.append(f"{count(result.lacking, 'sentence')} without the word")
     return sentences
 
 
@@ -122,10 +135,10 @@ def say(result: WordInContext) -> str:
     differ most."""
     at = "in the input vectors" if result.layer == 0 else f"in layer {result.layer}"
     mean, base = float(result.mean[result.layer]), float(result.baseline[result.layer])
-    count = len(result.occurrences)
+    size = len(result.occurrences)
     word = " and ".join(quote(clip(word, 30)) for word in result.words[:3])
     sentences = [
-        f"The {count} occurrences of {word} have a mean cosine of {mean:.2f} {at} "
+        f"The {size} occurrences of {word} have a mean cosine of {mean:.2f} {at} "
         f"(±{result.spread[result.layer]:.2f}); two random words have {base:.2f} there."
     ]
     if result.within is not None and result.between is not None:
@@ -137,7 +150,7 @@ def say(result: WordInContext) -> str:
             f"{result.between[result.layer]:.2f}; the senses are "
             f"{widest if gap[best] > 0.005 else 'not apart in any layer'}."
         )
-    off = result.static[np.triu_indices(count, 1)]
+    off = result.static[np.triu_indices(size, 1)]
     table = "one vector (cosine 1.00)" if off.min() > 0.9999 else f"a mean cosine of {off.mean():.2f}"
     has = "has" if len(result.words) == 1 else "have"
     sentences.append(
@@ -147,7 +160,7 @@ def say(result: WordInContext) -> str:
         sentences.append("Only the first sentence is yours; the others are built-in ones with the same word.")
     if any(o.hidden for o in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")
-    sentences += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
+    sentences += [f"{capital(note)}." for note in notes(result)]
     if result.beyond:
         sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
     return " ".join(sentences)

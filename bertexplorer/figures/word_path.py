@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.word_path import WordPath
 from bertexplorer.figures import kit
-from bertexplorer.figures.scatter import COLOURS, QUIET, Name, excerpt, limits, write_below, write_names
-from bertexplorer.figures.style import MONO, TEXT, clip, finish, label, percent, quote, safe
+from bertexplorer.figures.scatter import QUIET, Name, excerpt, limits, write_below, write_names
+from bertexplorer.figures.style import GROUPS, MONO, TEXT, capital, clip, finish, label, percent, quote, safe
 
 PLANE, LINES, GAP = 420, 170, 62  # pixels: the plane, the panel below, between them
 PLOT = 0.7  # share of the width for the lines; their names are to the right
@@ -51,7 +51,7 @@ def plane(fig: go.Figure, result: WordPath) -> None:
 
 def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> None:
     """One path: a marker for each layer, a large one for the chosen layer."""
-    colour, layers = COLOURS[number], range(len(path))
+    colour, layers = GROUPS[number], range(len(path))
     marker = {
         "color": colour,
         "size": [LARGE if layer == result.layer else 7 for layer in layers],
@@ -74,13 +74,13 @@ def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list
     names = [
         Name(path[result.layer], f"{number} {clip(occurrence.word, 14)}", colour, LARGE)
         for number, (path, occurrence, colour) in enumerate(
-            zip(result.paths, result.occurrences, COLOURS, strict=False), 1
+            zip(result.paths, result.occurrences, GROUPS, strict=False), 1
         )
     ]
     for layer in (0, *range(result.paths.shape[1] - 1, 0, -1)):
         if layer != result.layer:
             text = "input" if layer == 0 else str(layer)
-            names += [Name(path[layer], text, colour) for path, colour in zip(result.paths, COLOURS, strict=False)]
+            names += [Name(path[layer], text, colour) for path, colour in zip(result.paths, GROUPS, strict=False)]
     names += [Name(point, clip(token, 12), TEXT) for point, token in zip(crowd, result.tokens, strict=False)]
     write_names(fig, names, PLANE, ranges, MONO, row=1, col=1)
 
@@ -90,14 +90,14 @@ def curves(fig: go.Figure, result: WordPath) -> None:
     count = result.to_input.shape[1]
     for number, values in enumerate(result.to_input):
         hovers = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(by_layer(values.round(4), COLOURS[number], DASHES[number], hovers), 2, 1)
+        fig.add_trace(by_layer(values.round(4), GROUPS[number], DASHES[number], hovers), 2, 1)
     ends = (min(0.0, float(result.to_input.min())), 1)
     last = [float(values[-1]) for values in result.to_input]
     names = [
         f"{v:.2f} {i} {label(o.word, 8)}" for i, (o, v) in enumerate(zip(result.occurrences, last, strict=True), 1)
     ]
     fig.add_trace(
-        kit.line_names(count - 1 + kit.room(count), last, names, list(COLOURS[: len(last)]), ends, LINES), 2, 1
+        kit.line_names(count - 1 + kit.room(count), last, names, list(GROUPS[: len(last)]), ends, LINES), 2, 1
     )
     fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
     fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
@@ -120,7 +120,7 @@ def vertical_line(x: float, low: float, high: float) -> kit.Part:
 def key(result: WordPath) -> list[tuple[str, str]]:
     """The sentence of each path under the picture."""
     lines = [
-        (f"{i}. {safe(excerpt(o.sentence, o.start, o.end, 34))}", COLOURS[i - 1])
+        (f"{i}. {safe(excerpt(o.sentence, o.start, o.end, 34))}", GROUPS[i - 1])
         for i, o in enumerate(result.occurrences, 1)
     ]
     lines += [(note, TEXT) for note in notes(result)]
@@ -155,7 +155,7 @@ def say(result: WordPath) -> str:
         )
     if any(o.hidden for o in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")
-    sentences += [f"{note[0].upper()}{note[1:]}." for note in notes(result)]
+    sentences += [f"{capital(note)}." for note in notes(result)]
     if result.beyond:
         sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
     return " ".join(sentences)

@@ -54,7 +54,7 @@ def test_say() -> None:
         "most at “t3” (70 %)."
     )
     assert "gives 70 % to “t3” and 2.0 % to" in figure.say(result("raw"))
-    assert figure.say(result(left_out=9)).endswith("9 tokens beyond the limit are not read.")
+    assert figure.say(result(left_out=9)).endswith("9 tokens beyond the checkpoint's limit were not read.")
 
 
 def test_say_where_flow_no_longer_distinguishes() -> None:

@@ -79,7 +79,7 @@ def test_say() -> None:
     )
     sentence = figure.say(result(pattern="distance", on="this text", left_out=3))
     assert "on this text" in sentence and "lowest in head 1·1 (0.1), highest in 2·3 (7.2), median 0.1" in sentence
-    assert sentence.endswith("3 tokens beyond the limit are not read.")
+    assert sentence.endswith("3 tokens beyond the checkpoint's limit were not read.")
 
 
 def test_say_of_the_map() -> None:

@@ -84,7 +84,7 @@ def test_say() -> None:
     assert "would have given “first0”" in sentence
     assert "The hidden “word1” goes from rank 12 to rank 3." in sentence
     assert "from 8.0 to 7.0 bits" in sentence and "still 0.8 bits away" in sentence
-    assert sentence.endswith("This is the first of 2 masks.")
+    assert sentence.endswith("This is about the first of 2 masks.")
 
 
 def test_say_where_nothing_changes() -> None:

@@ -67,7 +67,7 @@ def test_the_sentence() -> None:
         ({"picked": False}, "Press a token to see its query."),
         ({"others": 1}, "1 more picked token is not shown."),
         ({"others": 2}, "2 more picked tokens are not shown."),
-        ({"left_out": 1200}, "1,200 tokens beyond the limit are not read."),
+        ({"left_out": 1200}, "1,200 tokens beyond the checkpoint's limit were not read."),
         ({"tokens": 1000}, "Of 1,000 tokens, the 40 with the largest weights are drawn."),
         ({"tokens": 8, "window": 2}, "4 tokens are outside the window of this layer."),
     ):

@@ -11,7 +11,7 @@ from bertexplorer.analysis.attribution import METHODS, Attribution, Completeness
 from bertexplorer.analysis.saliency import Saliency
 from bertexplorer.analysis.word_merging import Unit
 from bertexplorer.figures import saliency as figure
-from bertexplorer.figures.style import ACCENT, ORANGE
+from bertexplorer.figures.style import ACCENT, ORANGE, signed
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 
@@ -124,5 +124,5 @@ def test_say_omissions() -> None:
     ("value", "digits", "text"),
     [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
 )
-def test_format_signed(value: float, digits: int, text: str) -> None:
-    assert figure.format_signed(value, digits) == text
+def test_signed(value: float, digits: int, text: str) -> None:
+    assert signed(value, digits) == text

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bertexplorer.figures import counterfactuals, layers, referee, saliency, switchboard
-from bertexplorer.figures.style import signed
+from bertexplorer.figures.style import beyond_limit, count, signed
 from tests.figures.test_counterfactuals import TWO, reduction
 from tests.figures.test_layers import layers as layers_result
 from tests.figures.test_referee import referee as referee_result
@@ -27,9 +27,9 @@ def test_only_certainty_has_the_log_probability_0(value: float, text: str) -> No
 
 
 def test_a_rounded_zero_has_no_sign() -> None:
-    assert [signed(value) for value in (-0.001, 0.0, 0.004, -0.01, 1.5)] == ["0.00", "0.00", "0.00", "−0.01", "+1.50"]
+    assert [signed(value) for value in (-0.001, 0.0, 0.004, -0.01, 1.5)] == ["0", "0", "0", "−0.01", "+1.50"]
     said = switchboard.say(board((), change=board().change * 1e-6))
-    assert "(0.00 bits)" in said and "−0.00" not in said and "+0.00" not in said
+    assert "(0 bits)" in said and "−0.00" not in said and "+0.00" not in said
 
 
 def test_each_view_says_the_cosine_in_the_same_words() -> None:
@@ -52,3 +52,9 @@ def test_a_shorter_text_with_the_same_number_has_as_much() -> None:
 def test_a_head_that_was_not_trained_further_is_named() -> None:
     assert "The mask head was not trained further" in counterfactuals.say(replace(TWO, stale_head=True))
     assert "not trained further" not in counterfactuals.say(TWO)
+
+
+def test_a_single_token_beyond_the_limit_was_not_read() -> None:
+    assert [*beyond_limit(0), *beyond_limit(1)] == ["1 token beyond the checkpoint's limit was not read."]
+    assert beyond_limit(1200) == ["1,200 tokens beyond the checkpoint's limit were not read."]
+    assert [count(number, "head") for number in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
