@@ -19,7 +19,8 @@ attention_flow.py     attention rollout and attention flow through all layers
 head_roles.py         what every head looks at, and which heads behave alike
 switchboard.py        heads switched off or replaced, together or one by one, and how the answer changes
 bertviz.py            the data of BertViz's three views, limited to what a browser can draw
-sample_sentences.py   built-in sentences on ten topics
+sample_sentences.py   built-in sentences on ten topics, and a sample of 20 more
+uploads.py            uploaded rows and lines: whether they are still stored, and a balanced sample of them
 vectors.py            sentence vectors, cosines, principal components, and the scores of random pairs
 word_occurrences.py   where a word occurs in the text and in other sentences
 word_in_context.py    one word in several sentences: cosines layer by layer, and whether senses separate
@@ -39,7 +40,7 @@ decision.py           one decision of a fine-tuned head: a label, a tag, the sta
 answer.py             the answer of the fine-tuned head: labels, tags, spans
 suite.py              an evaluation on many cases: the share that is right, by category, with its interval
 suite_cases.py        rows of a file as cases, recognised by their columns
-suite_passes.py       which tokens of a pair are scored, and the passes for them
+suite_passes.py       the log-probabilities of the scored tokens of pairs, with as few passes as possible
 suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
 suite_scores.py       the passes of each kind of case, and when its answer is right
 suite_paired.py       paired tests of suites on the same cases

@@ -17,6 +17,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.sentence_matrix import sentences
+from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
     Line,
@@ -101,8 +102,7 @@ def run(
     """Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
     ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP."""
     layer = layer_of(checkpoint, options.layer)
-    if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer stored. Upload the file again.")
+    check_given("lines", options.lines, lines or None)
     above = checkpoint.tokenizer.encode(text)
     if options.unit == "tokens":
         points, vectors, source, notes = token_points(checkpoint, above, lines, layer, options)

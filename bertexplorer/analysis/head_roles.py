@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.attention import check_length
+from bertexplorer.analysis.sample_sentences import SAMPLE
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
@@ -24,28 +25,6 @@ MEASURES = (*ROLES, "distance", "entropy")
 CLEAR = 0.3  # a head gets the name of a role from this share on
 WORK = 40_000_000  # numbers to compare for the map: about a second
 KEYS, MEASURE = ("layer", "head", "pattern"), "value"
-SAMPLE = (
-    "The cat sat on the mat and looked at the birds.",
-    "She gave her brother a book about the sea.",
-    "When the rain stopped, the children ran outside.",
-    "The old bridge across the river was closed last year.",
-    "He said that he would come, but nobody believed him.",
-    "Our train left the station ten minutes late.",
-    "Paris is the capital of France and its largest city.",
-    "The doctor who treated my father works in London.",
-    "Most people drink coffee in the morning.",
-    "If you heat water, it turns into steam.",
-    "The company sold its first computer in 1976.",
-    "They have lived in the same house for thirty years.",
-    "A small dog was sleeping under the kitchen table.",
-    "The teacher asked a question, and no one answered.",
-    "Farmers in the valley grow apples, pears and grapes.",
-    "The film was long, but the music was beautiful.",
-    "Before the war, the town had two hospitals.",
-    "Please close the window; it is cold in here.",
-    "The keys to the cabinet are on the shelf.",
-    "Scientists found a new kind of fish near the island.",
-)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from bertexplorer.analysis.probe_fit import (
 )
 from bertexplorer.analysis.probe_rows import Example, ProbeData, Task, Unit, built_in, read_rows
 from bertexplorer.analysis.suite_cases import Row, RowProblem
+from bertexplorer.analysis.uploads import check_given
 from bertexplorer.engine import progress
-from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -110,10 +110,7 @@ def run(
     The vector of a word is the mean over its pieces, that of a sentence the mean over all its tokens. Raises
     ExplorerError for rows that cannot be probed: other columns, fewer than 20 or more than 10,000 rows, one label
     only, a label that occurs once or in one document."""
-    if options.rows and rows is None:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
-    if rows is not None and not rows:
-        raise ExplorerError("No rows were given. Give at least one, or leave them out for the built-in ones.")
+    check_given("rows", options.rows, rows)
     data = read_rows(checkpoint, rows or built_in(options.task), options.most)
     fits = 2 * options.seeds * (checkpoint.config.num_layers + 1) * len(data.examples)  # a fit: a token for each row
     progress.expect(sum(map(len, data.encodings)) + fits)

@@ -19,6 +19,7 @@ from bertexplorer.analysis.suite_cases import (
     split_readable,
     table,
 )
+from bertexplorer.analysis.uploads import balanced_sample
 from bertexplorer.analysis.vectors import piece_positions
 from bertexplorer.analysis.word_occurrences import is_uncased, word_pattern
 from bertexplorer.errors import ExplorerError, first_clause
@@ -72,9 +73,11 @@ def built_in(task: Task) -> list[Row]:
 
 
 def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeData:
-    """*most* of the rows, with their tokens. Rows of words have the columns text, word, label and, for its nth
-    occurrence, nth; rows of sentences have text and label. Both may have a document. Raises ExplorerError for rows
-    without these columns, for too few or too many, for a single label, and for a label that cannot be split."""
+    """*most* of the rows at random (seed 0), as many of each label as possible, with their tokens.
+
+    Rows of words have the columns text, word, label and, for the word's nth occurrence, nth; rows of sentences have
+    text and label. Both may have a document. Raises ExplorerError for rows without these columns, for too few or too
+    many, for a single label, and for a label that cannot be split."""
     rows, unusable = split_readable(rows)
     unit = unit_of(rows)
     located: list[LocatedRow] = []
@@ -86,7 +89,8 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeDa
             unusable.append(RowProblem(line, str(error)))
     located, dropped = drop_lone_labels([*located])
     unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
-    sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most)]
+    order = np.random.default_rng(0).permutation(len(located)).tolist()
+    sampled = [located[i] for i in balanced_sample([example.label for example, _, _ in located], most, order)]
     check_trainable([example for example, _, _ in sampled], unusable)
     ignore_case = is_uncased(checkpoint.tokenizer)
     types = tuple(
@@ -156,16 +160,6 @@ def find_word(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple
         times = f"{len(spans)} time{'s' * (len(spans) != 1)}"
         raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
     return spans[int(nth[:6]) - 1]
-
-
-def balanced_sample(labels: Sequence[str], most: int) -> list[int]:
-    """The indices of *most* rows: as many of each label as possible, drawn at random (seed 0), in ascending order."""
-    counts: Counter[str] = Counter()
-    order = []
-    for i in np.random.default_rng(0).permutation(len(labels)).tolist():
-        order.append((counts[labels[i]], i))
-        counts[labels[i]] += 1
-    return sorted(i for _, i in sorted(order)[:most])
 
 
 def check_trainable(examples: Sequence[Example], unusable: Sequence[RowProblem]) -> None:

@@ -51,7 +51,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     _ = checkpoint.masked_lm
     encoding = checkpoint.tokenizer.encode(text)
     unmasked = encoding.with_ids(dict(enumerate(encoding.original_ids)))
-    positions = [i for i, odd in enumerate(unmasked.special) if not odd and unmasked.ids[i] != unmasked.mask_id]
+    positions = scored_positions(unmasked)
     if not positions:
         raise ExplorerError(
             "The text has only masks or characters outside the vocabulary, so there is no word to score. Type a "
@@ -73,6 +73,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     total = float(np.nansum(log_probabilities))
     perplexity = math.exp(-total / len(positions))
     return PseudoLikelihood(unmasked.tokens, log_probabilities, ranks, total, perplexity, len(positions), unscored)
+
+
+def scored_positions(encoding: Encoding) -> list[int]:
+    """The positions that a pseudo-likelihood counts: all but special tokens and masks."""
+    return [i for i, special in enumerate(encoding.special) if not special and encoding.ids[i] != encoding.mask_id]
 
 
 def positions_to_hide(encoding: Encoding, position: int, how: Hide) -> list[int]:

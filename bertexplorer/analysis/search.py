@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
+from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
     Line,
@@ -83,8 +84,7 @@ def run(
     index, are compared one by one. Raises ExplorerError for an unknown layer, for more than 10,000 lines, and if the
     index cannot be reached."""
     layer = layer_of(checkpoint, options.layer)
-    if options.lines and not lines:
-        raise ExplorerError(f"The lines {options.lines!r:.60} are no longer stored. Upload the file again.")
+    check_given("lines", options.lines, lines or None)
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
     encoding = checkpoint.tokenizer.encode(text)

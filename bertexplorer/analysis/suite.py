@@ -1,4 +1,4 @@
-"""Suite: an evaluation on many cases: the share that the checkpoint gets right, with its confidence interval."""
+"""Suite: an evaluation on many cases, as the share that the checkpoint gets right, with its confidence interval."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ import numpy as np
 
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.bootstrap import Interval, interval
-from bertexplorer.analysis.suite_cases import BuiltIn, Case, Kind, Row, RowProblem, built_in, cases
+from bertexplorer.analysis.suite_cases import BuiltIn, Kind, Row, RowProblem, built_in, cases
 from bertexplorer.analysis.suite_paired import comparison_tables as comparison_tables
 from bertexplorer.analysis.suite_scores import Outcome, Scorer, Scoring
+from bertexplorer.analysis.uploads import balanced_sample, check_given
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -70,17 +71,17 @@ def run(
 
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed."""
-    if options.rows and rows is None:
-        raise ExplorerError(f"The rows {options.rows!r:.60} are no longer stored. Upload the file again.")
-    if rows is not None and not rows:
-        raise ExplorerError("No rows were given. Give at least one, or leave them out for the built-in ones.")
+    check_given("rows", options.rows, rows)
     kind, all_cases, unusable = cases(rows or built_in(options.suite))
-    sampled = balanced_cases(all_cases, options.most)
+    sampled = [all_cases[i] for i in balanced_sample([case.category for case in all_cases], options.most)]
     scorer = Scorer(checkpoint, kind, options.scoring)
     progress.expect(sum(map(scorer.cost, sampled)))
     outcomes: list[Outcome] = []
     for outcome in scorer.outcomes(sampled):
-        (outcomes if isinstance(outcome, Outcome) else unusable).append(outcome)  # type: ignore[arg-type]
+        if isinstance(outcome, Outcome):
+            outcomes.append(outcome)
+        else:
+            unusable.append(outcome)
     name = "uploaded rows" if rows else options.suite
     chance = scorer.guess([outcome.case for outcome in outcomes])
     return summary(name, kind, options.scoring, chance, outcomes, unusable, len(all_cases) - len(sampled))
@@ -97,16 +98,6 @@ def confusion_matrix(result: Suite) -> tuple[tuple[str, ...], tuple[tuple[int, .
         dict.fromkeys([*(name for name, _ in gold_counts.most_common()), *sorted(predicted for _, predicted in pairs)])
     )
     return labels, tuple(tuple(pairs[gold, predicted] for predicted in labels) for gold in labels)
-
-
-def balanced_cases(cases_found: Sequence[Case], most: int) -> list[Case]:
-    """*most* of the cases: as many of each category as possible, in their order."""
-    counts: Counter[str] = Counter()
-    order = []
-    for i, case in enumerate(cases_found):
-        order.append((counts[case.category], i))
-        counts[case.category] += 1
-    return [cases_found[i] for i in sorted(i for _, i in sorted(order)[:most])]
 
 
 def summary(

@@ -20,7 +20,7 @@ Cells = Mapping[str, Any]
 Row = tuple[int, Cells]  # (line of the file, cells by column)
 UNREAD = "\0unread"  # the only column of a row that its file's reader could not read; the cell says why
 CaseParts = tuple[tuple[str, ...], tuple[str, ...], str]  # texts, answers and expected of a Case
-Reader = Callable[[Cells], CaseParts]
+Parser = Callable[[Cells], CaseParts]
 MASK = "[MASK]"
 CATEGORIES = ("category", "uid", "linguistics_term", "bias_type", "predicate_id", "pred", "relation", "phenomenon")
 EXPECTED = ("same", "higher", "lower")
@@ -103,9 +103,9 @@ def recognise(rows: Sequence[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     if not rows:
         raise ExplorerError("The suite has no rows. Give a file with a header and a row for each case.")
     columns = {str(name).lower() for _, cells in rows for name in cells}
-    for kind, required, reader in FORMATS:
+    for kind, required, parse in FORMATS:
         if all(any(column in columns for column in names) for names in required):
-            return read_cases(kind, reader, rows)
+            return read_cases(kind, parse, rows)
     if any(winobias_sentence(cells) for _, cells in rows[:5]):
         return read_cases("stereotype pairs", winobias, rows)
     if (
@@ -135,12 +135,12 @@ def name_columns(cells: Cells) -> Cells:
     return {"good": good, "bad": bad, "category": category_cells[0] if category_cells else ""}
 
 
-def read_cases(kind: Kind, read: Reader, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
+def read_cases(kind: Kind, parse: Parser, rows: Iterable[Row]) -> tuple[Kind, list[Case], list[RowProblem]]:
     accepted, unusable = [], []
     for line, cells in rows:
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
-            parts = read(lower)
+            parts = parse(lower)
         except UnusableRow as error:
             unusable.append(RowProblem(line, str(error)))
             continue
@@ -170,16 +170,16 @@ def first_cell(cells: Cells, *names: str) -> str:
     return text
 
 
-def pair(better: str, worse: str) -> Reader:
-    """A reader of two sentences."""
+def pair(better: str, worse: str) -> Parser:
+    """A parser of two sentences in the columns *better* and *worse*."""
 
-    def read(cells: Cells) -> CaseParts:
+    def parse(cells: Cells) -> CaseParts:
         first_text, second_text = first_cell(cells, better), first_cell(cells, worse)
         if first_text == second_text:
             raise UnusableRow("has the same sentence twice")
         return (first_text, second_text), (), ""
 
-    return read
+    return parse
 
 
 def cloze(cells: Cells) -> CaseParts:
@@ -284,7 +284,7 @@ def swap_pronoun(match: re.Match[str]) -> str:
     return other.capitalize() if match[1][0].isupper() else other
 
 
-FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Reader], ...] = (
+FORMATS: tuple[tuple[Kind, tuple[tuple[str, ...], ...], Parser], ...] = (
     ("minimal pairs", (("sentence_good",), ("sentence_bad",)), pair("sentence_good", "sentence_bad")),  # BLiMP
     ("minimal pairs", (("good",), ("bad",)), pair("good", "bad")),
     ("stereotype pairs", (("sent_more",), ("sent_less",)), pair("sent_more", "sent_less")),

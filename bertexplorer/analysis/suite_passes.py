@@ -1,4 +1,4 @@
-"""Passes of a suite's pairs: which tokens of a text are scored, and the log-probability of each."""
+"""Passes of a suite's pairs: the log-probability of each scored token, with as few passes as possible."""
 
 from __future__ import annotations
 
@@ -15,11 +15,6 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 Spot = tuple[int, tuple[int, ...]]  # a position to score, and the positions that are hidden for it
-
-
-def scored_positions(encoding: Encoding) -> list[int]:
-    """The positions that a pseudo-likelihood counts: all but special tokens and masks."""
-    return [i for i, special in enumerate(encoding.special) if not special and encoding.ids[i] != encoding.mask_id]
 
 
 def single_spots(positions: Sequence[int] | set[int]) -> list[Spot]:

@@ -18,6 +18,8 @@ from bertexplorer.model.text import Encoding
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+LogProbs = Float[np.ndarray, " a"]  # of the answers, in nats
+
 
 class Reader(Protocol):
     """Turns texts into log-probabilities of answers, in nats."""
@@ -25,7 +27,7 @@ class Reader(Protocol):
     def check(self, encoding: Encoding) -> None:
         """Raises UnusableRow if there is no answer to read."""
 
-    def rows(self, encodings: Sequence[Encoding]) -> list[Float[np.ndarray, " a"]]:
+    def rows(self, encodings: Sequence[Encoding]) -> list[LogProbs]:
         """A row for each text: the log-probability of each answer."""
 
     def name(self, index: int) -> str:
@@ -46,7 +48,7 @@ class MaskReader:
         if len(encoding.masked) != 1:
             raise UnusableRow("has no single mask that this checkpoint reads")
 
-    def rows(self, encodings: Sequence[Encoding]) -> list[Float[np.ndarray, " a"]]:
+    def rows(self, encodings: Sequence[Encoding]) -> list[LogProbs]:
         order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
         log_probs = engine.masked_log_probs(self.checkpoint, [encodings[i] for i in order])
         size = self.tokenizer.vocab_size
@@ -77,7 +79,7 @@ class LabelReader:
     def check(self, encoding: Encoding) -> None:
         """Every text has a label."""
 
-    def rows(self, encodings: Sequence[Encoding]) -> list[Float[np.ndarray, " a"]]:
+    def rows(self, encodings: Sequence[Encoding]) -> list[LogProbs]:
         logits = engine.sequence_logits(self.checkpoint, encodings).double().numpy()
         return list(task_head.log_softmax(logits))
 

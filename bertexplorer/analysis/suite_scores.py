@@ -12,10 +12,10 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.pseudo_likelihood import Hide, positions_to_hide
+from bertexplorer.analysis.pseudo_likelihood import Hide, positions_to_hide, scored_positions
 from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableRow
-from bertexplorer.analysis.suite_passes import Spot, scored_positions, single_spots, token_log_probs
-from bertexplorer.analysis.suite_readers import LabelReader, MaskReader, Reader
+from bertexplorer.analysis.suite_passes import Spot, single_spots, token_log_probs
+from bertexplorer.analysis.suite_readers import LabelReader, LogProbs, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
 from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Text
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 T = TypeVar("T")
-Row = Float[np.ndarray, " a"]  # log-probabilities of the answers, in nats
 Scoring = Literal["the whole sentence", "the differing piece"]
 CHUNK = 128  # cases whose passes share batches
 Plan = tuple[tuple[Encoding, list[Spot]], ...]  # each text of a pair, and what to score of it
@@ -146,11 +145,11 @@ class Scorer:
     # One answer for a text.
 
     def cloze(self, cases: Sequence[Case]) -> dict[int, Outcome | RowProblem]:
-        answers, unusable = self.read(self.mask, cases, lambda case: case.texts)
+        answers, unusable = self.read(self.mask, cases)
         outcomes, unscored = read_usable(cases, lambda case: self.score_cloze(case, *answers[case][0]), only=answers)
         return {**unusable, **unscored, **outcomes}
 
-    def score_cloze(self, case: Case, encoding: Encoding, row: Row) -> Outcome:
+    def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> Outcome:
         """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
         score none."""
         scored: list[tuple[bool, float, int | None]] = []
@@ -168,7 +167,7 @@ class Scorer:
         answer = self.mask.name(int(row.argmax()))
         return Outcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
 
-    def score_word(self, encoding: Encoding, row: Row, word: str) -> tuple[bool, float, int | None]:
+    def score_word(self, encoding: Encoding, row: LogProbs, word: str) -> tuple[bool, float, int | None]:
         """(right, log p in nats, rank) of a word. One of several pieces is scored jointly, from left to right, and is
         right if each piece in turn is the most probable; it has no rank, as it is not among the answers of one mask."""
         position, size = encoding.masked[0], self.tokenizer.vocab_size
@@ -211,13 +210,15 @@ class Scorer:
                     case: RowProblem(case.line, f"cannot be answered: {first_clause(error)}") for case in same_kind
                 }
                 continue
-            answers, unusable = self.read(reader, same_kind, lambda case: case.texts)
+            answers, unusable = self.read(reader, same_kind)
             scored, unscored = read_usable(same_kind, partial(self.score_invariance, reader, answers), only=answers)
             for outcomes_by_index in (unusable, unscored, scored):
                 results |= {same_kind[i]: result for i, result in outcomes_by_index.items()}
         return {i: results[case] for i, case in enumerate(cases)}
 
-    def score_invariance(self, reader: Reader, read: Mapping[Case, list[tuple[Encoding, Row]]], case: Case) -> Outcome:
+    def score_invariance(
+        self, reader: Reader, read: Mapping[Case, list[tuple[Encoding, LogProbs]]], case: Case
+    ) -> Outcome:
         """How the answer to the first filling of a template changes in the others (Ribeiro et al., 2020)."""
         (encoding, row), *others = read[case]
         tops = [int(filling_row.argmax()) for _, filling_row in read[case]]
@@ -230,12 +231,12 @@ class Scorer:
         return Outcome(case, least > 0, least, answer)
 
     def read(
-        self, reader: Reader, cases: Sequence[Case], texts: Callable[[Case], Sequence[str]]
-    ) -> tuple[dict[Case, list[tuple[Encoding, Row]]], dict[int, RowProblem]]:
+        self, reader: Reader, cases: Sequence[Case]
+    ) -> tuple[dict[Case, list[tuple[Encoding, LogProbs]]], dict[int, RowProblem]]:
         """({case: the encoding and the answers of each of its texts}, those that cannot be read)."""
 
         def encode(case: Case) -> list[Encoding]:
-            encodings = [self.encode(text) for text in texts(case)]
+            encodings = [self.encode(text) for text in case.texts]
             if case.expected in DIRECTIONS and len({encoding.ids for encoding in encodings}) < len(encodings):
                 raise UnusableRow("has two fillings that are the same tokens to this checkpoint")
             for encoding in encodings:
@@ -287,6 +288,6 @@ def read_usable(
     return results, unusable
 
 
-def rank_of(row: Row, index: int) -> int:
+def rank_of(row: LogProbs, index: int) -> int:
     """The rank of an answer; 1 is the most probable."""
     return 1 + int((row > row[index]).sum())

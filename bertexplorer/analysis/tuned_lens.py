@@ -6,8 +6,7 @@ import random
 from typing import TYPE_CHECKING
 
 from bertexplorer import engine
-from bertexplorer.analysis.head_roles import SAMPLE
-from bertexplorer.analysis.sample_sentences import TOPICS
+from bertexplorer.analysis.sample_sentences import SAMPLE, TOPICS
 from bertexplorer.analysis.suite_cases import table
 from bertexplorer.engine import progress
 from bertexplorer.engine.progress import Stopped

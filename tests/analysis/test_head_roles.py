@@ -8,7 +8,8 @@ import pytest
 from scipy.spatial.distance import cdist, jensenshannon
 
 from bertexplorer.analysis import head_roles
-from bertexplorer.analysis.head_roles import CLEAR, MEASURES, SAMPLE, HeadRoles, Options, distances, plane
+from bertexplorer.analysis.head_roles import CLEAR, MEASURES, HeadRoles, Options, distances, plane
+from bertexplorer.analysis.sample_sentences import SAMPLE
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
