@@ -87,7 +87,7 @@ def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         order: Nearest by (the dot product favours long vectors)
     """
 def attention(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result:
-    """Who looks at whom, in one head, in several together, or in all of them side by side.
+    """Which token looks at which, in one head, in several together, or in all of them side by side.
     Attention weights (rows sum to 1), or norms ‖α f(x)‖ (Kobayashi et al., 2020), between the tokens of *text*.
     Words are merged from their pieces as Clark et al. (2019) do: weights to a word are added, weights from it averaged.
     Norms are added likewise, which bounds the norm of the whole word from above. Hidden tokens are cut out of the rows
@@ -136,12 +136,12 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
-    """Attention heads switched off or replaced, together or one by one, and how that changes the answer.
+    """Head ablation and patching, of some heads together or of each alone, and how it changes the answer.
     Ablate heads of *text*: the target is the word at the first mask, else what a fine-tuned head decides, else that
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
+    patch). For a regression the score changes, for a run that compares two texts their cosine. Raises
     ExplorerError without a mask, a fine-tuned head or a pair, for an unknown head, for a word of several
     pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone.
     Options:
@@ -251,9 +251,10 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
-    """A test of each saliency method, by hiding words in its order and comparing with random orders.
-    Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
-    as saliency does, for two texts that are compared, and where fewer than two tokens can be hidden.
+    """The faithfulness of each saliency method: words are hidden in its order, and in random orders.
+    Curves of all methods, with their default settings; scores instead of probabilities if the answer is a score.
+    Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two tokens can be
+    hidden.
     Options:
         target: Explain (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
@@ -283,7 +284,7 @@ def sentence_pairs(text: str, pair: str = '', *, checkpoint: str | Path | Bert =
         roll: Roll, 1 to 1000 (another number draws again)
     """
 def suite(suite: Literal['everyday', 'agreement', 'role reversal', 'negation', 'occupations', 'next sentences'] = 'everyday', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', scoring: Literal['the whole sentence', 'the differing piece'] = 'the whole sentence', most: int = 200, rows: Sequence[Mapping[str, Any]] | str | Path | None = None) -> Result:
-    """An evaluation on many cases: the share that the checkpoint gets right, with its confidence interval.
+    """An evaluation on many cases, as the share that the checkpoint gets right, with its confidence interval.
     Score each of *rows*, or of the built-in suite. *text* is not read.
     The columns of the rows determine the kind of suite, see `FORMATS` in suite_cases. Raises ExplorerError for rows
     that are not a suite, if none can be scored, and if the checkpoint lacks the head that is needed.

@@ -13,11 +13,11 @@ input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
 heads.py              heads and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
-attention.py          who looks at whom, in one head, several, or all side by side
+attention.py          which token looks at which, in one head, several, or all side by side
 query_key.py          what each dimension of one query adds to the attention score of each token
 attention_flow.py     attention rollout and attention flow through all layers
 head_roles.py         what every head looks at, and which heads behave alike
-switchboard.py        heads switched off or replaced, together or one by one, and how the answer changes
+switchboard.py        head ablation and patching: heads off or replaced, and how the answer changes
 bertviz.py            the data of BertViz's three views, limited to what a browser can draw
 sample_sentences.py   built-in sentences on ten topics, and a sample of 20 more
 uploads.py            uploaded rows and lines: whether they are still stored, and a balanced sample of them
@@ -30,7 +30,7 @@ search.py             semantic search over lines
 attribution.py        six measures of how much each token contributes to a prediction
 targets.py            what can be explained: a mask, a fine-tuned head, or whether B follows A
 saliency.py           which tokens a prediction depends on
-referee.py            tests each saliency method against random orders of the tokens
+referee.py            the faithfulness of each saliency method, compared with random orders of the tokens
 masking.py            which tokens of the text pretraining would mask, roll by roll
 sentence_pairs.py     draws true and random next sentences, and shows how well the head separates them
 tuned_lens.py         the tuned lens of a checkpoint, and the sentences that it is fitted on
@@ -145,7 +145,7 @@ class Summarised(Comparable, Protocol):
 
 @runtime_checkable
 class HasTables(Protocol):
-    """An analysis with tables beside its rows."""
+    """An analysis with tables in addition to its rows."""
 
     def tables(self, result: Any, /) -> dict[str, list[dict[str, Any]]]:
         """Each table under the name that exports give it."""

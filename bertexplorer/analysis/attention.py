@@ -1,4 +1,4 @@
-"""Attention: who looks at whom, in one head, in several together, or in all of them side by side."""
+"""Attention: which token looks at which, in one head, in several together, or in all of them side by side."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ class Facts(facts.Facts[Attention]):
 
     def head_share(self, layer: int, head: int, target: str) -> float:
         """The same in one head."""
-        of = facts.item(facts.item(list(self._result.by_head), layer, "layer"), head, "head")
+        of = facts.item(facts.item(self._result.by_head, layer, "layer"), head, "head")
         return float(of[self._column(target)])
 
     def mean_share(self, target: str) -> float:
@@ -238,7 +238,7 @@ class Facts(facts.Facts[Attention]):
         return self._result.columns[int(row.argmax())].label
 
     def _head(self, layer: int, head: int) -> Float[np.ndarray, "r c"]:
-        return facts.item(facts.item(list(self._result.every), layer, "layer"), head, "head")
+        return facts.item(facts.item(self._result.every, layer, "layer"), head, "head")
 
     def _row(self, name: str) -> int:
         return facts.label_index([unit.label for unit in self._result.rows], name)

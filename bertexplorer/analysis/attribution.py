@@ -148,8 +148,8 @@ def gradient_x_input(question: Question) -> Attribution:
 
 def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> Attribution:
     """(x - x') times the mean gradient on the line from x' to x, summed over the embedding (Sundararajan et al., 2017,
-    equation 1), by Gauss-Legendre quadrature with *steps* points. Of two texts that are compared, each is replaced on
-    its own while the other stays: with both replaced, they would be alike.
+    equation 1), by Gauss-Legendre quadrature with *steps* points. If two texts are compared, each is replaced
+    alone while the other stays: with both replaced, they would be alike.
 
     x contains the word vectors; position and segment vectors do not change. In x' the vector of [MASK] or [PAD], or
     zeros, replaces that of each word. Masks and the tokens that frame the text keep theirs."""

@@ -131,6 +131,7 @@ def decide(
 
 
 def tag_decision(checkpoint: Checkpoint, encoding: Encoding, answer: str, tagged_word: str) -> Decision:
+    """As `decide`, for the tag of a word."""
     words = task_head.words(encoding)
     if not words:
         raise ExplorerError("The text has no word to tag. Type a sentence.")
@@ -151,14 +152,14 @@ def tagged_word_index(words: Sequence[Word], encoding: Encoding, tagged_word: st
 
 
 def span_decision(checkpoint: Checkpoint, encoding: Encoding, kind: DecisionKind, answer: str) -> Decision:
+    """As `decide`, for the start or the end of a span."""
     side, names = span_column(kind), checkpoint.tokenizer.show_all(encoding.ids)
+    inside = task_head.passage(encoding)
     if answer.strip():
-        inside = task_head.passage(encoding)
         words = [word for word in task_head.words(encoding) if inside[word.positions[0]]]
         index = words[match_name([word.text for word in words], answer, "word of the passage")].positions[-side]
     else:
         logits = engine.span_logits(checkpoint, [encoding])[0].double().numpy()
-        inside = task_head.passage(encoding)
         index = task_head.best_spans(logits[:, 0], logits[:, 1], inside, LONGEST, 1)[0][side]
     return Decision(checkpoint, encoding, kind, "span", index, names, index)
 

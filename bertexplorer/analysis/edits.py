@@ -131,8 +131,7 @@ def word_location(encoding: Encoding, word: Word) -> tuple[int, int, int]:
 
 
 def visible_text(checkpoint: Checkpoint, encoding: Encoding) -> Text:
-    """The text of *encoding*, cut at the limit of tokens, and with a typed mask for every hidden
-    piece."""
+    """The text of *encoding*, cut at the limit of tokens, with a typed mask for every hidden piece."""
     ends = [[span.end for span in encoding.spans if span and span.side == side] for side in (0, 1)]
     cut = [text[: max(end, default=0)] for text, end in zip(encoding.texts, ends, strict=True)]
     visible = replace(encoding, texts=(cut[0], cut[1]))

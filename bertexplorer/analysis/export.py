@@ -97,7 +97,7 @@ def as_json(
 
 
 def tables(analysis: Analysis, result: Any) -> dict[str, list[dict[str, Any]]]:
-    """The tables of a result beside its rows, by their name."""
+    """The tables of a result in addition to its rows, by their name."""
     return analysis.tables(result) if isinstance(analysis, HasTables) else {}
 
 

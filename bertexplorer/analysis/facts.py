@@ -85,9 +85,10 @@ def label_index(labels: Sequence[str], name: str, nth: int = 1) -> int:
     return matches[nth - 1]
 
 
-def item(items: Sequence[R], number: int, kind: str) -> R:
+def item(items: Iterable[R], number: int, kind: str) -> R:
     """The item with this *number*, from 1. Raises ExplorerError if there is none."""
-    return items[zero_based(number, len(items), kind)]
+    numbered = list(items)
+    return numbered[zero_based(number, len(numbered), kind)]
 
 
 def item_at_layer(items: Iterable[R], layer: int) -> R:

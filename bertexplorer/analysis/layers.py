@@ -50,8 +50,8 @@ class Options:
 
 @dataclass(frozen=True)
 class LayerAnswer:
-    """The prediction of one layer. Layer 0 is the input of the first layer. Of a score, the one candidate has the score
-    instead of its probability, and the bits are NaN."""
+    """The prediction of one layer. Layer 0 is the input of the first layer. For a score, the one candidate has the
+    score instead of its probability, and the bits are NaN."""
 
     layer: int
     candidates: tuple[Candidate, ...]  # most probable first
@@ -109,7 +109,7 @@ class Layers:
 
     @property
     def settled(self) -> int:
-        """The layer from which the first choice is the final one; of a score, from which it stays within a tenth of
+        """The layer from which the first choice is the final one; for a score, from which it stays within a tenth of
         its range over all layers."""
         if self.scored:
             near = 0.1 * (max(self.scores) - min(self.scores))
@@ -238,7 +238,7 @@ def follow(classes: Classes, log_probs: Tensor, index: int, hidden: bool) -> Fol
 
 def rows(result: Layers) -> list[dict[str, object]]:
     """For each layer one row for each candidate, then one for each followed word. Layer 0 is the input of the first
-    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which has no map, they are 0. Of a
+    layer. held_out_kl_…_bits are empty with the raw lens; at the last layer, which has no map, they are 0. For a
     score, one row for each layer."""
     if result.scored:
         return [

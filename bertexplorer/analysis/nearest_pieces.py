@@ -50,7 +50,7 @@ class Neighbourhood:
 
 @dataclass(frozen=True)
 class NearestPieces:
-    found: tuple[Neighbourhood, ...]
+    found: tuple[Neighbourhood, ...]  # of the picked tokens, in the order of the text
     left_out: int  # picked tokens beyond MAX_TOKENS
     order: str
 
@@ -80,6 +80,7 @@ def longest_piece(encoding: Encoding) -> int:
 
 
 def neighbourhood(checkpoint: Checkpoint, encoding: Encoding, position: int, options: Options) -> Neighbourhood:
+    """The token at *position* and the pieces around it."""
     token, tokenizer = encoding.original_ids[position], checkpoint.tokenizer
     cosines, dots = (part.numpy() for part in engine.word_similarities(checkpoint, token))
     candidates = np.arange(len(cosines)) < tokenizer.vocab_size

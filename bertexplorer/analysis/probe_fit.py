@@ -35,7 +35,7 @@ class Fit:
 
 @contextmanager
 def quiet_single_thread() -> Iterator[None]:
-    """A block of many fits: in one thread each, and without a warning for a fit that says itself if it converged."""
+    """A block of many fits, each in one thread. `Fit.converged` takes the place of warnings."""
     from sklearn.exceptions import ConvergenceWarning
     from threadpoolctl import threadpool_limits
 

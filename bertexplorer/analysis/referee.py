@@ -1,4 +1,4 @@
-"""Referee: a test of each saliency method, by hiding words in its order and comparing with random orders."""
+"""Referee: the faithfulness of each saliency method: words are hidden in its order, and in random orders."""
 
 from __future__ import annotations
 
@@ -74,8 +74,9 @@ class Referee:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Referee:
-    """Curves of all methods, with their own default settings. Of a score, the curves are scores. Raises ExplorerError
-    as saliency does, for two texts that are compared, and where fewer than two tokens can be hidden."""
+    """Curves of all methods, with their default settings; scores instead of probabilities if the answer is a score.
+    Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two tokens can be
+    hidden."""
     target, question = saliency.question_within_limit(
         checkpoint, text, options.target, options.word, options.tagged_word
     )

@@ -48,7 +48,7 @@ class Saliency:
     target: TargetKind
     answer: str  # the word in the mask, "is next", a label, a word with its tag, or where a span starts or ends
     value: float  # the number to explain: log p(answer) in nats, logit is next - logit is not next, or the score
-    probability: float  # of the answer, 0 to 1; NaN of a score
+    probability: float  # of the answer, 0 to 1; NaN for a score
     position: int  # 0-based, of the token that the answer is read from: the mask, [CLS], the word, or the span's end
     units: tuple[Unit, ...]
     attributions: tuple[Attribution, ...]  # a score for each unit, the sum over its tokens
@@ -154,7 +154,7 @@ class Facts(facts.Facts[Saliency]):
         return float(self._scores()[facts.label_index([unit.label for unit in self._result.units], word, nth)])
 
     def order(self, rank: int = 1) -> str:
-        """The word that counts most, whichever way, or the one with this rank."""
+        """The word that counts most, for or against the answer, or the one with this rank."""
         scores = self._scores()
         ranked = sorted(range(len(scores)), key=lambda i: -abs(float(scores[i])))
         plain = [i for i in ranked if not self._result.units[i].special]

@@ -37,7 +37,7 @@ def right_by_case(result: Scored) -> dict[Any, bool]:
 
 
 def paired_test(first: Mapping[Any, bool], second: Mapping[Any, bool]) -> PairedTest | None:
-    """*second* against *first*, each with whether it is right by case; None if no case was scored for both."""
+    """The test of *second* against *first*, which map a case to whether it is right; None if they share no case."""
     pairs = [(first[case], right) for case, right in second.items() if case in first]
     if not pairs:
         return None
@@ -46,7 +46,8 @@ def paired_test(first: Mapping[Any, bool], second: Mapping[Any, bool]) -> Paired
 
 
 def paired_tests(results: Sequence[Scored], own: int = 0) -> list[PairedTest | None]:
-    """Each of *results* against that at *own*, corrected for all; None for that one and where no case is shared."""
+    """The test of each of *results* against the one at *own*, corrected for the number of tests; None for that one, and
+    for results that share no case with it."""
     right = [right_by_case(result) for result in results]
     tests = [None if i == own else paired_test(right[own], other) for i, other in enumerate(right)]
     made = [i for i, test in enumerate(tests) if test]

@@ -122,6 +122,7 @@ class Scorer:
         return results
 
     def plan(self, case: Case) -> Plan:
+        """What to score of the two texts of *case*. Raises UnusableRow if they cannot be compared."""
         pair = first, second = [self.encode(text) for text in case.texts]
         if first.ids == second.ids:
             raise UnusableRow("has two sentences that are the same tokens to this checkpoint")

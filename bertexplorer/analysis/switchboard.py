@@ -1,4 +1,4 @@
-"""Switchboard: attention heads switched off or replaced, together or one by one, and how that changes the answer."""
+"""Switchboard: head ablation and patching, of some heads together or of each alone, and how it changes the answer."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). Of a regression it is the score that changes, and of a run that compares two texts their cosine. Raises
+    patch). For a regression the score changes, for a run that compares two texts their cosine. Raises
     ExplorerError without a mask, a fine-tuned head or a pair, for an unknown head, for a word of several
     pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone."""
     encoding = checkpoint.tokenizer.encode(text)
@@ -237,7 +237,7 @@ def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarr
 
 def rows(result: Switchboard) -> list[dict[str, object]]:
     """One row for each head, counted from 1: the target's probability with only that head off, in bits relative to all
-    on. Of a score, *score* takes the place of *probability*, and the change is in its unit."""
+    on. For a score, *score* takes the place of *probability*, and the change is in its unit."""
     before = result.before.value
     name, unit = ("score", "change_score") if result.scored else ("probability", "change_bits")
     return [
@@ -276,14 +276,14 @@ class Facts(facts.Facts[Switchboard]):
 
     def change(self, layer: int, head: int) -> float:
         """What switching off one head does to the answer's probability, in bits; or to its score."""
-        return float(facts.item(list(facts.item(list(self._result.change), layer, "layer")), head, "head"))
+        return float(facts.item(facts.item(self._result.change, layer, "layer"), head, "head"))
 
     def share_below(self, bits: float) -> float:
         """Share of the heads that alone change the answer by less than so many bits, 0 to 1."""
         return float((np.abs(self._result.change) < bits).mean())
 
     def largest_change(self) -> float:
-        """The largest change that one head makes, in bits, whichever way."""
+        """The largest change that one head makes in either direction, in bits."""
         return float(np.abs(self._result.change).max())
 
     def heads_off(self) -> float:

@@ -105,6 +105,7 @@ def cut_words(tokenizer: Tokenizer, encoding: Encoding) -> tuple[Word, ...]:
 def cut_word(
     tokenizer: Tokenizer, encoding: Encoding, positions: list[int], model: dict[str, Any], vocabulary: Mapping[str, int]
 ) -> Word:
+    """The word of the tokens at *positions*. *model*: the description of a WordPiece tokenizer, else empty."""
     spans = [span for position in positions if (span := encoding.spans[position])]
     side, start = spans[0].side, spans[0].start
     written = encoding.texts[side][start : spans[-1].end]
@@ -193,7 +194,7 @@ class Facts(facts.Facts[Tokenization]):
     def length(self, part: str, place: int) -> float:
         """Euclidean length of a vector ("word", "position", "segment", "sum", …) of the token at this place."""
         row = facts.name_index(self._result.parts, part, "vector")
-        return float(facts.item(list(self._result.norms[row]), place, "token"))
+        return float(facts.item(self._result.norms[row], place, "token"))
 
     def mean_length(self, part: str) -> float:
         """Mean length of that vector over all tokens."""

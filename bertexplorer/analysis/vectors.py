@@ -150,6 +150,7 @@ def baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
 
 
 def measure_baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
+    """As `baseline`, computed."""
     encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
     names, sentence_indices, groups = [], [], []
     for sentence_index, encoding in enumerate(encodings):

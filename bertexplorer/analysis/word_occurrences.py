@@ -184,6 +184,7 @@ def gather(
 
 
 def describe(source: Source, span: Span, index: int) -> Occurrence:
+    """The Occurrence at *span*. *index*: of its encoding in Occurrences.encodings."""
     encoding = source.encoding
     pieces = piece_positions(encoding, span)
     sentence = encoding.texts[span.side]
@@ -201,6 +202,7 @@ def describe(source: Source, span: Span, index: int) -> Occurrence:
 
 
 def too_few(words: Sequence[str], count: int, beyond: int, least: int, searched: str) -> str:
+    """The message for *count* occurrences where *least* are needed."""
     quoted = " or ".join(f"{word!r:.60}" for word in words[:4])
     cut = f" ({beyond} more beyond the last token that is read)" if beyond else ""
     if not count:

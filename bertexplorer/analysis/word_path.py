@@ -123,7 +123,7 @@ class Facts(facts.Facts[WordPath]):
 
     def to_input(self, layer: int, path: int = 1) -> float:
         """Cosine of a word's vector at a layer with its own vector at layer 0."""
-        return float(facts.item_at_layer(facts.item(list(self._result.to_input), path, "path"), layer))
+        return float(facts.item_at_layer(facts.item(self._result.to_input, path, "path"), layer))
 
     def apart(self, layer: int) -> float:
         """Mean cosine of two of the paths at a layer."""

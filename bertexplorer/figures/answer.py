@@ -183,17 +183,13 @@ def say_labels(result: Answer) -> str:
         return f"The two texts, each read alone, have the cosine {decimal(best.value)}.{score}"
     if result.kind == "score":
         subject = f"{quote(best.name)} has the score" if others else "The score is"
-        share = 1 / (1 + math.exp(-best.logit)) if result.training.task == "reranking" else None
-        return f"{subject} {decimal(best.value)}" + (
-            f", a relevance of {percent(share)}." if share is not None else "."
-        )
+        relevance = f", a relevance of {percent(1 / (1 + math.exp(-best.logit)))}"
+        return f"{subject} {decimal(best.value)}{relevance if result.training.task == 'reranking' else ''}."
     if result.kind == "labels":
         likely = [f"{quote(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen]
-        return (
-            f"Above 50 %: {join_names(likely[:8])}."
-            if likely
-            else (f"No label is above 50 %; the likeliest is {quote(best.name)} with {percent(best.value)}.")
-        )
+        if likely:
+            return f"Above 50 %: {join_names(likely[:8])}."
+        return f"No label is above 50 %; the likeliest is {quote(best.name)} with {percent(best.value)}."
     second = f", then {quote(others[0].name)} with {percent(others[0].value)}" if others else ""
     return f"The label is {quote(best.name)} with {percent(best.value)}{second}."
 

@@ -51,11 +51,9 @@ def say(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:
     """The number of right answers, and the most common mistake."""
     table = np.asarray(counts)
     right, total = int(np.trace(table)), int(table.sum())
-    return (
-        f"All {total:,} are right."
-        if right == total
-        else (f"{right:,} of {total:,} are right. {mistake(labels, counts)}.")
-    )
+    if right == total:
+        return f"All {total:,} are right."
+    return f"{right:,} of {total:,} are right. {mistake(labels, counts)}."
 
 
 def mistake(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> str:

@@ -16,6 +16,7 @@ LINE = 37  # characters in such a line, as many as fit on a phone
 LABEL = 40  # characters of a name
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
 SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
+SYMBOLS = ("circle", "diamond")  # of the first and the second result
 Key = tuple[object, ...]  # what a row is about
 
 
@@ -27,36 +28,29 @@ def draw(
     If a row is not listed on one side, the analysis may look up its number in that result with one of *checkpoints*."""
     if not isinstance(analysis, Comparable):
         return None
-    ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
-    keys = sort_by_difference(ours, theirs)[:DRAWN]
+    keys, ours, theirs = most_different(analysis, first, second, checkpoints)
     if not keys:
         return None
-    if checkpoints and isinstance(analysis, Listing):
-        for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
-            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
-            numbers |= {key: value for key, value in looked_up.items() if value is not None}
-        keys = sort_by_difference({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
     values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
     scored = any(getattr(result, "scored", False) for result in (first, second))
     shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE and not scored
     low, high = min(0.0, *values), max(values) or 1.0
+    titles = [safe(name) for name in distinct_names(names, LABEL)]
     fig = go.Figure()
     for row, key in enumerate(keys):
-        pair = [ours.get(key), theirs.get(key)]
-        if None not in pair:
+        if key in ours and key in theirs:
             line = {"color": GREY, "width": 3}
-            fig.add_scatter(x=pair, y=[row, row], mode="lines", line=line, opacity=0.4, hoverinfo="skip")
-    for side, (numbers, colour, symbol) in enumerate(((ours, ACCENT, "circle"), (theirs, ORANGE, "diamond"))):
+            fig.add_scatter(x=[ours[key], theirs[key]], y=[row, row], mode="lines", line=line, opacity=0.4,
+                            hoverinfo="skip")  # fmt: skip
+    for title, numbers, colour, symbol in zip(titles, (ours, theirs), (ACCENT, ORANGE), SYMBOLS, strict=True):
         points = [(row, numbers[key]) for row, key in enumerate(keys) if key in numbers]
         fig.add_scatter(
             x=[value for _, value in points],
             y=[row for row, _ in points],
             mode="markers",
             marker={"color": colour, "symbol": symbol, "size": 12},
-            customdata=[
-                f"{safe(distinct_names(names, LABEL)[side])}: {format_value(value, shares)}" for _, value in points
-            ],
-            hovertemplate="%{customdata}<extra></extra>",
+            customdata=[f"{title}: {format_value(value, shares)}" for _, value in points],
+            hovertemplate=kit.HOVER,
             cliponaxis=False,
         )
     labels = [safe(name) for name in distinct_names(names_of(keys, analysis.KEYS), LABEL)]
@@ -65,14 +59,26 @@ def draw(
     rows = [f"{label}{'<br>' if tall else ': '}{words}" for label, words in zip(labels, changes, strict=True)]
     font = {"size": 13, "color": TEXT, "family": MONO}
     fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], rows, textfont=font))
-    legend = [safe(name) for name in distinct_names(names, LABEL)]
-    marks = f"{coloured('●', ACCENT)} {legend[0]}<br>{coloured('◆', ORANGE)} {legend[1]}"
-    fig.add_annotation(kit.above(marks, 12))
+    fig.add_annotation(kit.above(f"{coloured('●', ACCENT)} {titles[0]}<br>{coloured('◆', ORANGE)} {titles[1]}", 12))
     room = 0.03 * (high - low)
     ticks = {"tickformat": ".0%"} if shares else {}
     fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
     fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
     return finish(fig, 110 + (TALL if tall else ROW_HEIGHT) * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})
+
+
+def most_different(
+    analysis: Comparable, first: Any, second: Any, checkpoints: tuple[Any, Any] | None
+) -> tuple[list[Key], dict[Key, float], dict[Key, float]]:
+    """(the keys of the DRAWN rows that differ most, the numbers of both sides by key)."""
+    ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
+    keys = sort_by_difference(ours, theirs)[:DRAWN]
+    if checkpoints and isinstance(analysis, Listing):
+        for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
+            looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
+            numbers |= {key: value for key, value in looked_up.items() if value is not None}
+        keys = sort_by_difference({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
+    return keys, ours, theirs
 
 
 def draw_comparison(

@@ -12,8 +12,8 @@ class Forward:
     layer have q rows if only some positions were requested."""
 
     hidden: tuple[Float[Tensor, "b _ d"], ...]  # 1 + l of them; hidden[0] is the input of the first layer
-    attention: tuple[Float[Tensor, "b h _ t"], ...] = ()  # l of them if requested; rows (who looks) sum to 1
-    head_outputs: tuple[Float[Tensor, "b h _ k"], ...] = ()  # l of them if requested; before they are mixed
+    attention: tuple[Float[Tensor, "b h _ t"], ...] = ()  # l of them if requested; rows (the tokens that look) sum to 1
+    head_outputs: tuple[Float[Tensor, "b h _ k"], ...] = ()  # l of them if requested; before the output projection
 
     @property
     def last(self) -> Float[Tensor, "b q d"]:

@@ -11,7 +11,7 @@ MODEL_TYPES = ("deberta-v2",)  # v3 has the same layers and says so
 CLASSES = ("DebertaV2",)
 PREFIX = "deberta."
 STRAYS = (r"embeddings\.position_embeddings\.",)  # in files, but added to nothing where inputs have no positions
-PUBLISHED = {  # what the checkpoints of Microsoft have in common, besides the convolution of the largest ones
+PUBLISHED = {  # what the checkpoints of Microsoft have in common, apart from the convolution of the largest ones
     "relative_attention": (True, False),
     "share_att_key": (True, False),
     "position_biased_input": (False, True),

@@ -10,6 +10,7 @@ PREFIX = "distilbert."
 
 
 def config(hf: dict[str, Any]) -> EncoderConfig:
+    """Translate a config.json. Raises KeyError naming what it lacks."""
     return EncoderConfig(
         vocab_size=hf["vocab_size"],
         hidden_size=hf["dim"],

@@ -12,6 +12,7 @@ PREFIX = "electra."
 
 
 def config(hf: dict[str, Any]) -> EncoderConfig:
+    """Translate a config.json. Raises KeyError naming what it lacks."""
     plain = bert.config(hf)
     size = hf.get("embedding_size", 128)
     return replace(

@@ -10,21 +10,23 @@ PREFIX = "model."
 
 
 def rope_theta(hf: dict[str, Any]) -> tuple[float, float]:
-    """(global, local), from either spelling: global_rope_theta, or rope_parameters since transformers 5."""
+    """(global, local), from either spelling: global_rope_theta, or rope_parameters since transformers 5. Raises
+    ValueError for any other rope_type than default."""
     new = hf.get("rope_parameters") or {}
     spelt = {"full_attention": ("global_rope_theta", 160_000.0), "sliding_attention": ("local_rope_theta", 10_000.0)}
-    found = []
+    thetas = []
     for kind, (old, default) in spelt.items():
         parameters = new.get(kind) or {}
         if parameters.get("rope_type", "default") != "default":
             raise ValueError(
                 f"config.json asks for rope_type {parameters['rope_type']!r}; only 'default' is supported."
             )
-        found.append(float(parameters.get("rope_theta", hf.get(old) or default)))
-    return found[0], found[1]
+        thetas.append(float(parameters.get("rope_theta", hf.get(old) or default)))
+    return thetas[0], thetas[1]
 
 
 def config(hf: dict[str, Any]) -> EncoderConfig:
+    """Translate a config.json. Raises KeyError naming what it lacks, and ValueError for scaled rotary positions."""
     layers = hf["num_hidden_layers"]
     every = hf.get("global_attn_every_n_layers", 3)
     kinds = hf.get("layer_types")
