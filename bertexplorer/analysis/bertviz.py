@@ -60,10 +60,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     queries = keys = None
     if options.kind == "neuron":
         queries, keys = (tensor.numpy()[indices] for tensor in engine.queries_and_keys(checkpoint, encoding))
-    tokens = checkpoint.tokenizer.show_all(encoding.ids)
-    second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), None)
     return BertViz(
-        options.kind, tokens, second, layers, attention, queries, keys, encoding.left_out, bool(config.relative)
+        kind=options.kind,
+        tokens=checkpoint.tokenizer.show_all(encoding.ids),
+        second=encoding.second_start,
+        layers=layers,
+        attention=attention,
+        queries=queries,
+        keys=keys,
+        left_out=encoding.left_out,
+        distances=bool(config.relative),
     )
 
 

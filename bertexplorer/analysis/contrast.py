@@ -62,9 +62,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         raise ExplorerError("A second sentence is missing. Type one with [MASK] in it, to compare the two masks.")
     first_encoding = encode_masked(checkpoint, text)
     try:
-        second_encoding = encode_masked(
-            checkpoint, Text(options.other) if isinstance(text, str) else with_second_text(options.other, text)
-        )
+        second_encoding = encode_masked(checkpoint, with_second_text(options.other, Text.of(text)))
     except ExplorerError as error:
         raise ExplorerError(f"In the second sentence: {error}") from error
     encodings = [first_encoding, second_encoding]

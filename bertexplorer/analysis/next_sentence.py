@@ -68,7 +68,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     have nothing hidden. Raises ExplorerError without an NSP head, without a second text, or for more than
     50 candidates."""
     _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
-    text = Text(text) if isinstance(text, str) else text
+    text = Text.of(text)
     pair = encode_pair(checkpoint, text)
     swapped_spans = tuple(span._replace(side=1 - span.side) for span in text.hidden)
     swapped_pair = encode_pair(checkpoint, Text(text.second, text.first, swapped_spans))
@@ -90,14 +90,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     )
 
 
-def encode_pair(checkpoint: Checkpoint, text: Text) -> Encoding:
+def encode_pair(checkpoint: Checkpoint, text: Text | str) -> Encoding:
     """The encoding of a pair. Raises ExplorerError if either side has nothing to read."""
     encoding = checkpoint.tokenizer.encode(text)
     if not encoding.texts[1]:
         raise ExplorerError(
             "There is no second sentence, so nothing could follow the first. Add a second sentence.", missing="pair"
         )
-    if not any(span and span.side == 1 for span in encoding.spans):
+    if encoding.second_start is None:
         raise ExplorerError("The second sentence holds nothing that this checkpoint can read. Type another one.")
     return encoding
 

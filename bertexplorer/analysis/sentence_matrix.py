@@ -74,7 +74,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences."""
     _ = checkpoint.next_sentence  # if there is no head, raise before asking for sentences
-    text = Text(text) if isinstance(text, str) else text
+    text = Text.of(text)
     encoding = checkpoint.tokenizer.encode(text)  # raises if there is nothing to read
     spans = [(side, *span) for side in (0, 1) for span in sentences(encoding.texts[side])]
     if len(spans) < 2:

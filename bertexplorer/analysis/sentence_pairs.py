@@ -65,7 +65,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Draw up to ten different pairs from the sentences of *text*, those of a second text after the first's; a blank
     line ends a document, and another document is one of ten that are built in. Raises ExplorerError where no sentence
     follows another."""
-    text = Text(text) if isinstance(text, str) else text
+    text = Text.of(text)
     encoding = checkpoint.tokenizer.encode(text)
     documents, second_documents = split_documents(encoding.texts[0]), split_documents(encoding.texts[1])
     if documents and second_documents:  # the second text continues the last document of the first

@@ -88,7 +88,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         )
     decision = None
     if target == "next sentence":
-        encoding = encode_pair(checkpoint, text if isinstance(text, Text) else Text(text))
+        encoding = encode_pair(checkpoint, text)
     elif decision_kind := targets.head_decision(target):
         decision = decide(checkpoint, text, decision_kind, options.word, options.tagged_word)
     if decision and decision.answer_kind == "similarity" and options.how == "patch":
@@ -119,7 +119,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def is_pair(checkpoint: Checkpoint, encoding: Encoding) -> bool:
     """Whether there is a next-sentence decision to show."""
-    return "next_sentence" in checkpoint.heads and any(span and span.side == 1 for span in encoding.spans)
+    return "next_sentence" in checkpoint.heads and encoding.second_start is not None
 
 
 class Board:

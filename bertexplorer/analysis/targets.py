@@ -37,8 +37,8 @@ def resolve_target(checkpoint: Checkpoint, text: Text | str, target: TargetKind)
         return "mask"
     if kind := kind_of(checkpoint):
         return DECISIONS[kind][0]
-    pair = any(span and span.side == 1 for span in encoding.spans)
-    return "next sentence" if pair and "next_sentence" in checkpoint.heads else "mask"
+    pair = encoding.second_start is not None and "next_sentence" in checkpoint.heads
+    return "next sentence" if pair else "mask"
 
 
 def head_decision(target: TargetKind) -> DecisionKind | None:
@@ -84,7 +84,7 @@ def mask_question(checkpoint: Checkpoint, text: Text | str, word: str) -> Questi
 def next_sentence_question(checkpoint: Checkpoint, text: Text | str) -> Question:
     """logit is next - logit is not next of a pair: the log-odds that the second text follows the first."""
     _ = checkpoint.next_sentence  # if there is no head, raise before asking for a sentence
-    encoding = encode_pair(checkpoint, Text(text) if isinstance(text, str) else text)
+    encoding = encode_pair(checkpoint, text)
 
     def target() -> Target:
         from bertexplorer.engine import gradients

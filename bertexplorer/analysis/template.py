@@ -54,10 +54,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Answer the first mask of every filling of *text*. Raises ExplorerError without a slot or a mask, or for more
     than 64 fillings."""
     _ = checkpoint.masked_lm  # if there is no head, raise before asking for alternatives
-    source = with_masks(checkpoint, text)
-    parts = SLOT.split(source)  # text, slot, text, slot, …, text
+    text = Text.of(text)
+    parts = SLOT.split(with_masks(checkpoint, text))  # text, slot, text, slot, …, text
     slots = [[choice.strip() for choice in slot.split("|")] for slot in parts[1::2]]
-    if not isinstance(text, str) and SLOT.search(text.second):
+    if SLOT.search(text.second):
         raise ExplorerError("The alternatives are in the second sentence. Write them in the first one.")
     if not slots:
         raise ExplorerError(
@@ -67,7 +67,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if len(fillings) > MAX_FILLINGS:
         raise ExplorerError(f"The alternatives give more than {MAX_FILLINGS} sentences. Remove some.")
     texts = [fill(parts, choices) for choices in fillings]
-    pair = Text("") if isinstance(text, str) else replace(text, hidden=tuple(s for s in text.hidden if s.side))
+    pair = replace(text, hidden=tuple(s for s in text.hidden if s.side))
     encodings = [encode_masked(checkpoint, replace(pair, first=t)) for t in texts]
     spots = [e.masked[:1] for e in encodings]
     words = parse_words(options.words)
@@ -88,10 +88,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
 
 
-def with_masks(checkpoint: Checkpoint, text: Text | str) -> str:
+def with_masks(checkpoint: Checkpoint, text: Text) -> str:
     """The first text, with the mask written where a span is hidden."""
-    if isinstance(text, str):
-        return text
     source, _ = checkpoint.tokenizer.prepare(text.first)
     for span in sorted(set(text.hidden), key=lambda s: -s.start):
         if span.side == 0:

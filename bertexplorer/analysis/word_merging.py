@@ -28,7 +28,7 @@ class Unit:
 def units(checkpoint: Checkpoint, encoding: Encoding, *, merge: bool = False) -> tuple[Unit, ...]:
     """The tokens of *encoding*, or (*merge*) its words, in their order. Each token belongs to exactly one unit."""
     frame = frame_flags(checkpoint, encoding)
-    second = next((i for i, span in enumerate(encoding.spans) if span and span.side == 1), len(encoding))
+    second = len(encoding) if encoding.second_start is None else encoding.second_start
 
     def word_of(position: int) -> tuple[int, int]:
         word = encoding.words[position]

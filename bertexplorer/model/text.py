@@ -47,6 +47,11 @@ class Text:
     hidden: tuple[Span, ...] = ()
     picked: tuple[Span, ...] = ()
 
+    @classmethod
+    def of(cls, text: "Text | str") -> "Text":
+        """*text*; a string is a single text with nothing hidden or picked."""
+        return cls(text) if isinstance(text, str) else text
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -78,12 +83,14 @@ class Encoding:
         """Positions of the masks, typed or hidden."""
         return tuple(i for i, token in enumerate(self.ids) if token == self.mask_id)
 
+    @property
+    def second_start(self) -> int | None:
+        """The position of the first token of the second text; None if no token of one is read."""
+        return next((i for i, span in enumerate(self.spans) if span and span.side == 1), None)
+
     def with_ids(self, changes: dict[int, int]) -> "Encoding":
         """The same encoding with other ids at the given positions."""
-        ids = list(self.ids)
-        for position, token in changes.items():
-            ids[position] = token
-        return replace(self, ids=tuple(ids))
+        return replace(self, ids=tuple(changes.get(i, token) for i, token in enumerate(self.ids)))
 
 
 def clean(text: str) -> tuple[str, int]:
@@ -183,7 +190,7 @@ class Tokenizer:
 
     def encode(self, text: Text | str) -> Encoding:
         """Tokenise. Raises ExplorerError if nothing is left to read, or for a second text without a first."""
-        text = Text(text) if isinstance(text, str) else text
+        text = Text.of(text)
         first, notes = self.prepare(text.first)
         second, more_notes = self.prepare(text.second)
         if not first.strip():
