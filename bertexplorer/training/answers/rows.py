@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from bertexplorer.model.text import clean
-from bertexplorer.training.data import squad
+from bertexplorer.training.data.jsonl import flatten_answers, is_answers
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
 
 YES = ("true", "yes", "1")
@@ -61,8 +61,8 @@ def parse_answers(cell: Any) -> list[tuple[str, int | None]]:
         return [(cell.strip(), None)] if cell.strip() else []
     if isinstance(cell, list) and all(isinstance(text, str) for text in cell):
         return [(text.strip(), None) for text in cell if text.strip()]
-    answers = squad.flatten_answers(cell)
-    if not squad.is_answers(answers):
+    answers = flatten_answers(cell)
+    if not is_answers(answers):
         raise UnusableRow(f"has the answers {cell_text(cell)[:60]}; wanted a text, or a list of {{text, start}}")
     if not all(answer["text"].strip() for answer in answers):
         raise UnusableRow("has an answer without a text")
