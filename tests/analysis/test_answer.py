@@ -16,7 +16,7 @@ from bertexplorer.analysis.task_head import Training
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
-from bertexplorer.training.answers import windows
+from bertexplorer.training.answer_windows import best_spans
 from bertexplorer.training.learners import classification, question_answering, tagging
 from bertexplorer.training.tasks import classification as classification_task
 from bertexplorer.training.tasks import question_answering as question_task
@@ -103,7 +103,7 @@ def test_spans_equal_those_of_training() -> None:
         inside = np.arange(12) >= draw.integers(1, 9)
         result = task_head.best_spans(start, end, inside, 4, 5)
         given = [torch.from_numpy(x)[None] for x in (start, end, inside)]
-        wanted = windows.best_spans(*given, 4, 5)
+        wanted = best_spans(*given, 4, 5)
         kept = [(int(i), int(j)) for s, i, j in zip(*(x[0] for x in wanted), strict=True) if s > float("-inf")]
         assert result == kept
 

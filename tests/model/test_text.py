@@ -12,7 +12,7 @@ from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Span, Text, Tokenizer
-from bertexplorer.training.answers.windows import frame
+from bertexplorer.training.answer_windows import frame
 from bertexplorer.training.texts import LimitedTokenizer
 from tests.tiny import write
 

@@ -19,7 +19,6 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn import metrics as theirs
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from bertexplorer.training.answers.scores import best_match
 from bertexplorer.training.entities import scores as entities
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.learners.reranking import compare_orders as reranked
@@ -27,6 +26,7 @@ from bertexplorer.training.learners.retrieval import describe_ranking
 from bertexplorer.training.ranking import tie_ranks
 from bertexplorer.training.tasks import reranking
 from bertexplorer.training.tasks.classification import Example
+from bertexplorer.training.tasks.question_answering import best_match
 from bertexplorer.training.tasks.sequence import compare_texts as rewritten
 from bertexplorer.training.tasks.similarity import correlations
 from bertexplorer.training.tasks.summary import Rouge

@@ -14,13 +14,19 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.text import clean
-from bertexplorer.training.answers import scores
-from bertexplorer.training.answers.rows import Answer, Question
-from bertexplorer.training.answers.windows import NOWHERE, PassageSpan, WindowCutter, best_spans, merge_windows
+from bertexplorer.training.answer_windows import NOWHERE, PassageSpan, WindowCutter, best_spans, merge_windows
 from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.question_answering import Options, answer_texts
+from bertexplorer.training.tasks.question_answering import (
+    Answer,
+    Options,
+    Question,
+    answer_texts,
+    best_match,
+    by_question_word,
+    thresholds,
+)
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 
@@ -157,8 +163,8 @@ class QuestionAnswerer(Traceable):
             top = answer.spans[0] if answer.spans else PassageSpan(0.0, 0, 0)
             text = question.context[top.start : top.end]
             no_answer = self.silent and self.no_answer_margin(answer) > self.options.threshold
-            span_scores.append(scores.best_match(answer_texts(question), text))
-            no_answer_scores.append(scores.best_match(answer_texts(question), ""))
+            span_scores.append(best_match(answer_texts(question), text))
+            no_answer_scores.append(best_match(answer_texts(question), ""))
             exact, f1 = no_answer_scores[-1] if no_answer else span_scores[-1]
             shares = self.probabilities(answer)
             row = {"line": question.line, "question": question.question, "context": question.context}
@@ -191,11 +197,11 @@ class QuestionAnswerer(Traceable):
         no_answer_scores: Sequence[tuple[float, float]],
     ) -> dict[str, list[dict[str, Any]]]:
         columns = {name: [row[name] for row in rows] for name in ("question", "exact", "f1")}
-        tables = {"Per question word": scores.by_question_word(columns["question"], columns["exact"], columns["f1"])}
+        tables = {"Per question word": by_question_word(columns["question"], columns["exact"], columns["f1"])}
         if self.silent:
             margins = np.array([self.no_answer_margin(answer) for answer in passage_answers])
             sides = [np.array([f1 for _, f1 in side]) for side in (span_scores, no_answer_scores)]
-            tables["No-answer threshold"] = scores.thresholds(margins, *sides)
+            tables["No-answer threshold"] = thresholds(margins, *sides)
         return tables
 
     def predict(self, inputs: Sequence[Mapping[str, str]]) -> list[dict[str, Any]]:

@@ -1,18 +1,22 @@
-"""Question answering: where in a passage an answer starts and where it ends, or that there is none."""
+"""Question answering: where in a passage an answer starts and where it ends, or that there is none. Scores follow the
+rules of SQuAD's official script (Rajpurkar et al., 2016 and 2018)."""
 
 from __future__ import annotations
 
 import re
+import string
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float
 
+from bertexplorer.model.text import clean
 from bertexplorer.options import Option
-from bertexplorer.training.answers import scores
-from bertexplorer.training.answers.rows import Question, read_questions
-from bertexplorer.training.data.rows import Problem, Row
+from bertexplorer.training.data.jsonl import flatten_answers, is_answers
+from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.task import Column
 
 TITLE = "Question answering"
@@ -35,6 +39,11 @@ METRICS = {
 }
 SPLIT_BY = ("context",)  # rows with the same value here stay on one side of a split
 DEFAULTS: dict[str, Any] = {"max_tokens": 384, "batch": 8}
+YES = ("true", "yes", "1")
+OFFER = "; “Realign” takes the nearest place where it occurs"
+PUNCTUATION = str.maketrans("", "", string.punctuation)
+WORDS = ("who", "what", "when", "where", "which", "why", "how")
+POINTS = 21  # on the curve
 
 
 @dataclass(frozen=True)
@@ -49,8 +58,27 @@ class Options:
     realign: Annotated[bool, Option("Realign", info="search for answers that are not where the row says")] = False
 
 
+class Answer(NamedTuple):
+    """A text and the character of the passage at which it starts."""
+
+    text: str
+    start: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question about a passage. No answers: the passage does not contain one."""
+
+    line: int
+    question: str
+    context: str
+    answers: tuple[Answer, ...]
+
+
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], list[Problem]]:
-    return read_questions(rows, options.realign)
+    """Rows with "question", "context", "answers" (a list of {"text", "start"}, or just the text, which is then searched
+    for) and optionally "impossible". A row of which `read_question` raises UnusableRow is a problem."""
+    return convert_rows(rows, lambda row: read_question(row, options.realign))
 
 
 def baselines(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
@@ -58,7 +86,7 @@ def baselines(train: Sequence[Question], dev: Sequence[Question], options: Optio
     if not dev:
         return {}
     nearest_scores = np.mean(
-        [scores.best_match(answer_texts(question), nearest_sentence(question)) for question in dev], axis=0
+        [best_match(answer_texts(question), nearest_sentence(question)) for question in dev], axis=0
     )
     no_answer = float(np.mean([not question.answers for question in dev]))
     if no_answer > nearest_scores[1]:
@@ -73,8 +101,117 @@ def answer_texts(question: Question) -> list[str]:
 
 def nearest_sentence(question: Question) -> str:
     """The sentence of the passage that shares most words with the question; of equal ones the shortest."""
-    question_words = set(scores.normalized_words(question.question))
+    question_words = set(normalized_words(question.question))
     sentences = [sentence for sentence in re.split(r"(?<=[.!?])\s+", question.context) if sentence.strip()]
-    return max(
-        sentences, key=lambda sentence: (len(question_words & set(scores.normalized_words(sentence))), -len(sentence))
+    return max(sentences, key=lambda sentence: (len(question_words & set(normalized_words(sentence))), -len(sentence)))
+
+
+def read_question(row: Row, realign: bool) -> Question:
+    """The question of a row. *realign*: also search for an answer that is not at its stated position. Raises
+    UnusableRow."""
+    question_text, context = (cell_text(row.cells.get(name, "")) for name in ("question", "context"))
+    cell, flag = row.cells.get("answers", ""), row.cells.get("impossible", "")
+    impossible = flag is True or cell_text(flag).strip().lower() in YES
+    if not clean(question_text)[0].strip() or not clean(context)[0].strip():
+        raise UnusableRow(f"has no {'passage' if question_text.strip() else 'question'}")
+    claimed = [] if impossible else parse_answers(cell)
+    if not claimed and not impossible and cell != []:
+        raise UnusableRow("has no answer, and is not marked as impossible")
+    answers = [locate_answer(context, text, start, realign) for text, start in claimed]
+    cleaned = clean(context)[0]
+    if cleaned != context:
+        answers = [Answer(clean(text)[0], len(clean(context[:start])[0])) for text, start in answers]
+        if not all(text for text, _ in answers):
+            raise UnusableRow("has an answer without visible characters")
+    return Question(row.line, clean(question_text)[0].strip(), cleaned, tuple(answers))
+
+
+def parse_answers(cell: Any) -> list[tuple[str, int | None]]:
+    """The answers of a cell without surrounding spaces, each with its stated position, if any."""
+    if isinstance(cell, str):
+        return [(cell.strip(), None)] if cell.strip() else []
+    if isinstance(cell, list) and all(isinstance(text, str) for text in cell):
+        return [(text.strip(), None) for text in cell if text.strip()]
+    answers = flatten_answers(cell)
+    if not is_answers(answers):
+        raise UnusableRow(f"has the answers {cell_text(cell)[:60]}; wanted a text, or a list of {{text, start}}")
+    if not all(answer["text"].strip() for answer in answers):
+        raise UnusableRow("has an answer without a text")
+    indents = [len(answer["text"]) - len(answer["text"].lstrip()) for answer in answers]
+    return [(answer["text"].strip(), answer["start"] + indent) for answer, indent in zip(answers, indents, strict=True)]
+
+
+def locate_answer(context: str, text: str, start: int | None, realign: bool) -> Answer:
+    """The answer with its position: as stated, else as a whole word, else anywhere. *realign*: ignore case and spacing,
+    and take the occurrence nearest to the stated position."""
+    if start is not None and start >= 0 and context[start : start + len(text)] == text:
+        return Answer(text, start)
+    exact = re.escape(text)
+    loose = r"\s+".join(map(re.escape, text.split()))
+    patterns = [rf"(?<!\w){exact}(?!\w)", exact, *([rf"(?i:{loose})"] if realign else [])]
+    matches = next((hits for pattern in patterns if (hits := list(re.finditer(pattern, context)))), [])
+    if matches and (start is None or realign):
+        best = min(matches, key=lambda match: abs(match.start() - (start or 0)))
+        return Answer(best[0], best.start())
+    if start is None:
+        raise UnusableRow(f"has the answer “{text[:60]}”, which does not occur in the passage")
+    actual = context[max(0, start) : max(0, start) + len(text)][:60]
+    raise UnusableRow(
+        f"has the answer “{text[:60]}” at character {start}, where the passage has “{actual}”"
+        + (OFFER if matches else "; it does not occur in it")
     )
+
+
+def normalized_words(text: str) -> list[str]:
+    """The words to compare: in lower case, without punctuation and articles."""
+    return re.sub(r"\b(a|an|the)\b", " ", text.lower().translate(PUNCTUATION)).split()
+
+
+def exact_match(gold: str, predicted: str) -> float:
+    return float(normalized_words(gold) == normalized_words(predicted))
+
+
+def f1(gold: str, predicted: str) -> float:
+    """F1 of the words of both; 1 if both are empty, 0 if one is."""
+    gold_words, predicted_words = normalized_words(gold), normalized_words(predicted)
+    if not gold_words or not predicted_words:
+        return float(gold_words == predicted_words)
+    common = sum((Counter(gold_words) & Counter(predicted_words)).values())
+    return 2 * common / (len(gold_words) + len(predicted_words))
+
+
+def best_match(gold: Sequence[str], predicted: str) -> tuple[float, float]:
+    """(exact match, F1) against the gold answer that fits best. No gold answers: the right answer is none."""
+    answers = [answer for answer in gold if normalized_words(answer)] or [""]
+    return max(exact_match(answer, predicted) for answer in answers), max(f1(answer, predicted) for answer in answers)
+
+
+def question_word(question: str) -> str:
+    """The first question word of a question."""
+    return next((word for word in re.findall(r"\w+", question.lower()) if word in WORDS), "other")
+
+
+def by_question_word(questions: Sequence[str], exacts: Sequence[float], f1s: Sequence[float]) -> list[dict[str, Any]]:
+    """A row for each question word, the most frequent first."""
+    kinds = [question_word(question) for question in questions]
+    table = []
+    for kind, count in Counter(kinds).most_common():
+        indices = [i for i, other in enumerate(kinds) if other == kind]
+        numbers = {name: float(np.mean([of[i] for i in indices])) for name, of in (("exact", exacts), ("f1", f1s))}
+        table.append({"question": kind} | numbers | {"examples": count})
+    return table
+
+
+def thresholds(
+    margin: Float[np.ndarray, " n"], span_f1: Float[np.ndarray, " n"], no_answer_f1: Float[np.ndarray, " n"]
+) -> list[dict[str, float]]:
+    """F1 at other thresholds. *margin*: by how much no answer beats the best span; *span_f1*, *no_answer_f1*: the F1 of
+    each question if the span, or nothing, is the answer. Nothing is the answer where the margin exceeds the
+    threshold."""
+    candidates = np.unique(np.concatenate([[0.0], np.quantile(margin, np.linspace(0, 1, POINTS))]))
+    rows = []
+    for threshold in candidates:
+        is_no_answer = margin > threshold
+        mean = float(np.where(is_no_answer, no_answer_f1, span_f1).mean())
+        rows.append({"threshold": float(threshold), "f1": mean, "no answer": float(is_no_answer.mean())})
+    return rows

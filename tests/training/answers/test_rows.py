@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.training.answers.rows import Answer, read_questions
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
+from bertexplorer.training.tasks.question_answering import Answer, Options, examples
 
 TEXT = "Ada was born in 1815. In 1843 Ada wrote  Note G."
 
 
 def one(answers: Any, realign: bool = False, context: str = TEXT, question: str = "When?", **more: Any) -> Any:
     cells = {"question": question, "context": context, "answers": answers, **more}
-    result, problems = read_questions([Row(9, cells)], realign)
+    result, problems = examples([Row(9, cells)], Options(realign=realign))
     return result[0] if result else problems[0]
 
 
@@ -91,10 +91,10 @@ def test_files_of_both_versions() -> None:
     file = {"version": "v2.0", "data": [{"title": "", "paragraphs": [{"context": TEXT, "qas": asked}]}]}
     table = read(json.dumps(file).encode(), "x.json")
     names = ("question", "context", "answers", "impossible")
-    result, problems = read_questions(map_columns(table, {name: name for name in names}), False)
+    result, problems = examples(map_columns(table, {name: name for name in names}), Options())
     assert [len(q.answers) for q in result] == [1, 0] and [q.line for q in result] == [1, 2] and not problems
     table = read(b"question,context,answer\nWhen?,In 1815.,1815\nWho?,In 1815.,Ada\n", "x.csv")
-    result, problems = read_questions(
-        map_columns(table, {"question": "question", "context": "context", "answers": "answer"}), False
+    result, problems = examples(
+        map_columns(table, {"question": "question", "context": "context", "answers": "answer"}), Options()
     )
     assert result[0].answers == (Answer("1815", 3),) and [p.line for p in problems] == [3]

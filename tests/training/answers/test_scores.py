@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bertexplorer.training.answers.scores import (
+from bertexplorer.training.tasks.question_answering import (
     best_match,
     by_question_word,
     exact_match,

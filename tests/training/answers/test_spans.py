@@ -2,7 +2,7 @@
 
 import torch
 
-from bertexplorer.training.answers.windows import PassageSpan, best_spans, merge_windows
+from bertexplorer.training.answer_windows import PassageSpan, best_spans, merge_windows
 
 
 def test_the_best_spans_equal_those_of_a_double_loop() -> None:

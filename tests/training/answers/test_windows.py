@@ -7,8 +7,8 @@ import pytest
 
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.answers.rows import Answer
-from bertexplorer.training.answers.windows import NOWHERE, WindowCutter
+from bertexplorer.training.answer_windows import NOWHERE, WindowCutter
+from bertexplorer.training.tasks.question_answering import Answer
 from tests.tiny import FAMILIES, wordpiece
 
 PASSAGE = "the cat sat on the mat . paris is the capital of france , and london works as a great city ."

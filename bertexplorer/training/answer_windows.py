@@ -10,7 +10,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.training.answers.rows import Answer
+from bertexplorer.training.tasks.question_answering import Answer
 from bertexplorer.training.texts import Item
 
 NOWHERE = (0, 0)  # the answer of a window that does not contain one: [CLS] (Devlin et al., 2019, 4.3)
