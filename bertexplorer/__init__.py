@@ -25,7 +25,6 @@ training/               how a checkpoint learns, without the page: the loop, its
 training/data/          reads a file as rows, reports problems line by line, splits rows into train and dev
 training/tasks/         the fine-tuning tasks: the rows, settings and metrics of each
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
-training/entities/      tags and entities, rows with them, and scores
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 figures/                draw a result, and describe it in a sentence

@@ -15,6 +15,7 @@ ownership.py      which process owns a run, if it may run on several machines
 checkpointing.py  checkpoints that survive a crash, read only if complete and undamaged
 events.py         the log of a run: JSON lines for programs, text for people
 answer_windows.py windows of a question and a part of its passage; their best spans
+entities.py       named entities: tags as entities and back, scores
 embedding.py      one vector per text; groups of texts
 ranking.py        BM25 and metrics of a ranking
 language.py       the predictions of an MLM head: nats, perplexity, the unigram baseline

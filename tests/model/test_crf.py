@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from bertexplorer.model.crf import CRF, SCALE
-from bertexplorer.training.entities.tags import count_illegal
+from bertexplorer.training.entities import count_illegal
 from tests.tolerance import of_sum
 
 LABELS = ("O", "B-X", "I-X", "B-Y")

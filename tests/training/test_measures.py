@@ -19,7 +19,7 @@ from scipy.stats import pearsonr, spearmanr
 from sklearn import metrics as theirs
 from sklearn.preprocessing import MultiLabelBinarizer
 
-from bertexplorer.training.entities import scores as entities
+from bertexplorer.training import entities
 from bertexplorer.training.learners.classification import Classifier
 from bertexplorer.training.learners.reranking import compare_orders as reranked
 from bertexplorer.training.learners.retrieval import describe_ranking

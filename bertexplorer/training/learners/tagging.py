@@ -14,21 +14,21 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.crf import CRF
 from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.text import split_words
-from bertexplorer.training.entities import scores
-from bertexplorer.training.entities.tags import (
+from bertexplorer.training.entities import (
     OUTSIDE,
     Entity,
-    Sentence,
+    confusion,
     entities,
     head_labels,
-    is_plain,
+    metrics,
+    tables,
     to_iob2,
     words_as_entities,
 )
 from bertexplorer.training.learner import Traceable
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
-from bertexplorer.training.tasks.tagging import Options
+from bertexplorer.training.tasks.tagging import Options, Sentence, is_plain
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 MAX_LABELS = 1000
@@ -201,9 +201,9 @@ class Tagger(Traceable):
         loss = (
             float(np.average(losses[finite], weights=np.array(word_counts)[finite])) if finite.any() else float("nan")
         )
-        metrics = scores.metrics(gold, predicted, self.plain) | {"cut": unread / sum(map(len, gold)), "loss": loss}
-        tables = scores.tables(gold, predicted, self.plain)
-        return Evaluation(metrics, rows, tables, scores.confusion(gold, predicted, self.plain))
+        reached = metrics(gold, predicted, self.plain) | {"cut": unread / sum(map(len, gold)), "loss": loss}
+        matrix = confusion(gold, predicted, self.plain)
+        return Evaluation(reached, rows, tables(gold, predicted, self.plain), matrix)
 
     def all_tags(self, item: Item, answer: Answer, count: int) -> list[str]:
         """The tag of each word. A word that was not read has O or no tag, unless an entity continues after it."""

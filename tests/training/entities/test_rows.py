@@ -7,11 +7,11 @@ import pytest
 from bertexplorer.model.text import split_words
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
-from bertexplorer.training.entities.tags import read_sentences
+from bertexplorer.training.tasks.tagging import Options, examples
 
 
 def one(tokens: Any, tags: Any) -> Any:
-    result, problems = read_sentences([Row(7, {"tokens": tokens, "tags": tags})])
+    result, problems = examples([Row(7, {"tokens": tokens, "tags": tags})], Options())
     return result[0] if result else problems[0]
 
 
@@ -66,9 +66,9 @@ def test_a_text_without_entities_is_a_sentence() -> None:
 
 def test_an_unmarked_tag_among_marked_ones_is_reported_and_plain_tags_are_unchanged() -> None:
     marked = [Row(i, {"tokens": "Ada", "tags": "B-PER"}) for i in range(1, 20)]
-    result, problems = read_sentences([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})])
+    result, problems = examples([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})], Options())
     assert len(result) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
-    result, problems = read_sentences([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})])
+    result, problems = examples([Row(1, {"tokens": "Ada sings", "tags": "NOUN VERB"})], Options())
     assert result[0].tags == ("NOUN", "VERB") and not problems
 
 
@@ -79,10 +79,10 @@ def test_an_invisible_word_is_empty() -> None:
 
 def test_conll_and_jsonl_files_are_read() -> None:
     table = read(b"Ada\tB-PER\nsings\tO\n\nOslo\tB-LOC\n.\tO\n\nHe\tO\n", "x.conll")
-    result, problems = read_sentences(map_columns(table, {"tokens": "tokens", "tags": "tags"}))
+    result, problems = examples(map_columns(table, {"tokens": "tokens", "tags": "tags"}), Options())
     assert [one.line for one in result] == [1, 4, 7] and not problems
     lines = b'{"text": "Ada sings.", "label": [[0, 3, "PER"]]}\n{"text": "He, too.", "label": []}\n'
-    result, problems = read_sentences(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}))
+    result, problems = examples(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}), Options())
     assert result[0].tags == ("B-PER", "O", "O") and result[1].tags == ("O",) * 4 and not problems
 
 

@@ -6,8 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bertexplorer.model.crf import may_follow
-from bertexplorer.training.entities.scores import confusion, f1, metrics, tables
-from bertexplorer.training.entities.tags import Entity, count_illegal, entities, head_labels, strict_entities, to_iob2
+from bertexplorer.training.entities import (
+    Entity,
+    confusion,
+    count_illegal,
+    entities,
+    f1,
+    head_labels,
+    metrics,
+    strict_entities,
+    tables,
+    to_iob2,
+)
 
 MARKS = st.lists(st.sampled_from(["O", *(f"{mark}-{kind}" for mark in "BIES" for kind in ("PER", "LOC"))]), max_size=8)
 TWO = st.lists(st.sampled_from(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"]), max_size=8)

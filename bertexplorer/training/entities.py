@@ -1,12 +1,14 @@
-"""Scores of named entities: exact or partial matches, per type."""
+"""Named entities: tags as entities and back, in every scheme; scores by exact and partial matches, per type."""
 
+import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from bertexplorer.training.entities.tags import Entity, count_illegal, entities, strict_entities, words_as_entities
 from bertexplorer.training.task import Confusion
 
+OUTSIDE = "O"
+TAG = re.compile(r"([BIESLUM])[-_](.+)")
 RULES = {
     "strict": "place and kind",
     "exact": "place, whatever the kind",
@@ -14,6 +16,71 @@ RULES = {
     "ent_type": "kind, if the places touch",
 }
 Tags = Sequence[Sequence[str]]
+
+
+class Entity(NamedTuple):
+    """Words *start* up to, not including, *end*."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def split_tag(tag: str) -> tuple[str, str]:
+    """(B, I, E, S or O, type). L is read as E, U as S, M as I; a tag without a prefix as O."""
+    match = TAG.fullmatch(tag)
+    return (match[1].translate(str.maketrans("LUM", "ESI")), match[2]) if match else (OUTSIDE, "")
+
+
+def entities(tags: Sequence[str]) -> list[Entity]:
+    """As conlleval counts them (Tjong Kim Sang and Buchholz, 2000), in IOB1, IOB2 and IOBES alike: an inside tag
+    continues the previous entity if that is open and of the same type, otherwise it begins a new one."""
+    result: list[Entity] = []
+    open_kind = ""  # the kind of the entity that is open
+    for i, (mark, kind) in enumerate(map(split_tag, tags)):
+        if mark == OUTSIDE:
+            open_kind = ""
+            continue
+        if mark in "IE" and kind == open_kind:
+            result[-1] = result[-1]._replace(end=i + 1)
+        else:
+            result.append(Entity(kind, i, i + 1))
+        open_kind = "" if mark in "ES" else kind
+    return result
+
+
+def strict_entities(tags: Sequence[str]) -> list[Entity]:
+    """The entities of IOB2 tags that begin with a B."""
+    return [entity for entity in entities(tags) if tags[entity.start].startswith("B")]
+
+
+def to_iob2(entities: Iterable[Entity], count: int) -> list[str]:
+    """The tags of *count* words: B on the first of an entity, I on the others, O elsewhere."""
+    tags = [OUTSIDE] * count
+    for kind, start, end in entities:
+        tags[start:end] = [f"B-{kind}", *[f"I-{kind}"] * (end - start - 1)]
+    return tags
+
+
+def words_as_entities(tags: Sequence[str]) -> list[Entity]:
+    """Each tagged word as an entity, for plain tags: F1 over these is the share of correct words."""
+    return [Entity(tag, i, i + 1) for i, tag in enumerate(tags) if tag]
+
+
+def count_illegal(tags: Sequence[str]) -> int:
+    """The number of *tags* that IOB2 does not allow at their positions."""
+    from bertexplorer.model.crf import may_follow  # imports torch, which the page must not wait for
+
+    return sum(not may_follow(before, tag) for before, tag in zip(["", *tags], tags, strict=False))
+
+
+def head_labels(sentences: Iterable[Sequence[str]], plain: bool) -> tuple[str, ...]:
+    """All labels of a head: the plain tags, or O with B and I of every type."""
+    seen = {tag for tags in sentences for tag in tags}
+    if plain:
+        return tuple(sorted(seen))
+    kinds = sorted({tag[2:] for tag in seen if tag != OUTSIDE})
+    return (OUTSIDE, *(f"{mark}-{kind}" for kind in kinds for mark in "BI"))
 
 
 def f1(right: float, predicted: float, expected: float) -> tuple[float, float, float]:
