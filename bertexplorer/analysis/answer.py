@@ -77,7 +77,7 @@ class Answer:
     starts: Float[np.ndarray, " t"] = field(default_factory=lambda: np.zeros(0))  # probability of each token
     ends: Float[np.ndarray, " t"] = field(default_factory=lambda: np.zeros(0))
     inside: tuple[int, ...] = ()  # tokens of the passage
-    silent: bool = False  # whether the answer is that there is none
+    no_answer: bool = False  # whether the answer is that there is none
     training: Training = Training()
     longest: int = 0  # tokens of the text, or of the longer of two that are encoded alone; a run may cut longer ones
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
@@ -90,7 +90,7 @@ class Answer:
         if self.kind == "tag":
             return tuple(word.labels[0].name for word in self.words)
         if self.kind == "span":
-            return (NO_ANSWER if self.silent else self.spans[0].text,)
+            return (NO_ANSWER if self.no_answer else self.spans[0].text,)
         if self.kind == "labels":
             return tuple(label.name for label in self.labels if label.value > LIKELY)
         return (self.labels[0].name,)
@@ -187,7 +187,7 @@ def with_spans(checkpoint: Checkpoint, encoding: Encoding, empty: Answer, option
         starts=np.exp(log_probs[:, 0]),
         ends=np.exp(log_probs[:, 1]),
         inside=tuple(np.flatnonzero(inside).tolist()),
-        silent=empty.training.silent and nothing.logit - spans[0].logit > empty.training.threshold,
+        no_answer=empty.training.allows_no_answer and nothing.logit - spans[0].logit > empty.training.threshold,
     )
 
 
@@ -207,11 +207,11 @@ def rows(result: Answer) -> list[dict[str, object]]:
             for rank, entry in enumerate(word.labels, 1)
         ]
     if result.kind == "span" and result.nothing:
-        spans = [("span", "", span.text, span, not result.silent and span is result.spans[0]) for span in result.spans]
-        spans.append((NO_ANSWER, "", NO_ANSWER, result.nothing, result.silent))
+        chosen = result.nothing if result.no_answer else result.spans[0]
+        kinds = [*(("span", span) for span in result.spans), (NO_ANSWER, result.nothing)]
         table = [
-            row(kind, position, "", text, rank, entry.probability, entry.logit, chosen)
-            for rank, (kind, position, text, entry, chosen) in enumerate(spans, 1)
+            row(kind, "", "", span.text, rank, span.probability, span.logit, span is chosen)
+            for rank, (kind, span) in enumerate(kinds, 1)
         ]
         sides = (("start", result.starts), ("end", result.ends))
         return table + [
@@ -240,7 +240,7 @@ class Facts(facts.Facts[Answer]):
     def answer(self, rank: int = 1) -> str:
         """The label or span with this rank; "no answer" where the answer is that there is none."""
         if self._result.kind == "span":
-            if rank == 1 and self._result.silent:
+            if rank == 1 and self._result.no_answer:
                 return NO_ANSWER
             return facts.item(self._result.spans, rank, "span").text
         return facts.item(self._result.labels, rank, "label").name

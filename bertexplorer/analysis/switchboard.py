@@ -117,11 +117,6 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     )
 
 
-def is_pair(checkpoint: Checkpoint, encoding: Encoding) -> bool:
-    """Whether there is a next-sentence decision to show."""
-    return "next_sentence" in checkpoint.heads and encoding.second_start is not None
-
-
 class Board:
     """Runs settings of the switches on one text and measures the target."""
 
@@ -139,7 +134,8 @@ class Board:
         self.scored = decision is not None and decision.kind == "score"
         self.shape = checkpoint.config.num_layers, checkpoint.config.num_heads
         self.fill = replacement(checkpoint, encoding, options)
-        self.pair = pair or (decision is None and is_pair(checkpoint, encoding))
+        has_pair = encoding.second_start is not None and "next_sentence" in checkpoint.heads
+        self.pair = pair or (decision is None and has_pair)
         self.only_pair = pair
         self.id, self.target = -1, "is next"
         if decision:

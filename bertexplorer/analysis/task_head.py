@@ -34,7 +34,7 @@ class Training:
     """The record of a training run in task.json, next to the checkpoint that it saved; defaults for any other one."""
 
     task: str = ""
-    silent: bool = True  # whether a question may have no answer
+    allows_no_answer: bool = True  # whether a question may have no answer
     threshold: float = 0.0  # by how much no answer must beat the best span
     crf: bool = False  # whether a CRF over the tags chooses them
     plain: bool = False  # whether its tags may follow each other in any order
@@ -102,7 +102,7 @@ def training_of(checkpoint: Checkpoint) -> Training:
         options: Mapping[str, Any] = described["options"]
         return Training(
             task=str(about["task"]),
-            silent=bool(described.get("silent", True)),
+            allows_no_answer=bool(described.get("silent", True)),
             threshold=float(options.get("threshold", 0.0)),
             crf=options.get("head") == "crf",
             plain=bool(described.get("plain", False)),

@@ -107,7 +107,7 @@ def hover_text(word: TaggedWord) -> str:
 def spans(result: Answer) -> go.Figure:
     """The best spans and “no answer”; below, the probability that each token is the start or the end."""
     rows = [*result.spans, *([result.nothing] if result.nothing else [])]
-    answer = result.nothing if result.silent else result.spans[0]
+    answer = result.nothing if result.no_answer else result.spans[0]
     heights = [SPAN * len(rows), PLACES]
     fig = kit.panels(heights, GAP)
     text = [percent(span.probability) for span in rows]
@@ -229,7 +229,7 @@ def say_span(result: Answer) -> str:
         float(result.ends[best.last])
     )
     none = f"“no answer” has {percent(nothing.probability)}" if nothing else ""
-    if result.silent:
+    if result.no_answer:
         return f"The passage has no answer ({none}); the best span is {quoted_span}, which {sure}."
     return f"The answer is {quoted_span}: it {sure}; {none}."
 

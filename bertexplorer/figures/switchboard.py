@@ -167,14 +167,11 @@ def say(result: Switchboard) -> str:
             f"{measure(float(result.controls.min()), result.scored)} and "
             f"{measure(float(result.controls.max()), result.scored)}"
         )
-    low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in extremes(result))
+    ends = (result.change.argmin(), result.change.argmax())
+    low, high = (Head(*map(int, np.unravel_index(at, result.change.shape))) for at in ends)
     doing = {"zero": "switching off {}", "mean": "fixing {} at its mean", "patch": "patching {}"}[result.how]
     least, most = float(result.change.min()), float(result.change.max())
     lowers = f"{doing.format(low)} lowers it most ({format_change(result, least)})" if least < 0 else "none lowers it"
     raises = f"{doing.format(high)} raises it most ({format_change(result, most)})" if most > 0 else "none raises it"
     sentences.append(f"Of all single heads, {lowers} and {raises}")
     return " ".join([". ".join(sentences) + ".", *only_first_mask(result.other_masks)])
-
-
-def extremes(result: Switchboard) -> tuple[int, int]:
-    return int(result.change.argmin()), int(result.change.argmax())

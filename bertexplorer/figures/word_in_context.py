@@ -22,7 +22,6 @@ from bertexplorer.figures.style import (
     quote,
     safe,
 )
-from bertexplorer.figures.word_path import by_layer, vertical_line
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
 WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
@@ -89,23 +88,15 @@ def occurrence_text(occurrence: Occurrence, length: int) -> str:
 
 def curves(fig: go.Figure, result: WordInContext) -> None:
     """The mean cosine of the occurrences after each layer, compared with random words."""
-    within, between = result.within, result.between
-    if within is not None and between is not None:
-        lines = [("same sense", ACCENT, "solid", within), ("other sense", GREEN, "dash", between)]
-    else:
-        lines = [("the word", ACCENT, "solid", result.mean)]
-    lines.append(("random words", ORANGE, "dot", result.baseline))
-    for name, colour, dash, values in lines:
-        hovers = [f"{name}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(by_layer(values, colour, dash, hovers), 2, 1)
-    count, ends = len(result.baseline), (min(0.0, *(float(values.min()) for *_, values in lines)), 1.0)
-    last = [float(values[-1]) for *_, values in lines]
-    names = [f"{value:.2f} {name}" for value, (name, *_) in zip(last, lines, strict=True)]
-    colours = [colour for _, colour, *_ in lines]
-    fig.add_trace(kit.line_names(count - 1 + kit.room(count), last, names, colours, ends, LINES), 2, 1)
-    fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
-    fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    fig.add_shape(vertical_line(result.layer, *ends), row=2, col=1)
+    curves = [("the word", ACCENT, "solid", result.mean)]
+    if result.within is not None and result.between is not None:
+        curves = [("same sense", ACCENT, "solid", result.within), ("other sense", GREEN, "dash", result.between)]
+    curves.append(("random words", ORANGE, "dot", result.baseline))
+    lines = [
+        kit.LayerLine(name, f"{values[-1]:.2f} {name}", values, colour, dash) for name, colour, dash, values in curves
+    ]
+    ends = (min(0.0, *(float(line.values.min()) for line in lines)), 1.0)
+    kit.layer_lines(fig, lines, ends, result.layer, height=LINES, share=PLOT)
 
 
 def key(result: WordInContext) -> list[tuple[str, str]]:

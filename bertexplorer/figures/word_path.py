@@ -1,8 +1,5 @@
 """Figure for word path: each occurrence's path through the layers on one plane, and its distance from its input."""
 
-from collections.abc import Sequence
-from typing import Any
-
 import numpy as np
 import plotly.graph_objects as go
 
@@ -87,34 +84,13 @@ def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list
 
 def curves(fig: go.Figure, result: WordPath) -> None:
     """The cosine of each path with its own input, layer by layer."""
-    count = result.to_input.shape[1]
-    for number, values in enumerate(result.to_input):
-        hovers = [f"{number + 1}, {kit.layer_name(i)}: {value:.2f}" for i, value in enumerate(values)]
-        fig.add_trace(by_layer(values.round(4), GROUPS[number], DASHES[number], hovers), 2, 1)
-    ends = (min(0.0, float(result.to_input.min())), 1)
-    last = [float(values[-1]) for values in result.to_input]
-    names = [
-        f"{v:.2f} {i} {label(o.word, 8)}" for i, (o, v) in enumerate(zip(result.occurrences, last, strict=True), 1)
+    styles = zip(result.occurrences, result.to_input, GROUPS, DASHES, strict=False)
+    lines = [
+        kit.LayerLine(str(number), f"{values[-1]:.2f} {number} {label(o.word, 8)}", values.round(4), colour, dash)
+        for number, (o, values, colour, dash) in enumerate(styles, 1)
     ]
-    fig.add_trace(
-        kit.line_names(count - 1 + kit.room(count), last, names, list(GROUPS[: len(last)]), ends, LINES), 2, 1
-    )
-    fig.update_xaxes(kit.layer_axis(count, PLOT), row=2, col=1)
-    fig.update_yaxes(range=list(ends), nticks=6, row=2, col=1)
-    fig.add_shape(vertical_line(result.layer, *ends), row=2, col=1)
-
-
-def by_layer(values: Any, colour: str, dash: str, hovers: Sequence[str]) -> kit.Part:
-    """A line over the layers. A press on a marker chooses its layer."""
-    lead = {"customdata": [{"set": {"layer": i}} for i in range(len(values))]}
-    size = 8 if len(values) <= 13 else 5
-    x, y = list(range(len(values))), values.tolist()
-    return kit.line(x, y, colour, dash=dash, size=size, hovertext=hovers, hoverinfo="text", **lead)
-
-
-def vertical_line(x: float, low: float, high: float) -> kit.Part:
-    """A thin vertical line."""
-    return {"type": "line", "x0": x, "x1": x, "y0": low, "y1": high, "line": {"color": TEXT, "width": 1}}
+    ends = (min(0.0, float(result.to_input.min())), 1.0)
+    kit.layer_lines(fig, lines, ends, result.layer, height=LINES, share=PLOT)
 
 
 def key(result: WordPath) -> list[tuple[str, str]]:

@@ -93,7 +93,7 @@ def test_the_best_span_is_the_best_of_all(family: str, tiny: Callable[[str], Pat
     assert result.nothing and result.nothing.probability == pytest.approx(float(first[0] * last[0]), rel=2 * close(one))
     a, b = one.encoding.spans[best[0][0]], one.encoding.spans[best[0][1]]
     assert a and b and result.spans[0].text == ASKED.second[a.start : b.end]
-    assert result.silent == (float(start[0] + end[0]) > sums[best[0]])
+    assert result.no_answer == (float(start[0] + end[0]) > sums[best[0]])
 
 
 def test_spans_equal_those_of_training() -> None:
@@ -164,12 +164,12 @@ def test_what_the_run_wrote_next_to_its_weights_is_used(tiny: Callable[[str], Pa
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about}))
     one = replace(tuned(tiny, "span").ours, folder=tmp_path)
     result = answer.run(one, ASKED)
-    assert result.training == Training("x", True, 99.0, True, False, ("age",), 5) and not result.silent
+    assert result.training == Training("x", True, 99.0, True, False, ("age",), 5) and not result.no_answer
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about | {"options": {"threshold": -99}}}))
-    assert answer.run(one, ASKED).silent and answer.run(one, ASKED).chosen == ("no answer",)
+    assert answer.run(one, ASKED).no_answer and answer.run(one, ASKED).chosen == ("no answer",)
     never = about | {"options": {"threshold": -99}, "silent": False}
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": never}))
-    assert not answer.run(one, ASKED).silent
+    assert not answer.run(one, ASKED).no_answer
     (tmp_path / "task.json").write_text("{")
     with pytest.raises(ExplorerError, match=r"task\.json of span cannot be read"):
         answer.run(one, ASKED)
@@ -211,7 +211,7 @@ def test_facts(tiny: Callable[[str], Path]) -> None:
     assert one.p(one.answer()) == max(one.p(name) for name in label.ours.labels) and one.labels() == 3
     two = Facts(tag.ours, FILM, answer.run(tag.ours, FILM))
     assert two.tag("film") in tag.ours.labels and two.p_tag("film") > 0.25 and 0 <= two.tagged() <= 12
-    three = Facts(span.ours, ASKED, replace(answer.run(span.ours, ASKED), silent=False))
+    three = Facts(span.ours, ASKED, replace(answer.run(span.ours, ASKED), no_answer=False))
     assert three.answer() in ASKED.second and three.p_span() >= three.p_span(2) and 0 < three.p_no_answer() < 1
     with pytest.raises(ExplorerError, match="no label 'great'"):
         one.p("great")

@@ -32,7 +32,7 @@ def tags(count: int = 5) -> Answer:
     return Answer("tag", ("[CLS]", *(word.word for word in words), "[SEP]"), words=words)
 
 
-def spans(tokens: int = 8, silent: bool = False) -> Answer:
+def spans(tokens: int = 8, no_answer: bool = False) -> Answer:
     starts, ends = np.full(tokens, 0.3 / (tokens - 1)), np.full(tokens, 0.2 / (tokens - 1))
     starts[4], ends[5] = 0.7, 0.8
     best = (AnswerSpan(EVIL, 4, 5, 3.5, 0.56), AnswerSpan("b", 4, 4, 1.0, 0.02))
@@ -44,11 +44,20 @@ def spans(tokens: int = 8, silent: bool = False) -> Answer:
         starts=starts,
         ends=ends,
         inside=tuple(range(3, tokens - 1)),
-        silent=silent,
+        no_answer=no_answer,
     )
 
 
-ALL = [labels(), labels("labels", 40), labels("score", 2), tags(), tags(100), spans(), spans(400), spans(silent=True)]
+ALL = [
+    labels(),
+    labels("labels", 40),
+    labels("score", 2),
+    tags(),
+    tags(100),
+    spans(),
+    spans(400),
+    spans(no_answer=True),
+]
 
 
 @pytest.mark.parametrize("result", ALL, ids=lambda result: f"{result.kind}-{len(result.tokens)}")
@@ -73,7 +82,7 @@ def test_bars_show_the_numbers_of_the_result() -> None:
     first, _, up, down = figure.draw(spans()).data
     assert list(first.x) == [0.56, 0.02, 0.01] and first.marker.color == (figure.ACCENT, figure.PALE, figure.GREY)
     assert (up.y[1], down.y[2]) == (0.7, -0.8) and up.customdata[1] == "starts at t4: 70 %"
-    assert figure.draw(spans(silent=True)).data[0].marker.color[2] == figure.ACCENT
+    assert figure.draw(spans(no_answer=True)).data[0].marker.color[2] == figure.ACCENT
 
 
 def test_the_strip_shows_entities_and_covered_tokens() -> None:
@@ -109,7 +118,7 @@ def test_names_below_the_tokens_do_not_overlap() -> None:
             spans(),
             f"The answer is “{EVIL}” (tokens 4 to 5): it starts there with 70 % and ends there with 80 %; “no answer”",
         ),
-        (spans(silent=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
+        (spans(no_answer=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
     ],
 )
 def test_the_sentence(result: Answer, sentence: str) -> None:
