@@ -40,7 +40,6 @@ decision.py           one decision of a fine-tuned head: a label, a tag, the sta
 answer.py             the answer of the fine-tuned head: labels, tags, spans
 suite.py              an evaluation on many cases: the share that is right, by category, with its interval
 suite_cases.py        rows of a file as cases, recognised by their columns
-suite_passes.py       the log-probabilities of the scored tokens of pairs, with as few passes as possible
 suite_readers.py      where an answer is read: at a mask, or at the labels of a fine-tuned head
 suite_scores.py       the passes of each kind of case, and when its answer is right
 suite_paired.py       paired tests of suites on the same cases

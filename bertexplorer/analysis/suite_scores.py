@@ -12,9 +12,15 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.pseudo_likelihood import Hide, positions_to_hide, scored_positions
+from bertexplorer.analysis.pseudo_likelihood import (
+    Hide,
+    Spot,
+    positions_to_hide,
+    scored_positions,
+    single_spots,
+    token_log_probs,
+)
 from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableRow
-from bertexplorer.analysis.suite_passes import Spot, single_spots, token_log_probs
 from bertexplorer.analysis.suite_readers import LabelReader, LogProbs, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
 from bertexplorer.errors import ExplorerError, first_clause

@@ -37,9 +37,8 @@ learning.py           how a run learns, by epoch, from before the first step
 confusion.py          a cell for each correct and predicted label
 layers.py             a row for each layer, and the rank of words through them
 answer.py             a bar for each label, each tagged word, or each span of the passage
-suite.py              a bar with its interval for all cases and each category, and the table of cases
-suite_table.py        the table of cases below it
-suite_remarks.py      caveats about the rows of a suite or a probe
+suite.py              a bar with its interval for all cases and each category
+suite_table.py        the table of cases of a suite, and caveats about the rows of a suite or a probe
 probe.py              accuracy layer by layer, the control task, and the table of held-out rows
 counterfactuals.py    each edit with its words marked, and the answers' probabilities before and after
 notebook.py           a figure in a notebook, with the sentence above it

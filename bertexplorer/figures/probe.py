@@ -27,8 +27,7 @@ from bertexplorer.figures.style import (
     share,
     signed,
 )
-from bertexplorer.figures.suite_remarks import unusable_note
-from bertexplorer.figures.suite_table import unusable_rows
+from bertexplorer.figures.suite_table import unusable_note, unusable_rows
 
 HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
 PLOT = 0.66  # share of the width for the lines; their names are to the right

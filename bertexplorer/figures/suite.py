@@ -25,8 +25,8 @@ from bertexplorer.figures.style import (
     signed,
 )
 from bertexplorer.figures.style import share as format_share
-from bertexplorer.figures.suite_remarks import remarks
 from bertexplorer.figures.suite_table import cases as cases
+from bertexplorer.figures.suite_table import remarks
 
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
