@@ -171,7 +171,7 @@ def colours(result: Answer) -> dict[int, float]:
 def say(result: Answer) -> str:
     """The answer as text, and how the run's own answer may differ."""
     ways = {"tag": say_tags, "span": say_span}
-    return " ".join([ways.get(result.kind, say_labels)(result), *limits(result)])
+    return " ".join([ways.get(result.kind, say_labels)(result), *remarks(result)])
 
 
 def say_labels(result: Answer) -> str:
@@ -234,7 +234,7 @@ def say_span(result: Answer) -> str:
     return f"The answer is {quoted_span}: it {sure}; {none}."
 
 
-def limits(result: Answer) -> list[str]:
+def remarks(result: Answer) -> list[str]:
     """What the figure leaves out, and where the run itself would answer differently."""
     sentences, training = [], result.training
     if result.by_crf:

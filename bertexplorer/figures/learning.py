@@ -31,7 +31,7 @@ class Curve:
 
     @property
     def floor(self) -> tuple[str, float] | None:
-        """The score without learning."""
+        """The baseline without learning: (name, value of the metric); None if the run has none."""
         for event in self.events:
             if event["event"] == "ready" and self.metric in event.get("floors", {}):
                 baseline = event["floors"][self.metric]

@@ -21,7 +21,7 @@ def draw(result: LeftContext) -> go.Figure:
         row_heights=[0.52, 0.48],
         vertical_spacing=0.14,
         horizontal_spacing=0.2,
-        subplot_titles=("both sides", "left side only", "who may look at whom", ""),
+        subplot_titles=("both sides", "left side only", "attention mask", ""),
     )
     widest = max(c.probability for c in (*result.both.candidates, *result.left.candidates))
     for column, blank, visible in ((1, result.both, result.sees_both), (2, result.left, result.sees_left)):

@@ -74,9 +74,9 @@ def say(result: Masked) -> str:
     requested = f"{percent(options.masked)}, {percent(options.random)}, {percent(1 - options.masked - options.random)}"
     sentence = (
         f"In the first roll BERT must guess {count} of {result.can_be_chosen} tokens: {', '.join(changes)}{more}. "
-        f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} asked for); of these "
+        f"Over {COUNTED:,} rolls {percent(result.chosen)} were chosen ({percent(options.chosen)} requested); of these "
         f"{percent(shares[KINDS[MASKED]])} became [MASK], {percent(shares[KINDS[RANDOM]])} a random piece, "
-        f"{percent(shares[KINDS[SAME]])} stayed ({requested} asked for)."
+        f"{percent(shares[KINDS[SAME]])} stayed ({requested} requested)."
     )
     if len(result.tokens) > LINES:
         sentence += f" The first {LINES} of {len(result.tokens)} tokens are drawn."

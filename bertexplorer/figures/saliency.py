@@ -160,7 +160,7 @@ def say(result: Saliency) -> str:
     is_single = len(result.attributions) == 1
     sentences.append(say_strongest(result, result.attributions[0]) if is_single else say_firsts(result))
     sentences += [completeness(result, attribution) for attribution in result.attributions if attribution.completeness]
-    sentences += limits(result)
+    sentences += remarks(result)
     return " ".join(sentences)
 
 
@@ -227,7 +227,7 @@ def completeness(result: Saliency, attribution: Attribution) -> str:
     return sentence + (f": {attribution.completeness.steps} steps are too few." if off > OFF else ".")
 
 
-def limits(result: Saliency) -> list[str]:
+def remarks(result: Saliency) -> list[str]:
     """What this result leaves out or does more coarsely."""
     sentences = []
     for attribution in result.attributions:

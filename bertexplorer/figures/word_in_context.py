@@ -107,12 +107,12 @@ def key(result: WordInContext) -> list[tuple[str, str]]:
         (f"{i}. {safe(occurrence_text(o, 34))}", colours.get(o.label, TEXT))
         for i, o in enumerate(result.occurrences, 1)
     ]
-    lines += [(note, TEXT) for note in notes(result)]
+    lines += [(remark, TEXT) for remark in remarks(result)]
     return lines
 
 
-def notes(result: WordInContext) -> list[str]:
-    """Notes about what the figure does not show."""
+def remarks(result: WordInContext) -> list[str]:
+    """What the figure does not show, as phrases without a full stop."""
     sentences = []
     if result.left_out:
         sentences.append(f"{result.left_out} more occurrences are not drawn")
@@ -151,7 +151,7 @@ def say(result: WordInContext) -> str:
         sentences.append("Only the first sentence is yours; the others are built-in ones with the same word.")
     if any(o.hidden for o in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")
-    sentences += [f"{capital(note)}." for note in notes(result)]
+    sentences += [f"{capital(remark)}." for remark in remarks(result)]
     if result.beyond:
         sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
     return " ".join(sentences)

@@ -99,12 +99,12 @@ def key(result: WordPath) -> list[tuple[str, str]]:
         (f"{i}. {safe(excerpt(o.sentence, o.start, o.end, 34))}", GROUPS[i - 1])
         for i, o in enumerate(result.occurrences, 1)
     ]
-    lines += [(note, TEXT) for note in notes(result)]
+    lines += [(remark, TEXT) for remark in remarks(result)]
     return lines
 
 
-def notes(result: WordPath) -> list[str]:
-    """Notes about what the figure does not show."""
+def remarks(result: WordPath) -> list[str]:
+    """What the figure does not show, as phrases without a full stop."""
     sentences = [f"{result.left_out} more occurrences are not drawn"] if result.left_out else []
     if len(result.tokens) > CROWD:
         sentences.append(f"of {len(result.tokens):,} other tokens {CROWD} are drawn")
@@ -131,7 +131,7 @@ def say(result: WordPath) -> str:
         )
     if any(o.hidden for o in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")
-    sentences += [f"{capital(note)}." for note in notes(result)]
+    sentences += [f"{capital(remark)}." for remark in remarks(result)]
     if result.beyond:
         sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
     return " ".join(sentences)
