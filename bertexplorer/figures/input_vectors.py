@@ -5,9 +5,8 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.input_vectors import InputVectors
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import clip, decimal, finish, quote
+from bertexplorer.figures.style import SIGNED, clip, decimal, finish, quote
 
-SIGNED = [[0.0, "#d55e00"], [0.5, "#f7f9fb"], [1.0, "#2b6cb0"]]
 STRIPE, CELL, GAP = 46, 40, 84  # px
 NAMES = {"word": "word", "position": "position", "segment": "segment", "sum": "sum", "normalised": "LayerNorm"}
 BROKEN = {"position": "posi-<br>tion", "segment": "seg-<br>ment", "LayerNorm": "Layer-<br>Norm"}  # for a phone

@@ -6,8 +6,19 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.query_key import QueryKey, strongest
 from bertexplorer.figures import kit
-from bertexplorer.figures.input_vectors import SIGNED
-from bertexplorer.figures.style import ACCENT, MONO, beyond_limit, clip, decimal, finish, label, percent, quote, safe
+from bertexplorer.figures.style import (
+    ACCENT,
+    MONO,
+    SIGNED,
+    beyond_limit,
+    clip,
+    decimal,
+    finish,
+    label,
+    percent,
+    quote,
+    safe,
+)
 
 DRAWN = 40  # tokens
 LINE, ABOVE = 24, 64  # pixels: a row, the space above them
