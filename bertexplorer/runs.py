@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.bert import Bert, load
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs, scored_suite
+from bertexplorer.store import runs, suite_folder
 
 if TYPE_CHECKING:
     from bertexplorer.training.data.rows import Table
@@ -106,16 +106,16 @@ class SuiteRun:
     @property
     def rows(self) -> list[dict[str, str]]:
         """The cases, as in cases.csv."""
-        return scored_suite.table(self.scored.folder, "cases.csv")
+        return suite_folder.table(self.scored.folder, "cases.csv")
 
     @property
     def summary(self) -> list[dict[str, str]]:
         """The score overall and by category, as in summary.csv."""
-        return scored_suite.table(self.scored.folder, "summary.csv")
+        return suite_folder.table(self.scored.folder, "summary.csv")
 
     @property
-    def scored(self) -> scored_suite.ScoredSuite:
-        return scored_suite.read_suite(Path(self.folder))
+    def scored(self) -> suite_folder.ScoredSuite:
+        return suite_folder.read_suite(Path(self.folder))
 
     def compare(self, other: SuiteRun | Path | str) -> dict[str, Any]:
         """The paired test of *other*, a suite of the same rows, against this one ("test", and "said" in a sentence),
@@ -125,7 +125,7 @@ class SuiteRun:
         from bertexplorer.figures.suite import say_test
 
         ours, theirs = self.scored, (other if isinstance(other, SuiteRun) else SuiteRun(other)).scored
-        test, lines = scored_suite.compare_suites(ours, theirs)
+        test, lines = suite_folder.compare_suites(ours, theirs)
         names = ("answer", "right", "score")
         return {
             "test": test_row(str(theirs.spec["checkpoint"]), str(ours.spec["checkpoint"]), test),

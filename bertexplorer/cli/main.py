@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -214,10 +213,9 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
 
 def read(file: Path, what: str) -> Sequence[Any]:
     """The lines or rows of *file*. Prints a note about how they were read. Raises ExplorerError."""
-    from bertexplorer.store.suite_folder import MAX_ROWS
     from bertexplorer.store.text_uploads import parse_lines, parse_rows, read_file
 
-    content: Any = read_file(file, parse_lines if what == "lines" else partial(parse_rows, max_rows=MAX_ROWS))
+    content: Any = read_file(file, parse_lines if what == "lines" else parse_rows)
     print(f"note: {content.summary}", file=sys.stderr)
     return content.lines if what == "lines" else content.rows
 

@@ -18,8 +18,7 @@ supervisor.py          starts queued runs as processes, adopts running ones, rec
 uploads.py             files that a page sent and exports for it, with their owners, for a day
 text_uploads.py        uploaded lines and suites, stored under a hash of owner and content
 syneval.py             reads the pickles of LM_syneval as data
-suite_folder.py        a suite of any size in a folder, which can be stopped and resumed
-scored_suite.py        a finished one, read back and compared with another
+suite_folder.py        a suite of any size in a folder, stopped and resumed, read back and compared with another
 quota.py               how much of the disk one owner's uploads and runs may take
 index.py               vectors of uploaded lines, stored in files and searched exactly
 library.py             the old name of the registry, for programs that version 0.1 exported

@@ -1,4 +1,5 @@
-"""A suite in a folder. Outcomes are appended as they are computed, so a suite of any size can be stopped and resumed.
+"""A suite in a folder. Outcomes are appended as they are computed, so a suite of any size can be stopped and resumed;
+a finished one is read back and compared case by case with another of the same rows.
 
 spec.json       what is measured: a folder belongs to one checkpoint, one file and one scoring method
 outcomes.jsonl  a line for each case, in the order of the rows
@@ -8,10 +9,11 @@ summary.csv     the score overall and by category, written at the end
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from pathlib import Path
@@ -22,6 +24,7 @@ from bertexplorer.analysis.export import as_csv
 from bertexplorer.analysis.suite import Suite, summary, summary_rows
 from bertexplorer.analysis.suite import rows as export_rows
 from bertexplorer.analysis.suite_cases import Case, Row, RowProblem, cases, split_readable
+from bertexplorer.analysis.suite_paired import PairedTest, paired_test
 from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring
 from bertexplorer.errors import ExplorerError
 
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_ROWS = 100_000
+SAME = ("rows", "scoring")  # of spec.json: two suites that agree in these can be compared
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,7 @@ class SuiteFolder:
 
     def __init__(self, folder: Path, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring) -> None:
         """Raises ExplorerError for too many rows."""
-        if (count := len(split_readable(rows)[0])) > MAX_ROWS:
-            raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
+        check_size(rows)
         self.folder, self.checkpoint, self.scoring = folder, checkpoint, scoring
         self.kind, self.cases, self.unusable = cases(rows)
         self.scorer = Scorer(checkpoint, self.kind, scoring)
@@ -128,6 +131,12 @@ class SuiteFolder:
         return summary(self.folder.name, self.kind, self.scoring, chance, outcomes, unusable, left)
 
 
+def check_size(rows: Sequence[Row]) -> None:
+    """Raises ExplorerError for too many rows."""
+    if (count := len(split_readable(rows)[0])) > MAX_ROWS:
+        raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
+
+
 def to_json(outcome: Outcome | RowProblem) -> dict[str, Any]:
     """An outcome without its case."""
     if isinstance(outcome, RowProblem):
@@ -144,3 +153,66 @@ def write_atomically(file: Path, content: str) -> None:
     partial = file.with_name(f".{file.name}.part")
     partial.write_text(content, "utf-8", newline="")
     os.replace(partial, file)
+
+
+@dataclass(frozen=True)
+class ScoredSuite:
+    """A finished suite. *spec*: what was measured. *cases*: the scored rows of cases.csv, by line."""
+
+    folder: Path
+    spec: Mapping[str, Any]
+    cases: Mapping[int, Mapping[str, str]]
+
+    @property
+    def right(self) -> dict[int, bool]:
+        """Whether the checkpoint is right, by line."""
+        return {line: case["right"] == "True" for line, case in self.cases.items()}
+
+
+def read_suite(folder: Path) -> ScoredSuite:
+    """The suite in *folder*, that of a `SuiteFolder` or of a run. Raises ExplorerError unless it is finished."""
+    inner = folder / "suite" if (folder / "suite").is_dir() else folder
+    rows = table(inner, "cases.csv")
+    return ScoredSuite(inner, suite_spec(inner), {int(row["line"]): row for row in rows if not row["problem"]})
+
+
+def suite_spec(folder: Path) -> dict[str, Any]:
+    """The spec.json of a `SuiteFolder`; {} if there is none."""
+    return read_json(folder / "spec.json")
+
+
+def read_json(file: Path) -> dict[str, Any]:
+    """The object in *file*; {} if there is none."""
+    try:
+        return dict(json.loads(file.read_text("utf-8")))
+    except (OSError, TypeError, ValueError):
+        return {}
+
+
+def table(folder: Path, name: str) -> list[dict[str, str]]:
+    """The rows of a table of a finished suite. Raises ExplorerError if it is not there."""
+    try:
+        with (folder / name).open(encoding="utf-8", newline="") as file:
+            return list(csv.DictReader(file))
+    except OSError as error:
+        raise ExplorerError(f"{folder} has no {name}. Give the folder of a finished suite.") from error
+
+
+def comparable(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """Whether two suites, by their specs, scored the same rows in the same way."""
+    return bool(first) and all(first.get(name) == second.get(name) for name in SAME)
+
+
+def compare_suites(first: ScoredSuite, second: ScoredSuite) -> tuple[PairedTest, list[int]]:
+    """(*second* against *first*, the lines of the cases on which they differ). Raises ExplorerError unless both scored
+    the same rows in the same way."""
+    if not comparable(first.spec, second.spec):
+        raise ExplorerError(
+            f"{first.folder} and {second.folder} scored other rows, or by another method. Give two suites of the same "
+            "rows, scored in the same way."
+        )
+    ours, theirs = first.right, second.right
+    test = paired_test(ours, theirs)
+    if test is None:
+        raise ExplorerError("The two suites have no scored case in common. Give two that could score the same rows.")
+    return test, [line for line in ours if line in theirs and ours[line] != theirs[line]]

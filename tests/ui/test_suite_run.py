@@ -128,7 +128,6 @@ def test_an_invalid_suite_fails_with_a_message(queued_run: runs.Run, checkpoint:
 def test_rows_that_could_not_be_read_do_not_count_toward_the_limit(
     checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(suite_run, "MAX_ROWS", 40)
     monkeypatch.setattr(suite_folder, "MAX_ROWS", 40)
     jobs = Jobs(tmp_path / "runs")
     run = suite_run.begin(jobs, "a" * 32, checkpoint, [*ROWS, (42, {UNREAD: "is one too many"})], SCORING, "mine")

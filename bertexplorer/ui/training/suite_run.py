@@ -16,11 +16,11 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal
 
-from bertexplorer.analysis.suite_cases import Row, split_readable
+from bertexplorer.analysis.suite_cases import Row
 from bertexplorer.analysis.suite_scores import Scoring
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import scored_suite
-from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder, write_atomically
+from bertexplorer.store import suite_folder
+from bertexplorer.store.suite_folder import SuiteFolder, write_atomically
 from bertexplorer.ui.explore import DEFAULTS
 from bertexplorer.ui.state import State, to_link
 
@@ -44,8 +44,7 @@ KEYS: dict[Order, Callable[[dict[str, Any]], float]] = {
 
 def begin(jobs: Jobs, owner: str, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring, name: str) -> Run:
     """Queue a run. Raises ExplorerError for too many rows."""
-    if (count := len(split_readable(rows)[0])) > MAX_ROWS:
-        raise ExplorerError(f"{count:,} rows were given; the limit is {MAX_ROWS:,}. Give fewer.")
+    suite_folder.check_size(rows)
     spec = {
         "format": 1,
         "kind": KIND,
@@ -115,10 +114,7 @@ class SuiteRun:
 
 def stored_result(folder: Path) -> dict[str, Any]:
     """The content of result.json; {} before the run has finished."""
-    try:
-        return dict(json.loads((folder / "result.json").read_text("utf-8")))
-    except (OSError, ValueError):
-        return {}
+    return suite_folder.read_json(folder / "result.json")
 
 
 def result(folder: Path) -> tuple[Figure | None, str]:
@@ -173,10 +169,10 @@ def other_answers(run: Run, beside: Run) -> tuple[dict[int, dict[str, Any]], dic
 
     if not stored_result(beside.folder):
         raise ExplorerError(f"{beside.name} is not a finished suite. Choose one of the same rows.")
-    ours, theirs = (scored_suite.read_suite(each.folder) for each in (run, beside))
-    if not scored_suite.comparable(ours.spec, theirs.spec):
+    ours, theirs = (suite_folder.read_suite(each.folder) for each in (run, beside))
+    if not suite_folder.comparable(ours.spec, theirs.spec):
         raise ExplorerError(f"{beside.name} scored other rows, or by another method. Choose a suite of the same rows.")
-    test, _ = scored_suite.compare_suites(ours, theirs)
+    test, _ = suite_folder.compare_suites(ours, theirs)
     answers = {
         line: {"answer": case["answer"], "right": case["right"] == "True", "score": round(float(case["score"]), 3)}
         for line, case in theirs.cases.items()
@@ -186,14 +182,14 @@ def other_answers(run: Run, beside: Run) -> tuple[dict[int, dict[str, Any]], dic
 
 def comparable_runs(run: Run, runs: Sequence[Run]) -> list[Run]:
     """Those of *runs* that are other finished suites of the same rows."""
-    spec = scored_suite.suite_spec(run.folder / "suite")
+    spec = suite_folder.suite_spec(run.folder / "suite")
     return [
         other
         for other in runs
         if other.id != run.id
         and other.task == KIND
         and stored_result(other.folder)
-        and scored_suite.comparable(spec, scored_suite.suite_spec(other.folder / "suite"))
+        and suite_folder.comparable(spec, suite_folder.suite_spec(other.folder / "suite"))
     ]
 
 
