@@ -1,18 +1,15 @@
 """Everything on disk: checkpoints, runs, uploads and the search index.
 
-catalogue.py           the checkpoints that the picker offers, with known facts about each
+catalogue.py           the checkpoints that the picker offers, and the snapshots of the training that ships
 hub_cache.py           finds the checkpoints that are on this disk already
 hub.py                 downloads a checkpoint by name, or fails quickly with a clear error
 registry.py            finds checkpoints by name, loads each once, shares it, evicts it when memory is short
-memory.py              checks whether a checkpoint fits into memory before it is read
 sandbox.py             calls a function in a separate process with limits on time and memory
 pickled_weights.py     reads pytorch_model.bin without running code from it
 convert.py             converts such a file to safetensors in a separate process
-examine.py             opens a checkpoint from outside in a separate process first
-training_snapshots.py  the snapshots of the training that ships with the app
+examine.py             opens a checkpoint from outside in a separate process first; whether it fits into memory
 runs.py                runs as their folders show them: state, events, checkpoints
-job_db.py              the table of jobs in SQLite, for one server at a time
-trash.py               deleted runs, which stay for a week
+job_db.py              the table of jobs in SQLite, for one server at a time; deleted runs, for a week
 jobs.py                accepts, queues, renames, resumes and deletes runs
 supervisor.py          starts queued runs as processes, adopts running ones, records how they ended
 uploads.py             files that a page sent and exports for it, with their owners, for a day

@@ -1,10 +1,16 @@
-"""The checkpoints that the picker offers, with facts that are known before loading."""
+"""The checkpoints that the picker offers, with facts that are known before loading, and the training that ships with
+the app: one small model at several steps, from random weights to the last step."""
 
+import re
 from dataclasses import dataclass
+from pathlib import Path
 
 from bertexplorer.settings import ASSETS
+from bertexplorer.store.runs import SavedCheckpoint
 
 BUNDLED = ASSETS / "checkpoints"
+SHIPPED = "tiny"  # the name of that model
+STEP_FOLDER = re.compile(r"step-(\d{1,12})")
 
 
 @dataclass(frozen=True)
@@ -51,3 +57,28 @@ SERIES = (MULTIBERTS,)
 def series_of(name: str) -> dict[str, str]:
     """Name -> label of the published training that *name* belongs to; {} if it belongs to none."""
     return next((series for series in SERIES if name in series), {})
+
+
+def snapshots(root: Path = BUNDLED / SHIPPED) -> list[SavedCheckpoint]:
+    """The checkpoints in the order of training: tiny@STEP each, except that the last one is called tiny."""
+    folders = {
+        int(match[1]): path
+        for path in root.glob("step-*")
+        if (match := STEP_FOLDER.fullmatch(path.name)) and (path / "config.json").is_file()
+    }
+    last = max(folders, default=None)
+    return [
+        SavedCheckpoint(SHIPPED if step == last else f"{SHIPPED}@{step}", f"{SHIPPED}, step {step:,}", folders[step])
+        for step in sorted(folders)
+    ]
+
+
+def snapshot_series(name: str) -> list[SavedCheckpoint]:
+    """All snapshots if *name* is one of them, else []."""
+    saved = snapshots() if name.startswith(SHIPPED) else []
+    return saved if any(snapshot.name == name for snapshot in saved) else []
+
+
+def find_snapshot(name: str) -> Path | None:
+    """The folder of the snapshot *name*; None for any other name."""
+    return next((snapshot.folder for snapshot in snapshot_series(name) if snapshot.name == name), None)

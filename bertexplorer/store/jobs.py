@@ -18,9 +18,8 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
-from bertexplorer.store.job_db import JobDatabase
+from bertexplorer.store.job_db import JobDatabase, Trash
 from bertexplorer.store.runs import Job, Run
-from bertexplorer.store.trash import Trash
 from bertexplorer.training.checkpointing import flush
 
 RESERVE_BYTES = 1_000_000_000  # of the disk to leave free

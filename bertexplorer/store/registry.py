@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
-from bertexplorer.store import convert, hub, hub_cache, memory, runs, training_snapshots
+from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
 from bertexplorer.store.catalogue import BUNDLED, BY_NAME, CATALOGUE, series_of
-from bertexplorer.store.examine import examine
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -82,9 +81,9 @@ class CheckpointRegistry:
         if not any(folder.resolve().is_relative_to(root) for root in trusted):
             folder = convert.with_safetensors(name, folder, self.settings.data_dir, allowed=self.settings.converts)
             with convert.kept_if_usable(folder, source):
-                examine(name, folder, self.settings.data_dir)
+                examine.examine(name, folder, self.settings.data_dir)
         with self.lock:
-            missing = memory.missing_bytes(name, folder, width, self.loaded_bytes())
+            missing = examine.missing_bytes(name, folder, width, self.loaded_bytes())
             while missing > 0 and self.loaded:
                 missing -= self.loaded.popitem(last=False)[1].num_bytes
         with convert.kept_if_usable(folder, source):
@@ -144,7 +143,7 @@ class CheckpointRegistry:
                 runs.SavedCheckpoint(step, label, folders[step] or Path(), 0.0 if folders[step] else megabytes)
                 for step, label in published.items()
             ]
-        return training_snapshots.series(name) or runs.series(self.settings.data_dir / "runs", name)
+        return catalogue.snapshot_series(name) or runs.series(self.settings.data_dir / "runs", name)
 
     def find(self, name: str) -> Path | None:
         """The folder of *name*: bundled, in the models folder, or already downloaded. None if it must be fetched.
@@ -158,7 +157,7 @@ class CheckpointRegistry:
             raise ExplorerError(f"The checkpoint name {problem}. Type a hub name, at most {MAX_NAME} characters long.")
         if name.startswith("run:"):
             return runs.find(self.settings.data_dir / "runs", name) if self.may_open(name) else None
-        if bundled := training_snapshots.find(name):
+        if bundled := catalogue.find_snapshot(name):
             return bundled
         if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():
             return BUNDLED / name
@@ -204,7 +203,7 @@ class CheckpointRegistry:
     def offline(self) -> list[str]:
         """The names of the checkpoints that load without a network."""
         bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
-        bundled += [snapshot.name for snapshot in training_snapshots.snapshots()[-1:]]
+        bundled += [snapshot.name for snapshot in catalogue.snapshots()[-1:]]
         root = self.settings.models_dir
         local = (
             sorted(str(path.parent.relative_to(root)) for path in root.glob("*/**/config.json"))

@@ -20,7 +20,7 @@ from bertexplorer.analysis.suite_cases import Row, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
-from bertexplorer.store import training_snapshots
+from bertexplorer.store import catalogue
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
 from tests.bench.common import machine
 
@@ -56,7 +56,7 @@ def loop(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrained
 def memory(rows: int) -> tuple[float, float]:
     """(seconds, GB at the most) of a suite of so many next-sentence rows in a folder, on `tiny`."""
     given = [(n, {"first": f"He went to shop {n}.", "second": "He bought milk.", "next": "yes"}) for n in range(rows)]
-    checkpoint = load(training_snapshots.snapshots()[-1].folder, name="tiny", precision="fp32")
+    checkpoint = load(catalogue.snapshots()[-1].folder, name="tiny", precision="fp32")
     with tempfile.TemporaryDirectory() as folder:
         started = time.perf_counter()
         suite = SuiteFolder(Path(folder), checkpoint, given, "the whole sentence")

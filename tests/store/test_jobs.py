@@ -13,7 +13,6 @@ from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import job_db as table_module
 from bertexplorer.store import jobs as jobs_module
-from bertexplorer.store import trash as trash_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import duration, ordinal
 from tests.store.test_runs import tell
@@ -38,9 +37,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
     def ahead(seconds: float) -> None:
         now = lambda: real() + seconds  # noqa: E731
         monkeypatch.setattr(table_module.time, "time", now)
-        monkeypatch.setattr(trash_module.os, "utime", lambda path: utime(path, (now(), now())))
+        monkeypatch.setattr(table_module.os, "utime", lambda path: utime(path, (now(), now())))
 
-    utime = trash_module.os.utime
+    utime = table_module.os.utime
     return ahead
 
 

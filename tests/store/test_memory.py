@@ -8,20 +8,20 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
-from bertexplorer.store import memory
+from bertexplorer.store import examine
 from bertexplorer.store.registry import CheckpointRegistry
 
 
 def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Callable[[str], Path]) -> None:
     held = load(tiny("bert"), precision="fp32").num_bytes
-    assert held <= memory.weight_bytes(tiny("bert"), "fp32") < 1.5 * held
-    assert memory.weight_bytes(tiny("bert"), "bf16") == memory.weight_bytes(tiny("bert"), "fp32") // 2
+    assert held <= examine.weight_bytes(tiny("bert"), "fp32") < 1.5 * held
+    assert examine.weight_bytes(tiny("bert"), "bf16") == examine.weight_bytes(tiny("bert"), "fp32") // 2
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0[]", b'\x07\0\0\0\0\0\0\0{"a":1}'])
 def test_loading_reports_unreadable_files(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
-    assert memory.weight_bytes(tmp_path, "fp32") == 0
+    assert examine.weight_bytes(tmp_path, "fp32") == 0
 
 
 def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -29,13 +29,13 @@ def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pyte
     for name, content in message.items():
         (tmp_path / name).write_text(content)
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000000 kB\n")
-    monkeypatch.setattr(memory, "CGROUP", tmp_path)
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "meminfo")
-    assert memory.free_bytes() == 2_400_000
+    monkeypatch.setattr(examine, "CGROUP", tmp_path)
+    monkeypatch.setattr(examine, "MEMINFO", tmp_path / "meminfo")
+    assert examine.free_bytes() == 2_400_000
     (tmp_path / "memory.max").write_text("max")
-    assert memory.free_bytes() == 1_024_000_000
-    monkeypatch.setattr(memory, "MEMINFO", tmp_path / "none")
-    assert memory.free_bytes() is None
+    assert examine.free_bytes() == 1_024_000_000
+    monkeypatch.setattr(examine, "MEMINFO", tmp_path / "none")
+    assert examine.free_bytes() is None
 
 
 def test_checkpoints_that_do_not_fit_are_rejected_or_evict_others(
@@ -45,11 +45,11 @@ def test_checkpoints_that_do_not_fit_are_rejected_or_evict_others(
         tiny_copy(name)
     library = CheckpointRegistry(Settings(models_dir=tmp_path))
     first = library.get("bert", "fp32")
-    monkeypatch.setattr(memory, "free_bytes", lambda: memory.RESERVE_BYTES)
-    monkeypatch.setattr(memory, "weight_bytes", lambda *_: 30_000_000_000)
+    monkeypatch.setattr(examine, "free_bytes", lambda: examine.RESERVE_BYTES)
+    monkeypatch.setattr(examine, "weight_bytes", lambda *_: 30_000_000_000)
     with pytest.raises(ExplorerError, match=r"roberta takes 30.0 GB of memory and 0.0 GB are available"):
         library.get("roberta", "fp32")
     assert library.get("bert", "fp32") is first
-    monkeypatch.setattr(memory, "weight_bytes", lambda *_: first.num_bytes)
+    monkeypatch.setattr(examine, "weight_bytes", lambda *_: first.num_bytes)
     second = library.get("roberta", "fp32")
     assert [*library.loaded.values()] == [second]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.store import training_snapshots
+from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
 
 
@@ -20,17 +20,17 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_steps_are_in_order_and_the_last_has_the_plain_name(root: Path) -> None:
-    result = training_snapshots.snapshots(root)
+    result = catalogue.snapshots(root)
     assert [item.name for item in result] == ["tiny@0", "tiny@30", "tiny"]
     assert result[-1].folder == root / "step-000000300" and "300" in result[-1].label
-    assert training_snapshots.snapshots(root / "notes") == []
+    assert catalogue.snapshots(root / "notes") == []
 
 
 def test_names_lead_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    snapshots = training_snapshots.snapshots
-    monkeypatch.setattr(training_snapshots, "snapshots", lambda: snapshots(root))
-    assert training_snapshots.find("tiny@30") == root / "step-000000030" and training_snapshots.find("tiny@31") is None
-    assert training_snapshots.find("mini") is None and training_snapshots.series("mini") == []
+    snapshots = catalogue.snapshots
+    monkeypatch.setattr(catalogue, "snapshots", lambda: snapshots(root))
+    assert catalogue.find_snapshot("tiny@30") == root / "step-000000030" and catalogue.find_snapshot("tiny@31") is None
+    assert catalogue.find_snapshot("mini") is None and catalogue.snapshot_series("mini") == []
     library = CheckpointRegistry()
     assert library.find("tiny") == root / "step-000000300" and "tiny" in library.offline()
     assert [item.name for item in library.series("tiny@0")] == ["tiny@0", "tiny@30", "tiny"]
@@ -53,7 +53,7 @@ def test_the_training_that_ships_learns() -> None:
     """Its checkpoints load, are small, and find a sentence less and less surprising."""
     from bertexplorer.analysis import pseudo_likelihood
 
-    there = training_snapshots.snapshots()
+    there = catalogue.snapshots()
     assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
     files = [file for item in there for file in item.folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < 30e6

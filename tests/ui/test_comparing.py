@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binomtest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import training_snapshots
+from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.text_uploads import RowUploads
 from bertexplorer.ui import comparing
@@ -29,7 +29,7 @@ SUITE = State(
     options={**DEFAULTS["suite"], "suite": "agreement", "most": 8},
     against="its training",
 )
-SERIES = [saved.name for saved in training_snapshots.snapshots()]
+SERIES = [saved.name for saved in catalogue.snapshots()]
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import pytest
 
 from bertexplorer.model.text import Span
 from bertexplorer.settings import Settings
-from bertexplorer.store import training_snapshots
+from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.ui import facts
@@ -50,7 +50,7 @@ def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable
 
 
 def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:
-    early = training_snapshots.snapshots()[0].name
+    early = catalogue.snapshots()[0].name
     answer = explore.answer(replace(state("answer", "A cat."), checkpoint=early))
     assert "no fine-tuned head" in answer.error and len(answer.series) > 1
 

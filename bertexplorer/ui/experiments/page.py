@@ -5,7 +5,7 @@ from typing import Any
 
 import gradio as gr
 
-from bertexplorer.store import training_snapshots
+from bertexplorer.store.catalogue import snapshots
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
 from bertexplorer.ui.experiments import html
 from bertexplorer.ui.experiments.experiment_service import MAX_MINUTES
@@ -49,10 +49,10 @@ class PageComponents:
 
 def build() -> PageComponents:
     """Create the components."""
-    first, snapshots = EXPERIMENTS[0], training_snapshots.snapshots()
+    first, saved = EXPERIMENTS[0], snapshots()
     gr.Navbar(main_page_name="Explore")
     snippet(html.HEADER)
-    snippet(html.links(snapshots[0].name if snapshots else ""))
+    snippet(html.links(saved[0].name if saved else ""))
     message = snippet("", elem_id="message")
     with gr.Column(elem_id="wish"):
         choices = [(experiment.title, experiment.name) for experiment in EXPERIMENTS]
