@@ -18,7 +18,7 @@ from bertexplorer.api.models import StrictModel, of_type, one_of, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs
-from bertexplorer.store.runs import ACTIVE_STATES, MAX_NAME, Run
+from bertexplorer.store.runs import LIVE_STATES, MAX_NAME, Run
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.training.run_service import MAX_SEEDS, RunRequest, RunService
@@ -201,7 +201,7 @@ class Streams:
                 run, new, since = await asyncio.to_thread(self.read, id, owner(request), since)
                 for event in new:
                     yield server_sent_event(str(event["event"]), event, since if event is new[-1] else None)
-                if run.state not in (*ACTIVE_STATES, "queued"):
+                if run.state not in LIVE_STATES:
                     yield server_sent_event("end", await asyncio.to_thread(run_json, run), None)
                     return
                 idle = 0.0 if new else idle + POLL_S

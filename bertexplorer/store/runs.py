@@ -14,6 +14,7 @@ from bertexplorer.training.events import Event
 
 FINAL_EVENTS = ("finished", "stopped", "failed")  # of a run
 ACTIVE_STATES = ("starting", "running", "stopping")
+LIVE_STATES = (*ACTIVE_STATES, "queued")
 TAIL_BYTES = 16_384  # to read at the end of a growing file
 MAX_NAME = 80
 MAX_LISTED = 50  # runs in a picker

@@ -1,6 +1,20 @@
-"""HTML snippets of the pages Train and Pretrain; everything from outside is escaped here."""
+"""HTML of the pages Train and Pretrain; everything from outside is escaped here."""
 
 from html import escape
+from typing import Any
+
+import gradio as gr
+
+from bertexplorer.settings import ASSETS
+
+
+def snippet(text: str, **settings: Any) -> gr.HTML:
+    """HTML in the page's own style."""
+    return gr.HTML(text, apply_default_css=False, **settings)
+
+
+def script(name: str) -> str:
+    return (ASSETS / name).read_text("utf-8")
 
 
 def caption(said: str, note: str) -> str:

@@ -19,7 +19,7 @@ from statistics import median
 
 import httpx
 
-from bertexplorer.store.runs import ACTIVE_STATES
+from bertexplorer.store.runs import LIVE_STATES
 from tests.bench.faults import Drill, signal_runs
 from tests.bench.load import EVERY_S, PEOPLE, texts
 from tests.bench.people import Heard, Person, at_rate
@@ -55,7 +55,7 @@ class Look:
 def keep_training(one: Drill) -> None:
     """Start another run if none goes on."""
     shown = one.listed(one.open())
-    if all(state not in (*ACTIVE_STATES, "queued") for _, state in shown.values()):
+    if all(state not in LIVE_STATES for _, state in shown.values()):
         one.begin(one.open(), f"run {len(shown)}")
 
 

@@ -59,11 +59,7 @@ def now(supervisor: JobSupervisor, run: Run) -> Run:
 
 def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
     until(lambda: now(supervisor, run).state in states)
-    until(
-        lambda: (
-            states[0] in (*runs.ACTIVE_STATES, "queued") or run.id not in {job.id for job in supervisor.jobs.started()}
-        )
-    )
+    until(lambda: states[0] in runs.LIVE_STATES or run.id not in {job.id for job in supervisor.jobs.started()})
     return now(supervisor, run)
 
 

@@ -15,6 +15,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
 from bertexplorer.ui.experiments import html
 from bertexplorer.ui.experiments.experiment_service import MAX_UNPACKED_MB, Arm, ExperimentService
+from bertexplorer.ui.training import run_list
 from bertexplorer.ui.training.run_service import RunService
 
 FLOOR = BY_NAME["floor"]
@@ -50,6 +51,7 @@ def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -
     group = service.start("tasks", 2.0, text, "one")
     assert service.start("tasks", 2.0, text, "one") == group  # an impatient second press
     trial = service.trial(group, "one")
+    assert trial.run.state == "queued" and "0 of 3 runs finished" in run_list.run_list([trial.run], group)
     assert [arm.name for arm in trial.arms] == [arm.name for arm in BY_NAME["tasks"].arms]
     assert trial.live and {arm.run.state for arm in trial.arms} == {"queued"}
     spec = trial.arms[2].run.spec["stretches"][0]
@@ -57,7 +59,7 @@ def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -
     assert spec["running"]["heldout_documents"] == 5  # a tenth of them
     copy = Path(spec["text"][0])
     assert copy.read_bytes() == Path(text).read_bytes() and copy != Path(text)  # an upload goes away
-    assert [name for _, name in service.groups("one")] == [group] and service.groups("another") == []
+    assert [trial.group for trial in service.trials("one")] == [group] and service.trials("another") == []
 
 
 def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
@@ -132,7 +134,7 @@ def test_invalid_experiments_are_rejected(
         service.start(name, minutes, text, "")
     with pytest.raises(ExplorerError, match="Upload it again"):
         service.start("floor", 1.0, text + ".gone", "")
-    assert service.groups("") == []
+    assert service.trials("") == []
 
 
 @pytest.mark.parametrize(
@@ -146,7 +148,7 @@ def test_an_invalid_text_is_rejected_before_the_run_starts(
     (tmp_path / "odd.txt").write_bytes(content)
     with pytest.raises(ExplorerError, match=message):
         service.start("tasks", 1.0, str(tmp_path / "odd.txt"), "")
-    assert service.groups("") == []
+    assert service.trials("") == []
 
 
 def test_final_results_are_compared_with_published_ones(service: ExperimentService, text: str) -> None:
@@ -158,6 +160,7 @@ def test_final_results_are_compared_with_published_ones(service: ExperimentServi
         service.jobs.mark_started(arm.run.id)
         service.jobs.mark_ended(arm.run.id, "")
     trial = service.trial(group, "")
+    assert trial.run.state == "finished" and trial.run.progress == 1.0 and trial.run.message == "2 of 2 runs finished"
     assert not trial.live and trial.final_measures() == {nothing.name: 0.41, learnt.name: 0.6}
     message = html.summary(trial)
     assert "is better than random weights, as published (60.0 % and 41.0 %)" in message
@@ -169,9 +172,14 @@ def test_stop_and_delete_apply_to_all_runs(service: ExperimentService, text: str
     service.stop(service.trial(group, "").arms, "")
     stopped = service.trial(group, "")
     assert {arm.run.state for arm in stopped.arms} == {"stopped"} and not stopped.live
+    assert stopped.run.state == "stopped"
     service.delete(stopped.arms, "")
-    assert service.trial(group, "") is None and service.groups("") == []
-    assert service.restore(service.deleted("")[0].id, "") == group and service.deleted("") == []
+    assert service.trial(group, "") is None and service.trials("") == []
+    assert [trial.group for trial in service.trials("", deleted=True)] == [group]
+    service.restore(group, "")
+    assert service.trials("", deleted=True) == []
+    with pytest.raises(ExplorerError, match="no longer exists"):
+        service.restore(group, "")
     assert len(service.trial(group, "").arms) == 2
 
 

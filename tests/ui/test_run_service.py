@@ -13,7 +13,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, list_commits
-from bertexplorer.ui.training import html
+from bertexplorer.ui.training import html, run_list
 from bertexplorer.ui.training import run_service as module
 from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService
 from tests.tolerance import of_sum
@@ -109,7 +109,7 @@ def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tm
         time.sleep(0.2)
     detail = service.detail(id, "")
     assert detail.run.state == "finished" and detail.about and len(service.predictions(detail)) == 6
-    assert "<img" not in html.headline(detail) + html.run_list([detail.run], id)
+    assert "<img" not in html.headline(detail) + run_list.run_list([detail.run], id)
     labels = service.answer(detail, {"text": "a great film"})["labels"]
     assert {line["label"] for line in labels} == {"pos", "neg"}
     assert sum(x["probability"] for x in labels) == pytest.approx(1, abs=of_sum(2))

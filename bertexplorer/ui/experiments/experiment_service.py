@@ -7,12 +7,13 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs, sandbox
-from bertexplorer.store.runs import ACTIVE_STATES, Run
+from bertexplorer.store.runs import LIVE_STATES, Run
 from bertexplorer.training.pretraining import experiments, manuals, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 from bertexplorer.ui.training.run_service import PRETRAINING, REPEAT_S, RunService
@@ -28,7 +29,10 @@ class Arm:
 
     name: str
     run: Run
-    events: list[dict[str, Any]]
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        return runs.history(self.run.folder)
 
     def last(self, key: str) -> Any:
         """The value of *key* in the last event that has it; None if none has."""
@@ -45,7 +49,22 @@ class Trial:
 
     @property
     def live(self) -> bool:
-        return any(arm.run.state in (*ACTIVE_STATES, "queued") for arm in self.arms)
+        return any(arm.run.state in LIVE_STATES for arm in self.arms)
+
+    @property
+    def run(self) -> Run:
+        """The experiment as a run, for the list of runs: in the state of a run that has not finished, if there is one,
+        and of a live one above all."""
+        runs = [arm.run for arm in self.arms]
+        waiting = [run.state for run in runs if run.state != "finished"]
+        return Run(
+            self.group,
+            self.experiment.title,
+            created=min(run.created for run in runs),
+            state=min(waiting, key=lambda state: state not in LIVE_STATES, default="finished"),
+            progress=sum(run.progress for run in runs) / len(runs),
+            message=f"{len(runs) - len(waiting)} of {len(runs)} runs finished",
+        )
 
     def final_measures(self) -> dict[str, float]:
         """arm -> its final measure, for the finished arms."""
@@ -137,44 +156,35 @@ class ExperimentService:
             self.jobs.accept(owner, title, plain, key=f"{group}-{number}", group=group, seconds=seconds)
         return group
 
-    def groups(self, owner: str) -> list[tuple[str, str]]:
-        """(title and time, group) of every started experiment, the newest first."""
-        titles: dict[str, str] = {}
-        for run in self.jobs.runs(owner):
-            name = str((run.spec or {}).get("experiment", ""))
-            if run.group and name in BY_NAME:
-                when = time.strftime("%d %b %H:%M", time.localtime(run.created))
-                titles.setdefault(run.group, f"{BY_NAME[name].title}, {when}")
-        return [(title, group) for group, title in titles.items()]
+    def trials(self, owner: str, *, deleted: bool = False) -> list[Trial]:
+        """Every started experiment, the newest first. *deleted*: those that can be restored instead."""
+        started: dict[tuple[str, str], list[Arm]] = {}
+        for run in self.jobs.runs(owner, deleted=deleted):
+            spec = run.spec or {}
+            if run.group and (name := str(spec.get("experiment", ""))) in BY_NAME:
+                started.setdefault((run.group, name), []).append(Arm(str(spec.get("arm", "")), run))
+        trials = []
+        for (group, name), own in started.items():
+            arms = [arm for wanted in BY_NAME[name].arms for arm in own if arm.name == wanted.name]
+            if arms:
+                trials.append(Trial(group, BY_NAME[name], tuple(arms)))
+        return trials
 
-    def trial(self, group: str, owner: str) -> Trial | None:
+    def trial(self, group: str, owner: str, *, deleted: bool = False) -> Trial | None:
         """The experiment *group*; None if it does not exist any more."""
-        own = [run for run in self.jobs.runs(owner) if group and run.group == group]
-        name = next((str(run.spec.get("experiment", "")) for run in own if run.spec), "")
-        if name not in BY_NAME:
-            return None
-        experiment = BY_NAME[name]
-        order = [arm.name for arm in experiment.arms]
-        arms = [Arm(str((run.spec or {}).get("arm", "")), run, runs.history(run.folder)) for run in own]
-        arms = sorted((arm for arm in arms if arm.name in order), key=lambda arm: order.index(arm.name))
-        return Trial(group, experiment, tuple(arms))
+        return next((trial for trial in self.trials(owner, deleted=deleted) if trial.group == group), None)
 
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:
-            if arm.run.state in (*ACTIVE_STATES, "queued"):
+            if arm.run.state in LIVE_STATES:
                 self.supervisor.stop(arm.run.id, owner)
 
-    def deleted(self, owner: str) -> list[Run]:
-        """Deleted runs of experiments that can be restored."""
-        return [run for run in self.jobs.runs(owner, deleted=True) if "experiment" in (run.spec or {})]
-
-    def restore(self, id: str, owner: str) -> str:
-        """Restore the whole experiment of a deleted run. Returns its group."""
-        group = self.jobs.restore(id, owner).group
-        for run in self.deleted(owner):
-            if run.group == group:
-                self.jobs.restore(run.id, owner)
-        return group
+    def restore(self, group: str, owner: str) -> None:
+        """Restore a deleted experiment. Raises ExplorerError if it does not exist any more."""
+        if (trial := self.trial(group, owner, deleted=True)) is None:
+            raise ExplorerError("That experiment no longer exists.")
+        for arm in trial.arms:
+            self.jobs.restore(arm.run.id, owner)
 
     def delete(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 
 from bertexplorer.figures.pretraining import WORDS
 from bertexplorer.figures.style import percent
-from bertexplorer.store.runs import ACTIVE_STATES
 from bertexplorer.training.pretraining.experiments import Experiment, verdicts
 from bertexplorer.ui.experiments.experiment_service import Arm, Trial
-from bertexplorer.ui.training.html import state_text, table
+from bertexplorer.ui.training.html import table
+from bertexplorer.ui.training.run_list import progress_bar, state_text
 
 HEADER = """<header class="masthead"><h1>Pretrain</h1>
 <p>How BERT is pretrained: see it, then repeat the papers' experiments in minutes.</p></header>"""
@@ -59,7 +59,6 @@ def summary(trial: Trial) -> str:
 
 def arm_line(arm: Arm) -> str:
     run = arm.run
-    bar = f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE_STATES else ""
     link = ""
     if run.state == "finished":
         query = urlencode(
@@ -68,7 +67,7 @@ def arm_line(arm: Arm) -> str:
         link = f'<a class="open" href="./?{escape(query, quote=True)}">Open in Explore</a>'
     return (
         f'<li class="arm"><b>{escape(arm.name)}</b><span class="state {run.state}">{escape(state_text(run))}</span>'
-        f"{link}{bar}</li>"
+        f"{link}{progress_bar(run)}</li>"
     )
 
 

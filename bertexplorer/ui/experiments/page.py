@@ -9,8 +9,9 @@ from bertexplorer.store.catalogue import snapshots
 from bertexplorer.training.pretraining.experiments import EXPERIMENTS
 from bertexplorer.ui.experiments import html
 from bertexplorer.ui.experiments.experiment_service import MAX_MINUTES
-from bertexplorer.ui.gradio_patches import Menu
-from bertexplorer.ui.training.page import script, snippet
+from bertexplorer.ui.html import script, snippet
+from bertexplorer.ui.training import run_list
+from bertexplorer.ui.training.run_list import RunList
 
 MANUALS, UPLOAD = SOURCES = ("the manuals on this machine", "my text")
 POLL_S = 3.0
@@ -32,19 +33,17 @@ class PageComponents:
     minutes: gr.Slider
     start: gr.Button
     message: gr.HTML
-    group: Menu  # the experiment on the screen
+    runs: RunList  # of the started experiments
     stop: gr.Button
     delete: gr.Button
     summary: gr.HTML
-    deleted: gr.HTML  # experiments that can be restored
     chart: gr.Plot
     caption: gr.HTML
-    timer: gr.Timer
 
     @property
     def polled(self) -> list[Any]:
         """The components that a poll of the runs may change."""
-        return [self.group, self.stop, self.delete, self.summary, self.deleted, self.chart, self.caption, self.timer]
+        return [*self.runs.polled, self.stop, self.delete, self.summary, self.chart, self.caption]
 
 
 def build() -> PageComponents:
@@ -65,16 +64,14 @@ def build() -> PageComponents:
         file = gr.File(label="Text", file_types=[".txt", ".xz"], visible=False, height=120, elem_id="text-file")
         snippet(f'<p class="note">{TEXT_NOTE}</p>')
         start = gr.Button("Start", size="sm", variant="primary", elem_id="start")
+    runs = run_list.build(POLL_S)
     with gr.Row(elem_id="run-actions"):
-        group = Menu([], label="Started experiments", visible=False, elem_id="group")
         stop = gr.Button("Stop", size="sm", visible=False)
         delete = gr.Button("Delete", size="sm", visible=False)
     summary = snippet("", elem_id="summary")
     chart = gr.Plot(show_label=False, container=False, visible=False, elem_id="figure")
     caption = snippet("", js_on_load=script("caption.js"), elem_id="caption")
-    deleted = snippet("", js_on_load=script("runs.js"), elem_id="gone")
     return PageComponents(
         experiment=experiment, about=about, source=source, file=file, minutes=minutes, start=start, message=message,
-        group=group, stop=stop, delete=delete, summary=summary, deleted=deleted, chart=chart, caption=caption,
-        timer=gr.Timer(POLL_S, active=False),
+        runs=runs, stop=stop, delete=delete, summary=summary, chart=chart, caption=caption,
     )  # fmt: skip

@@ -14,7 +14,7 @@ from bertexplorer.ui.experiments.experiment_service import Arm, ExperimentServic
 from bertexplorer.ui.experiments.page import UPLOAD, PageComponents
 from bertexplorer.ui.html import caption, message
 from bertexplorer.ui.owner_binding import bind_owner
-from bertexplorer.ui.training.html import deleted_list
+from bertexplorer.ui.training import run_list
 from bertexplorer.ui.training.run_handlers import Updates
 from bertexplorer.ui.training.wiring import COMMON
 
@@ -58,46 +58,50 @@ class ExperimentHandlers:
         except ExplorerError as error:
             yield self.error(error)
             return
-        yield {self.page.message: "", **self.current(group)}
+        yield {self.page.message: "", **self.show(group)}
 
-    def stop(self, group: str | None) -> Updates:
+    def stop(self, group: str) -> Updates:
         return self.act(group, self.service.stop)
 
-    def delete(self, group: str | None) -> Updates:
+    def delete(self, group: str) -> Updates:
         return self.act(group, self.service.delete)
 
-    def act(self, group: str | None, action: Callable[[Sequence[Arm], str], None]) -> Updates:
+    def act(self, group: str, action: Callable[[Sequence[Arm], str], None]) -> Updates:
         """Apply *action* to the runs of an experiment."""
-        trial = self.service.trial(group or "", self.owner)
+        trial = self.service.trial(group, self.owner)
         if trial is None:
-            return {**self.error("That experiment no longer exists."), **self.current("")}
+            return {**self.error("That experiment no longer exists."), **self.show("")}
         try:
             action(trial.arms, self.owner)
         except ExplorerError as error:
             return self.error(error)
-        return {self.page.message: "", **self.current(group or "")}
+        return {self.page.message: "", **self.show(group)}
 
-    def restore(self, event: gr.EventData) -> Updates:
-        """Restore a deleted experiment."""
+    def choose_run(self, event: gr.EventData) -> Updates:
+        """An experiment was clicked, or a deleted one is to be restored."""
+        group, deleted = run_list.pressed(event)
         try:
-            group = self.service.restore(str(event._data.get("restore", "")), self.owner)
+            if deleted:
+                self.service.restore(deleted, self.owner)
         except ExplorerError as error:
             return self.error(error)
-        return {self.page.message: "", **self.current(group)}
+        return {self.page.message: "", **self.show(group or deleted)}
 
-    def current(self, group: str | None) -> Updates:
-        """The current state of the chosen experiment, or of the newest if none is chosen."""
-        page, groups = self.page, self.service.groups(self.owner)
-        ids = [id for _, id in groups]
-        group = group if group in ids else next(iter(ids), None)
-        trial = self.service.trial(group or "", self.owner)
-        live = trial is not None and trial.live
+    def show(self, group: str) -> Updates:
+        """Show an experiment, the newest if *group* does not exist."""
+        groups = [trial.group for trial in self.service.trials(self.owner)]
+        group = group if group in groups else next(iter(groups), "")
+        return {self.page.runs.chosen: group, **self.current(group)}
+
+    def current(self, group: str) -> Updates:
+        """The current state of the experiments and of the chosen one."""
+        page, trials = self.page, self.service.trials(self.owner)
+        deleted = self.service.trials(self.owner, deleted=True)
+        trial = next((trial for trial in trials if trial.group == group), None)
         updates: Updates = {
-            page.group: gr.update(choices=groups, value=group, visible=bool(groups)),
-            page.stop: gr.update(visible=live),
-            page.delete: gr.update(visible=trial is not None and not live),
-            page.timer: gr.update(active=live),
-            page.deleted: deleted_list(self.service.deleted(self.owner)),
+            **page.runs.updates([trial.run for trial in trials], group, [trial.run for trial in deleted]),
+            page.stop: gr.update(visible=trial is not None and trial.live),
+            page.delete: gr.update(visible=trial is not None and not trial.live),
         }
         if trial is None:
             return updates | {page.summary: "", page.chart: gr.update(visible=False), page.caption: ""}
@@ -115,15 +119,14 @@ class ExperimentHandlers:
 
 def wire(service: ExperimentService, page: PageComponents, blocks: gr.Blocks) -> None:
     """Bind the page to its service."""
-    handlers, changed = ExperimentHandlers(service, page), [page.message, *page.polled]
+    handlers, chosen = ExperimentHandlers(service, page), page.runs.chosen
+    changed = [page.message, chosen, *page.polled]
     page.experiment.input(bind_owner(handlers.choose), page.experiment, [page.about, page.minutes], **COMMON)
     page.source.input(bind_owner(handlers.choose_source), page.source, page.file, **COMMON)
     settings = [page.experiment, page.minutes, page.source, page.file]
     page.start.click(bind_owner(handlers.start), settings, changed, **COMMON)
-    page.stop.click(bind_owner(handlers.stop), page.group, changed, **COMMON)
-    page.delete.click(bind_owner(handlers.delete), page.group, changed, **COMMON)
-    page.deleted.click(bind_owner(handlers.restore), None, changed, **COMMON)
-    current = bind_owner(handlers.current)
-    page.group.input(current, page.group, page.polled, **COMMON)
-    page.timer.tick(current, page.group, page.polled, **COMMON)
-    blocks.load(current, page.group, page.polled, **COMMON)
+    page.stop.click(bind_owner(handlers.stop), chosen, changed, **COMMON)
+    page.delete.click(bind_owner(handlers.delete), chosen, changed, **COMMON)
+    page.runs.entries.click(bind_owner(handlers.choose_run), None, changed, **COMMON)
+    page.runs.timer.tick(bind_owner(handlers.current), chosen, page.polled, **COMMON)
+    blocks.load(bind_owner(handlers.show), chosen, [chosen, *page.polled], **COMMON)

@@ -9,5 +9,6 @@ influence.py       the training rows behind an answer, and those whose labels lo
 suite_run.py       a suite as a run in a separate process
 export.py          export of a run as ZIP, as ONNX, to the hub
 run_service.py     preview, start and read runs; independent of gradio
+run_list.py        the list of runs, also that of the page of experiments
 html.py            its HTML
 """

@@ -8,7 +8,8 @@ from bertexplorer.figures import learning
 from bertexplorer.store.runs import Run
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.html import state_text, table
+from bertexplorer.ui.training.html import table
+from bertexplorer.ui.training.run_list import state_text
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
 MAX_RUNS = 5  # runs to draw over the chosen one

@@ -1,17 +1,17 @@
 """The HTML of the training page. Text from people, files and checkpoints is escaped here."""
 
-import time
 from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.store.runs import ACTIVE_STATES, Run, duration, list_checkpoints
+from bertexplorer.store.runs import Run, duration, list_checkpoints
 from bertexplorer.training.data.features import PREFIX
 from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.ui.training.run_list import state_text
 from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 
 HEADER = """<header class="masthead"><h1>Train</h1>
@@ -91,46 +91,6 @@ def cell_text(value: Any) -> str:
         return f"{value:.3f}".replace("-", "−")
     text = value if isinstance(value, str) else str(value)
     return text if len(text) <= MAX_CELL else text[: MAX_CELL - 1] + "…"
-
-
-def run_list(runs: Sequence[Run], chosen: str, deleted: Sequence[Run] = ()) -> str:
-    """All runs as buttons, the newest first, and the deleted ones that can be restored."""
-    if not runs:
-        return '<p class="note">No run yet. Press Start, and it appears here.</p>' + deleted_list(deleted)
-    lines = []
-    for run in runs:
-        bar = (
-            f'<span class="bar" style="--done:{100 * run.progress:.0f}%"></span>' if run.state in ACTIVE_STATES else ""
-        )
-        when = time.strftime("%d %b %H:%M", time.localtime(run.created))
-        mark = " chosen" * (run.id == chosen)
-        lines.append(
-            f'<li><button type="button" class="run{mark}" data-run="{escape(run.id, quote=True)}">'
-            f'<b dir="auto">{escape(run.name)}</b><span class="state {run.state}">{escape(state_text(run))}</span>'
-            f"<time>{when}</time>{bar}</button></li>"
-        )
-    return f'<ul class="runs">{"".join(lines)}</ul>' + deleted_list(deleted)
-
-
-def deleted_list(deleted: Sequence[Run]) -> str:
-    """The deleted runs that can be restored."""
-    if not deleted:
-        return ""
-    lines = "".join(
-        f'<li><span dir="auto">{escape(run.name)}</span> <button type="button" class="back" '
-        f'data-restore="{escape(run.id, quote=True)}">Restore</button></li>'
-        for run in deleted
-    )
-    return (
-        f'<details class="gone"><summary>Deleted: {len(deleted):,}, kept for 7 days</summary><ul>{lines}</ul></details>'
-    )
-
-
-def state_text(run: Run) -> str:
-    """The state of a run and its message."""
-    left = f", {duration(run.seconds_left)} left" if run.state == "running" and run.seconds_left else ""
-    share = f" {100 * run.progress:.0f} %" if run.state == "running" else ""
-    return f"{run.state}{share}{left}" + (f": {run.message}" if run.message and run.message != run.state else "")
 
 
 def headline(detail: RunDetail) -> str:

@@ -7,13 +7,14 @@ import gradio as gr
 from gradio.components import Component
 
 from bertexplorer.options import option_specs
-from bertexplorer.settings import ASSETS
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.forms import Form, fields, form
 from bertexplorer.ui.gradio_patches import Menu
-from bertexplorer.ui.training import html
+from bertexplorer.ui.html import script, snippet
+from bertexplorer.ui.training import html, run_list
+from bertexplorer.ui.training.run_list import RunList
 from bertexplorer.ui.training.run_service import MAX_SEEDS
 
 MAX_COLUMNS = 4  # columns of a file that a task reads, at most
@@ -112,24 +113,22 @@ class PageComponents:
 
     message: gr.HTML
     setup: SetupComponents
-    runs: gr.HTML
-    chosen: gr.Textbox  # id of the run on the screen
+    runs: RunList
     detail: gr.Column
     run: RunComponents
     export: ExportComponents
-    timer: gr.Timer
     offered: gr.Textbox  # the runs that “Start from” lists
 
     @property
     def polled(self) -> list[Any]:
         """The components that a poll of the runs may change."""
-        return [self.runs, self.detail, *self.run.polled, self.export.panel, self.timer]
+        return [*self.runs.polled, self.detail, *self.run.polled, self.export.panel]
 
     @property
     def all_of_run(self) -> list[Any]:
         """The components that change when another run is chosen."""
         run = self.run
-        return [*self.polled, self.message, self.chosen, run.answer, run.influence, run.overlay, run.new_name,
+        return [*self.polled, self.message, self.runs.chosen, run.answer, run.influence, run.overlay, run.new_name,
                 self.export.file, self.setup.checkpoint]  # fmt: skip
 
 
@@ -140,13 +139,10 @@ def build(registry: CheckpointRegistry) -> PageComponents:
     message = snippet("", elem_id="message")
     with gr.Column(elem_id="wish"):
         setup = build_setup(registry)
-    snippet("<h2>Runs</h2>")
-    runs = snippet("", js_on_load=script("runs.js"), elem_id="runs")
-    chosen = gr.Textbox("", visible=False)
+    runs = run_list.build(POLL_S)
     with gr.Column(visible=False, elem_id="detail") as detail:
         run, export = build_run(), build_export()
-    timer, offered = gr.Timer(POLL_S, active=False), gr.Textbox("", visible=False)
-    return PageComponents(message, setup, runs, chosen, detail, run, export, timer, offered)
+    return PageComponents(message, setup, runs, detail, run, export, offered=gr.Textbox("", visible=False))
 
 
 def build_setup(registry: CheckpointRegistry) -> SetupComponents:
@@ -236,12 +232,3 @@ def build_export() -> ExportComponents:
             token = gr.Textbox("", label="Hugging Face access token", type="password", max_lines=1)
             upload_button = gr.Button("Upload", size="sm", min_width=80)
     return ExportComponents(panel, buttons, with_rows, file, repository, token, upload_button)
-
-
-def snippet(text: str, **settings: Any) -> gr.HTML:
-    """HTML in the page's own style."""
-    return gr.HTML(text, apply_default_css=False, **settings)
-
-
-def script(name: str) -> str:
-    return (ASSETS / name).read_text("utf-8")

@@ -13,7 +13,7 @@ from bertexplorer.figures import confusion, learning
 from bertexplorer.store.runs import ACTIVE_STATES, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
-from bertexplorer.ui.training import comparison, export, html, influence, suite_run
+from bertexplorer.ui.training import comparison, export, html, influence, run_list, suite_run
 from bertexplorer.ui.training.page import PageComponents
 from bertexplorer.ui.training.run_service import RunDetail, RunService
 
@@ -36,7 +36,7 @@ class RunHandlers:
 
     def choose(self, event: gr.EventData) -> Updates:
         """A run was clicked, or a deleted one is to be restored."""
-        id, deleted = str(event._data.get("run", "")), str(event._data.get("restore", ""))
+        id, deleted = run_list.pressed(event)
         try:
             id = self.service.jobs.restore(deleted, self.owner).id if deleted else id
         except ExplorerError as error:
@@ -49,7 +49,7 @@ class RunHandlers:
         seeds = comparison.seeds(self.service, run, self.owner) if run else []
         updates: Updates = {
             page.setup.checkpoint: gr.update(choices=html.start_choices(self.service.registry.for_owner(self.owner))),
-            page.chosen: id,
+            page.runs.chosen: id,
             page.run.answer: "",
             page.run.influence: "",
             page.export.file: gr.update(visible=False, value=None),
@@ -105,9 +105,7 @@ class RunHandlers:
     def current(self, chosen: str, overlay: Sequence[str] = (), *, polling: bool = False) -> Updates:
         """The current list of runs and the chosen one. *polling*: leave alone what changes only at the end of a run."""
         page, runs = self.page, self.service.runs(self.owner)
-        deleted = self.service.runs(self.owner, deleted=True)
-        live = any(run.state in (*ACTIVE_STATES, "queued") for run in runs)
-        updates: Updates = {page.runs: html.run_list(runs, chosen, deleted), page.timer: gr.update(active=live)}
+        updates: Updates = page.runs.updates(runs, chosen, self.service.runs(self.owner, deleted=True))
         if not any(run.id == chosen for run in runs):
             return updates | {page.detail: gr.update(visible=False)}
         try:
@@ -115,7 +113,7 @@ class RunHandlers:
             others = [self.service.detail(run.id, self.owner) for run in runs if run.id in overlay]
         except (ExplorerError, OSError):
             return updates
-        details = self.details(detail, others[: comparison.MAX_RUNS], polling and live)
+        details = self.details(detail, others[: comparison.MAX_RUNS], polling)
         return updates | {page.detail: gr.update(visible=True)} | details
 
     def details(self, detail: RunDetail, others: Sequence[RunDetail], polling: bool) -> Updates:
@@ -196,7 +194,7 @@ class RunHandlers:
     def answer(self, values: Mapping[Component, Any]) -> Updates:
         """The answer to the row in the playground."""
         try:
-            detail = self.service.detail(values[self.page.chosen], self.owner)
+            detail = self.service.detail(values[self.page.runs.chosen], self.owner)
             answer = self.service.answer(detail, self.row(detail, values))
         except (ExplorerError, KeyError) as error:
             return self.error(error)
@@ -204,7 +202,7 @@ class RunHandlers:
 
     def influence(self, values: Mapping[Component, Any]) -> Iterator[Updates]:
         """The training rows behind the answer to the row in the playground."""
-        chosen = values[self.page.chosen]
+        chosen = values[self.page.runs.chosen]
         yield from self.trace(chosen, lambda detail: influence.explain(detail, self.row(detail, values)))
 
     def suspects(self, chosen: str) -> Iterator[Updates]:

@@ -4,8 +4,9 @@ from typing import Any
 
 import gradio as gr
 
+from bertexplorer.ui.html import script
 from bertexplorer.ui.owner_binding import bind_owner
-from bertexplorer.ui.training.page import PageComponents, script
+from bertexplorer.ui.training.page import PageComponents
 from bertexplorer.ui.training.run_handlers import RunHandlers
 from bertexplorer.ui.training.run_service import RunService
 from bertexplorer.ui.training.setup_handlers import SetupHandlers
@@ -23,7 +24,7 @@ def wire(service: RunService, page: PageComponents, blocks: gr.Blocks) -> None:
     wire_export(runs, page)
     forms = [form.row for form in page.setup.options.values()]
     loaded = [*page.all_of_run, page.setup.key, *forms]
-    blocks.load(bind_owner(setup.open), [page.setup.task, page.chosen], loaded, **COMMON)
+    blocks.load(bind_owner(setup.open), [page.setup.task, page.runs.chosen], loaded, **COMMON)
 
 
 def wire_setup(handlers: SetupHandlers, page: PageComponents) -> None:
@@ -52,10 +53,10 @@ def wire_setup(handlers: SetupHandlers, page: PageComponents) -> None:
 
 
 def wire_runs(handlers: RunHandlers, page: PageComponents) -> None:
-    run, chosen, everything = page.run, page.chosen, page.all_of_run
-    page.runs.click(bind_owner(handlers.choose), None, everything, **COMMON)
+    run, chosen, everything = page.run, page.runs.chosen, page.all_of_run
+    page.runs.entries.click(bind_owner(handlers.choose), None, everything, **COMMON)
     polled = [*page.polled, page.setup.checkpoint, page.offered]
-    page.timer.tick(bind_owner(handlers.poll), [chosen, run.overlay, page.offered], polled, **COMMON)
+    page.runs.timer.tick(bind_owner(handlers.poll), [chosen, run.overlay, page.offered], polled, **COMMON)
     run.overlay.input(bind_owner(handlers.overlay), [chosen, run.overlay], page.polled, **COMMON)
     run.new_name.submit(bind_owner(handlers.rename), [chosen, run.new_name], everything, **COMMON)
     for action, button in run.actions.items():
@@ -69,7 +70,7 @@ def wire_runs(handlers: RunHandlers, page: PageComponents) -> None:
 
 
 def wire_export(handlers: RunHandlers, page: PageComponents) -> None:
-    export, chosen = page.export, page.chosen
+    export, chosen = page.export, page.runs.chosen
     for kind, button in export.buttons.items():
         written = button.click(
             bind_owner(handlers.export, kind), [chosen, export.with_rows], [export.file, page.message], **COMMON
