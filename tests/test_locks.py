@@ -25,8 +25,7 @@ for name in names:
     importlib.import_module(name)
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.finetuning.diagnostics import memory_mb
-from bertexplorer.training.run_process import lock_run
+from bertexplorer.training.run_process import lock_run, memory_mb
 folder = Path(sys.argv[1])
 for _ in range(2):
     with lock_run(folder):

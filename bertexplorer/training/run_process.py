@@ -113,3 +113,13 @@ def keep_freed_memory() -> None:
     tune(mmap_max, 0)
     tune(trim_threshold, 2**31 - 1)
     tune(top_pad, 64 << 20)
+
+
+def memory_mb() -> float:
+    """Peak memory of this process; 0 if the system does not report it."""
+    with suppress(ImportError):
+        import resource
+
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return peak / (1e6 if sys.platform == "darwin" else 1e3)
+    return 0.0

@@ -6,9 +6,8 @@ preflight.py      plan a run: settings, rows and findings about them
 command.py        command line: start a run from a file, or resume one
 trainable.py      which parameters are trained, and at which learning rate; LoRA
 batch_sampler.py  the rows of each batch, reproducible from seed and epoch
-diagnostics.py    warnings during training; memory
 dry_run.py        a few timed steps before a run starts
-compare.py        confidence intervals; several seeds; two runs row by row
+compare.py        warnings during training; confidence intervals; several seeds; two runs row by row
 influence.py      the training rows behind an answer, and rows whose labels look wrong (TracIn)
 gradients.py      gradients and vectors of training rows, for influence.py
 artifacts.py      the best checkpoint with its task and card; snapshots along the way

@@ -1,12 +1,16 @@
-"""Judge the metrics of runs: confidence intervals, several seeds, two runs row by row. Torch is not imported."""
+"""Judge runs by their metrics: warnings, confidence intervals, several seeds, two runs row by row. Torch is not
+imported."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import sqrt
+from math import isfinite, sqrt
 from statistics import fmean, stdev
 from typing import Any
 
 import numpy as np
+
+from bertexplorer.training.events import Event
+from bertexplorer.training.task import Evaluation
 
 INPUTS = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # the input of a row
 MEASURES = {
@@ -17,6 +21,9 @@ MEASURES = {
 }  # the first measure that both runs have is compared
 RESAMPLES = 10_000
 AT_ONCE = 2_000_000  # random numbers drawn at once
+Z_95 = 1.959964  # of 95 %
+WIDE = 0.05  # warn of an interval wider than this to either side
+FEW_ROWS = 100  # warn below this number of rows if there is no interval
 
 
 @dataclass(frozen=True)
@@ -133,11 +140,6 @@ def flat_settings(spec: Mapping[str, Any]) -> dict[str, Any]:
     return origin | dict(spec.get("options", {})) | dict(spec.get("tuning", {}))
 
 
-Z_95 = 1.959964  # of 95 %
-WIDE = 0.05  # warn of an interval wider than this to either side
-FEW_ROWS = 100  # warn below this number of rows if there is no interval
-
-
 def wilson(share: float, count: int) -> tuple[float, float]:
     """The 95 % interval of a *share* seen in *count* cases (Wilson, 1927)."""
     if count < 1:
@@ -164,3 +166,16 @@ def interval_sentence(share: float, count: int, words: str) -> str:
     """A sentence on the confidence interval of a measured metric."""
     low, high = (f"{100 * value:.1f} %" for value in wilson(share, count))
     return f"{words} on {count:,} validation row{'s' * (count != 1)}: the 95 % interval is {low} to {high} (Wilson)."
+
+
+def evaluation_warnings(evaluation: Evaluation, *, start: float, value: float, higher: bool) -> Iterator[Event]:
+    """Warnings about an evaluation. *value*: of the headline metric now; *start*: before the first step."""
+    if value < start if higher else value > start:
+        yield {"event": "warning", "text": f"it does worse than before the first step ({value:.4g}, then {start:.4g})"}
+    if not isfinite(evaluation.metrics.get("loss", 0.0)):
+        yield {"event": "warning", "text": "the loss is not a number: lower the learning rate"}
+    if evaluation.confusion:
+        predicted_counts = [sum(column) for column in zip(*evaluation.confusion.counts, strict=True)]
+        if sum(n > 0 for n in predicted_counts) == 1 and sum(sum(line) > 0 for line in evaluation.confusion.counts) > 1:
+            label = evaluation.confusion.labels[max(range(len(predicted_counts)), key=predicted_counts.__getitem__)]
+            yield {"event": "warning", "text": f"every answer is “{label}”: it does not tell the classes apart yet"}

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.diagnostics import memory_mb
 from bertexplorer.training.finetuning.run import Run
 from bertexplorer.training.loop import Budget, train
+from bertexplorer.training.run_process import memory_mb
 
 TIMED = 3  # steps
 
