@@ -3,10 +3,9 @@
 run.py            compute a run: start, resume, evaluate, finish
 spec.py           all settings of a run, as in spec.json
 preflight.py      plan a run: settings, rows and findings about them
-command.py        command line: start a run from a file, or resume one
+command.py        command line: start a run from a file, resume one, or time a few steps
 trainable.py      which parameters are trained, and at which learning rate; LoRA
 batch_sampler.py  the rows of each batch, reproducible from seed and epoch
-dry_run.py        a few timed steps before a run starts
 compare.py        warnings during training; confidence intervals; several seeds; two runs row by row
 influence.py      the training rows behind an answer, and rows whose labels look wrong (TracIn)
 gradients.py      gradients and vectors of training rows, for influence.py

@@ -1,9 +1,11 @@
-"""The command line of a fine-tuning run: start one from a file, or resume one; a signal ends it after a commit."""
+"""The command line of a fine-tuning run: start one from a file, resume one, or time its first steps; a signal ends it
+after a commit."""
 
 import argparse
 import json
 import secrets
 import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,16 +16,18 @@ from bertexplorer.training.data import hub, qrels
 from bertexplorer.training.data.decode import decode
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
+from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.dry_run import dry_run
 from bertexplorer.training.finetuning.preflight import plan
-from bertexplorer.training.finetuning.run import finetune
-from bertexplorer.training.run_process import catch_stop_signals, print_events
+from bertexplorer.training.finetuning.run import Run, finetune
+from bertexplorer.training.loop import Budget, train
+from bertexplorer.training.run_process import catch_stop_signals, memory_mb, print_events
 from bertexplorer.training.tasks import BY_NAME
 
 HUB = "hub:"  # prefix of the name of a data set
 CANDIDATES = 50  # unjudged passages per query that BM25 adds for re-ranking
 MAX_ROWS = 1_000_000  # rows; the limit on the page is lower
+TIMED = 3  # steps of a dry run
 
 
 def parser() -> argparse.ArgumentParser:
@@ -170,3 +174,38 @@ def parse_pairs(arguments: Sequence[str], flag: str) -> dict[str, Any]:
     if malformed := [name for name, sign, _ in parts if not sign]:
         raise ExplorerError(f"{flag} got {malformed[0]!r:.60}; wanted NAME=VALUE.")
     return {name: value for name, _, value in parts}
+
+
+def dry_run(folder: Path, tell: Callable[[str], object]) -> dict[str, float]:
+    """Run three real steps after one to warm up, and evaluate some rows, without writing anything. Returns the
+    estimated time of the whole run ("seconds"), its "steps", and peak memory ("memory_mb"). *tell* receives progress
+    messages."""
+    tell("Loading the checkpoint…")
+    spec, train_rows, dev_rows = specs.read_run(folder)
+    run = Run(folder, spec, train_rows, dev_rows, lambda: False)
+    learner, items, dev = run.learner()
+    tuning, batches = spec.tuning, run.batches(learner, items)
+    optimiser = run.optimiser(learner)
+    workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
+    steps = train(
+        workers,
+        optimiser,
+        batches,
+        run.state,
+        learning=run.learning,
+        budget=Budget(steps=TIMED + 1),
+        seed=tuning.seed,
+    )
+    tell("Warming up…")
+    times = []
+    for number, step in enumerate(steps):
+        times.append(step.seconds)
+        tell(f"Timing step {number + 1} of {TIMED}…" if number < TIMED else "Timing an evaluation…")
+    times = times[1:]
+    sample = dev[:64]
+    began = time.monotonic()
+    learner.evaluate(sample)
+    evaluation = (time.monotonic() - began) * len(dev) / len(sample)
+    evaluations = 1 + max(1, round(tuning.epochs * tuning.evaluations))
+    seconds = run.steps * sum(times) / len(times) + evaluations * evaluation
+    return {"seconds": seconds, "steps": run.steps, "memory_mb": memory_mb()}
