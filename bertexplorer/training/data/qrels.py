@@ -9,11 +9,9 @@ import io
 import json
 import re
 from collections import defaultdict
-from collections.abc import Sequence
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.rows import MAX_CELL, Row, parse_number
-from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.ranking import BM25
 
 FIELD = re.compile(r"^\.([A-Z])\s*$", re.MULTILINE)
@@ -107,9 +105,3 @@ def collection_rows(queries: str, documents: str, qrels: str, candidates: int = 
 
 def make_row(line: int, query: str, passage: str, grade: float) -> Row:
     return Row(line, {"query": query, "passage": passage, "relevance": f"{grade:g}"})
-
-
-def split_by_query(rows: Sequence[Row], share: float, seed: int) -> tuple[list[Row], list[Row]]:
-    """(train, dev) with all rows of a query on one side; rows without a query go to train."""
-    train, dev = split_rows([row for row in rows if row.cells["query"]], share, seed, keys=("query",))
-    return train + [row for row in rows if not row.cells["query"]], dev

@@ -10,7 +10,6 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
 from bertexplorer.training.data.guess import guess_columns, guess_reasons
 from bertexplorer.training.data.rows import Problem, Row, Table, map_columns
-from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec
@@ -68,7 +67,7 @@ def preflight(
         dev, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
-        train, dev = split_rows(rows, share, seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
+        train, dev = checks.split_rows(rows, share, seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
     findings = checks.row_findings(train, dev, texts, label)
     if tokenizer is not None:
         findings += truncation_findings(train, texts, tokenizer, max_tokens)

@@ -8,8 +8,8 @@ import pytest
 from bertexplorer.csv_safety import escape_formula
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
+from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split_rows
 
 
 def rows(*pairs: tuple[object, object], start: int = 2) -> list[Row]:

@@ -65,16 +65,6 @@ def test_bad_files(arguments: tuple[str, str, str], message: str) -> None:
         qrels.collection_rows(*arguments)
 
 
-def test_a_query_stays_on_one_side() -> None:
-    queries = "".join(f"{i}\tquery {i}\n" for i in range(10))
-    documents = "".join(f"{i}\tpassage {i}\n" for i in range(40))
-    rows = qrels.collection_rows(queries, documents, "".join(f"{i % 10} 0 {i} 1\n" for i in range(30)))
-    train, dev = qrels.split_by_query(rows, 0.3, 0)
-    assert len(train) + len(dev) == len(rows) == 40
-    asked = {row.cells["query"] for row in dev}
-    assert len(asked) == 3 and "" not in asked and not asked & {row.cells["query"] for row in train}
-
-
 @pytest.mark.shared
 def test_the_published_cranfield() -> None:
     texts = [(CRANFIELD / name).read_text("latin-1") for name in ("cran.qry", "cran.all.1400", "cranqrel")]

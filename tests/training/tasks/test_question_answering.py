@@ -14,9 +14,9 @@ from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.store import runs
 from bertexplorer.training import learners
+from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
-from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune

@@ -16,8 +16,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
+from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.reranking import Reranker
 from bertexplorer.training.tasks import reranking

@@ -13,8 +13,8 @@ from ir_measures import RR, R, nDCG
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.training import learners
+from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.learners.retrieval import Retriever
 from bertexplorer.training.ranking import BM25
 from bertexplorer.training.tasks import retrieval

@@ -13,8 +13,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners
+from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.data.split import split_rows
 from bertexplorer.training.learners.similarity import Similarity
 from bertexplorer.training.tasks import similarity
 from tests.tiny import FAMILIES
