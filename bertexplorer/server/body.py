@@ -18,7 +18,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.server.asgi import header, replay, reply
 from bertexplorer.server.sessions import Sessions
 from bertexplorer.settings import Settings
-from bertexplorer.store.quota import Quota
+from bertexplorer.store.uploads import Quota
 
 FORM_BYTES = 65_536  # that a form adds to its files
 RESERVE_BYTES = 1_000_000_000  # of the disk that uploads leave free

@@ -12,11 +12,10 @@ runs.py                runs as their folders show them: state, events, checkpoin
 job_db.py              the table of jobs in SQLite, for one server at a time; deleted runs, for a week
 jobs.py                accepts, queues, renames, resumes and deletes runs
 supervisor.py          starts queued runs as processes, adopts running ones, records how they ended
-uploads.py             files that a page sent and exports for it, with their owners, for a day
+uploads.py             files that a page sent and exports for it, for a day; what one owner may take of the disk
 text_uploads.py        uploaded lines and suites, stored under a hash of owner and content
 syneval.py             reads the pickles of LM_syneval as data
 suite_folder.py        a suite of any size in a folder, stopped and resumed, read back and compared with another
-quota.py               how much of the disk one owner's uploads and runs may take
 index.py               vectors of uploaded lines, stored in files and searched exactly
 library.py             the old name of the registry, for programs that version 0.1 exported
 lines.py               the old name of text uploads, for the same programs

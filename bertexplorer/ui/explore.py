@@ -21,10 +21,10 @@ from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.index import Index
-from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
+from bertexplorer.store.uploads import Quota
 from bertexplorer.ui import comparing, strip
 from bertexplorer.ui.state import State, read_spans, scrub, shift_spans
 from bertexplorer.ui.tabs import VIEWS

@@ -9,8 +9,8 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.quota import Quota
 from bertexplorer.store.text_uploads import TextUploads
+from bertexplorer.store.uploads import Quota
 
 ME, YOU = "a" * 32, "b" * 32
 

@@ -20,10 +20,10 @@ from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.quota import Quota
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.supervisor import JobSupervisor, Launcher
+from bertexplorer.store.uploads import Quota
 from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data import hub
