@@ -39,6 +39,16 @@ class Shard:
         return np.diff(self.sentences[self.documents])
 
 
+def token_counts(shards: Sequence[Shard], documents: Sequence[NDArray[np.bool_]], size: int) -> NDArray[np.float64]:
+    """How often each of *size* tokens occurs in the chosen *documents* of each shard."""
+    counts = np.zeros(size)
+    for shard, chosen in zip(shards, documents, strict=True):
+        for document in np.flatnonzero(chosen):
+            begin, end = shard.sentences[shard.documents[document : document + 2]]
+            counts += np.bincount(shard.ids[begin:end], minlength=size)
+    return counts
+
+
 @dataclass(frozen=True)
 class Progress:
     """The progress of tokenising one file."""

@@ -18,7 +18,7 @@ from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
-from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.corpus import Shard, token_counts
 from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, forward_batch
 from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 
@@ -97,12 +97,9 @@ def draw_held_out(
     pairs = batches([Kind.NEXT, Kind.OTHER], count, room) if divisible else batches([Kind.TEXT], count, room + 1)
     same = batches([Kind.SAME], count // 2, room) if divisible else []
     short = batches([Kind.SENTENCE], 3 * count, SHORT - 2)
-    counts = np.ones(tokenizer.vocab_size)  # add-one smoothing
-    for shard, mask in zip(shards, held_out, strict=True):
+    counts = 1 - token_counts(shards, held_out, tokenizer.vocab_size)  # add-one smoothing
+    for shard in shards:
         counts += np.bincount(shard.ids, minlength=len(counts))
-        for document in np.flatnonzero(mask):
-            start, end = shard.sentences[shard.documents[document : document + 2]]
-            counts -= np.bincount(shard.ids[start:end], minlength=len(counts))
     nats = -np.log(counts / counts.sum())
     unigram = {
         name: float(np.concatenate([nats[b.targets.numpy()] for b in drawn]).mean())

@@ -18,7 +18,7 @@ from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training import texts
 from bertexplorer.training.pretraining.batches import Collator
-from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.corpus import Shard, token_counts
 from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 from bertexplorer.training.texts import Item
 
@@ -78,11 +78,7 @@ def half_of_documents(documents: NDArray[np.bool_], half: int) -> NDArray[np.boo
 
 def frequent_words(shards: Sequence[Shard], held_out: Sequence[NDArray[np.bool_]], tokenizer: Tokenizer) -> list[int]:
     """The ids of the WORDS most frequent tokens of the held-out text that are whole words of letters."""
-    counts = np.zeros(tokenizer.vocab_size)
-    for shard, mask in zip(shards, held_out, strict=True):
-        for document in np.flatnonzero(mask):
-            begin, end = shard.sentences[shard.documents[document : document + 2]]
-            counts += np.bincount(shard.ids[begin:end], minlength=len(counts))
+    counts = token_counts(shards, held_out, tokenizer.vocab_size)
     order = (int(i) for i in np.argsort(-counts, kind="stable") if counts[i])
     words = [i for i in order if (tokenizer.backend.id_to_token(i) or "").strip("Ġ▁").isalpha()]
     return words[:WORDS]
