@@ -71,11 +71,9 @@ def perplexity(nats: float) -> float:
     return exp(min(nats, 700.0))
 
 
-def likeliest_tokens(
-    tokenizer: Tokenizer, probabilities: Float[Tensor, " v"], count: int = SHOWN
-) -> list[dict[str, Any]]:
+def likeliest_tokens(tokenizer: Tokenizer, probabilities: Float[Tensor, " v"]) -> list[dict[str, Any]]:
     """The most probable tokens."""
-    values, ids = probabilities.topk(min(count, len(probabilities)))
+    values, ids = probabilities.topk(min(SHOWN, len(probabilities)))
     return [
         {"piece": tokenizer.show(i), "probability": p} for i, p in zip(ids.tolist(), values.tolist(), strict=True) if p
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 K1, B = 1.2, 0.75
-TOP = 10
+TOP = 10  # passages that the metrics look at
 WORD = re.compile(r"\w+")
 
 
@@ -60,25 +60,25 @@ def rank_by_score(scores: Float[np.ndarray, " n"], tie_order: Int[np.ndarray, " 
     return np.lexsort((tie_order, -scores))
 
 
-def reciprocal_rank(grades: Sequence[float], top: int = TOP) -> float:
-    """1 / rank of the first relevant passage in the first *top*, else 0. *grades*: in the order of the ranking."""
-    return next((1 / rank for rank, grade in enumerate(grades[:top], 1) if grade > 0), 0.0)
+def reciprocal_rank(grades: Sequence[float]) -> float:
+    """1 / rank of the first relevant passage in the first ten, else 0. *grades*: in the order of the ranking."""
+    return next((1 / rank for rank, grade in enumerate(grades[:TOP], 1) if grade > 0), 0.0)
 
 
-def dcg(grades: Sequence[float], top: int = TOP) -> float:
+def dcg(grades: Sequence[float]) -> float:
     """DCG: Σ grade / log2(rank + 1) (Järvelin and Kekäläinen, 2002, with the discount of trec_eval)."""
-    return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades[:top], 1))
+    return sum(grade / log2(rank + 1) for rank, grade in enumerate(grades[:TOP], 1))
 
 
-def ndcg(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
+def ndcg(grades: Sequence[float], judged: Sequence[float]) -> float:
     """The DCG divided by that of the best order of all *judged* grades; 0 if no grade is above 0."""
-    best = dcg(sorted(judged, reverse=True), top)
-    return dcg(grades, top) / best if best else 0.0
+    best = dcg(sorted(judged, reverse=True))
+    return dcg(grades) / best if best else 0.0
 
 
-def recall(grades: Sequence[float], judged: Sequence[float], top: int = TOP) -> float:
-    """The share of the relevant passages that is in the first *top*."""
-    return sum(grade > 0 for grade in grades[:top]) / max(1, sum(grade > 0 for grade in judged))
+def recall(grades: Sequence[float], judged: Sequence[float]) -> float:
+    """The share of the relevant passages that is in the first ten."""
+    return sum(grade > 0 for grade in grades[:TOP]) / max(1, sum(grade > 0 for grade in judged))
 
 
 def ranking_metrics(grades: Sequence[float], judged: Sequence[float]) -> dict[str, float]:

@@ -104,11 +104,9 @@ def stack_vectors(items: Sequence[Item]) -> Float[Tensor, "b s d"] | None:
     return torch.from_numpy(padded)
 
 
-def hidden_states(encoder: nn.Module, batch: TextBatch, change: Intervention = NO_CHANGE) -> Float[Tensor, "b s d"]:
+def hidden_states(encoder: nn.Module, batch: TextBatch) -> Float[Tensor, "b s d"]:
     """The last hidden states of *batch*: its cached vectors if it has some, else those of a forward pass."""
-    return (
-        batch.vectors if batch.vectors is not None else forward(encoder, batch.ids, batch.segments, batch.mask, change)
-    )
+    return batch.vectors if batch.vectors is not None else forward(encoder, batch.ids, batch.segments, batch.mask)
 
 
 def forward(

@@ -76,9 +76,7 @@ def has_collapsed(outcome: Outcome, *, higher: bool) -> bool:
     return not (outcome.best > baseline if higher else outcome.best < baseline)
 
 
-def compare_rows(
-    first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]], *, seed: int = 0
-) -> Paired | None:
+def compare_rows(first: Sequence[Mapping[str, Any]], second: Sequence[Mapping[str, Any]]) -> Paired | None:
     """The paired bootstrap (Berg-Kirkpatrick et al., 2012, section 2.1) over the rows in the predictions of both runs:
     the share of 10,000 resamples that differ by more than twice the observed difference, in the same direction. None if
     the runs share no row or no measure."""
@@ -96,19 +94,19 @@ def compare_rows(
         len(rows),
         float(means[0]),
         float(means[1]),
-        p_value(gains, seed),
+        p_value(gains),
         int((signs > 0).sum()),
         int((signs < 0).sum()),
     )
 
 
-def p_value(gains: "np.ndarray[Any, np.dtype[np.float64]]", seed: int) -> float:
+def p_value(gains: "np.ndarray[Any, np.dtype[np.float64]]") -> float:
     """The p-value, counting the observation as one resample so that it is never 0 (Phipson and Smyth, 2010)."""
     observed = abs(gains.mean())
     if not observed:
         return 1.0
     signed = gains if gains.mean() > 0 else -gains
-    rng, exceeding = np.random.default_rng(seed), 0
+    rng, exceeding = np.random.default_rng(0), 0
     part = max(1, AT_ONCE // len(gains))
     for start in range(0, RESAMPLES, part):
         indices = rng.integers(len(gains), size=(min(part, RESAMPLES - start), len(gains)))

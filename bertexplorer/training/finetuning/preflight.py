@@ -43,21 +43,17 @@ class Preflight:
 
 
 def preflight(
-    task: ModuleType,
+    spec: Spec,
     table: Table,
     dev_table: Table | None = None,
     *,
     mapping: Mapping[str, str] | None = None,
-    options: Any = None,
-    share: float = SHARE,
-    seed: int = 0,
     tokenizer: "Tokenizer | None" = None,
-    max_tokens: int = 128,
 ) -> Preflight:
     """Check the rows of a run. *mapping*: {column of the task: column of the file}; None: guessed.
 
     Raises ExplorerError if a column is missing or no row can be used."""
-    options = options or task.Options()
+    task, options = spec.module, spec.task_options
     columns = dict(mapping) if mapping is not None else guess_columns(table, task.COLUMNS)
     guesses = guess_reasons(table, task.COLUMNS, columns)
     rows, problems = usable_rows(task, table, columns, options)
@@ -67,10 +63,10 @@ def preflight(
         dev, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
-        train, dev = checks.split_rows(rows, share, seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
+        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
     findings = checks.row_findings(train, dev, texts, label)
     if tokenizer is not None:
-        findings += truncation_findings(train, texts, tokenizer, max_tokens)
+        findings += truncation_findings(train, texts, tokenizer, spec.tuning.max_tokens)
     counts = checks.label_counts(train, label) if label else {}
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
     if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
@@ -93,16 +89,7 @@ def plan(
     """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
     *file*: name of the file of the rows. Raises ExplorerError as `specs.make_spec` and `preflight` do."""
     spec = specs.make_spec(task, checkpoint[0], str(checkpoint[1]), values, name=name)
-    result = preflight(
-        spec.module,
-        table,
-        dev,
-        mapping=mapping,
-        options=spec.task_options,
-        seed=spec.tuning.seed,
-        tokenizer=tokenizer,
-        max_tokens=spec.tuning.max_tokens,
-    )
+    result = preflight(spec, table, dev, mapping=mapping, tokenizer=tokenizer)
     data: dict[str, Any] = {"file": file, "summary": result.summary, "mapping": result.mapping}
     data |= {"skipped": len(result.problems), "train": len(result.train), "dev": len(result.dev)}
     return replace(spec, data=data), result
