@@ -61,7 +61,7 @@ def draw(
     fig.add_trace(kit.texts(low, [row - 0.42 for row in range(len(keys))], rows, textfont=font))
     fig.add_annotation(kit.above(f"{coloured('●', ACCENT)} {titles[0]}<br>{coloured('◆', ORANGE)} {titles[1]}", 12))
     room = 0.03 * (high - low)
-    ticks = {"tickformat": ".0%"} if shares else {}
+    ticks = {"tickformat": ".1~%"} if shares else {}
     fig.update_xaxes(range=[low - room, high + room], fixedrange=True, nticks=5, **ticks)
     fig.update_yaxes(range=[len(keys) - 0.5, -0.9], **kit.HIDDEN)
     return finish(fig, 110 + (TALL if tall else ROW_HEIGHT) * len(keys), margin={"l": 8, "r": 16, "t": 64, "b": 36})

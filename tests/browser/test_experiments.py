@@ -58,7 +58,7 @@ def test_an_experiment_runs_from_the_page(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#figure .main-svg").first).to_be_visible()
     expect_said(page, "MLM + NSP:")
     expect(page.locator("#summary")).to_contain_text("random weights")
-    expect(page.locator("#runs .run.chosen")).to_contain_text("2 of 2 runs finished")
+    expect(page.locator("#runs .run.chosen")).to_contain_text("finished: 2 runs")
     page.get_by_role("button", name="Delete", exact=True).click()
     expect(page.locator("#runs")).to_contain_text("No run yet")
     expect(page.locator(".arm")).to_have_count(0)

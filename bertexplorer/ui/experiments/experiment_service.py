@@ -57,13 +57,14 @@ class Trial:
         and of a live one above all."""
         runs = [arm.run for arm in self.arms]
         waiting = [run.state for run in runs if run.state != "finished"]
+        finished = f"{len(runs) - len(waiting)} of {len(runs)} runs finished"
         return Run(
             self.group,
             self.experiment.title,
             created=min(run.created for run in runs),
             state=min(waiting, key=lambda state: state not in LIVE_STATES, default="finished"),
             progress=sum(run.progress for run in runs) / len(runs),
-            message=f"{len(runs) - len(waiting)} of {len(runs)} runs finished",
+            message=finished if waiting else f"{len(runs)} runs",
         )
 
     def final_measures(self) -> dict[str, float]:
