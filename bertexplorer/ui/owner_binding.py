@@ -1,4 +1,4 @@
-"""Owner binding: find the owner of an event, and restrict its handler to what that owner may see."""
+"""Owner binding: find the owner of an event, restrict its handler to what that owner may see, and show its errors."""
 
 import inspect
 import logging
@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 
-from bertexplorer.errors import unforeseen
+from bertexplorer.errors import ExplorerError, unforeseen
 
 log = logging.getLogger("bertexplorer.ui.personal")  # a stable name, which log filters may use
 
@@ -33,7 +33,8 @@ def report_errors(name: str) -> Iterator[None]:
 
 def bind_owner(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
     """Return a handler that calls the bound method *handler* on the object that `for_owner(owner)` returns for the
-    owner of the event.
+    owner of the event. What `error(error)` of that object returns for an ExplorerError is the handler's answer, or its
+    last one if it is a generator.
 
     *first*: arguments that come before the values from the page."""
     target, method = handler.__self__, handler.__func__  # type: ignore[attr-defined]
@@ -50,12 +51,18 @@ def bind_owner(handler: Callable[..., Any], *first: Any) -> Callable[..., Any]:
     @wraps(handler)
     def run_once(request: gr.Request, *values: Any) -> Any:
         with report_errors(handler.__name__):
-            return call(request, *values)
+            try:
+                return call(request, *values)
+            except ExplorerError as error:
+                return target.error(error)
 
     @wraps(handler)
     def run_generator(request: gr.Request, *values: Any) -> Any:
         with report_errors(handler.__name__):
-            yield from call(request, *values)
+            try:
+                yield from call(request, *values)
+            except ExplorerError as error:
+                yield target.error(error)
 
     bound = run_generator if inspect.isgeneratorfunction(handler) else run_once
     parameters = [names[name] for name in special if name != "request"]

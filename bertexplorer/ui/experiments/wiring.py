@@ -26,7 +26,7 @@ NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class ExperimentHandlers:
-    """One method per event."""
+    """One method per event. `bind_owner` shows an ExplorerError that one raises."""
 
     service: ExperimentService
     page: PageComponents
@@ -49,15 +49,10 @@ class ExperimentHandlers:
     def start(self, name: str, minutes: float, source: str, file: str | None) -> Iterator[Updates]:
         """Queue the runs of an experiment and show them."""
         if source == UPLOAD and not file:
-            yield self.error("No text has been uploaded yet. Upload one, or choose the manuals.")
-            return
+            raise ExplorerError("No text has been uploaded yet. Upload one, or choose the manuals.")
         yield {self.page.message: message("Reading the text…", error=False)}
-        try:
-            text = file or "" if source == UPLOAD else ""
-            group = self.service.start(name, float(minutes), text, self.owner)
-        except ExplorerError as error:
-            yield self.error(error)
-            return
+        text = file or "" if source == UPLOAD else ""
+        group = self.service.start(name, float(minutes), text, self.owner)
         yield {self.page.message: "", **self.show(group)}
 
     def stop(self, group: str) -> Updates:
@@ -71,20 +66,14 @@ class ExperimentHandlers:
         trial = self.service.trial(group, self.owner)
         if trial is None:
             return {**self.error("That experiment no longer exists."), **self.show("")}
-        try:
-            action(trial.arms, self.owner)
-        except ExplorerError as error:
-            return self.error(error)
+        action(trial.arms, self.owner)
         return {self.page.message: "", **self.show(group)}
 
     def choose_run(self, event: gr.EventData) -> Updates:
         """An experiment was clicked, or a deleted one is to be restored."""
         group, deleted = run_list.pressed(event)
-        try:
-            if deleted:
-                self.service.restore(deleted, self.owner)
-        except ExplorerError as error:
-            return self.error(error)
+        if deleted:
+            self.service.restore(deleted, self.owner)
         return {self.page.message: "", **self.show(group or deleted)}
 
     def show(self, group: str) -> Updates:
@@ -120,7 +109,7 @@ class ExperimentHandlers:
 def wire(service: ExperimentService, page: PageComponents, blocks: gr.Blocks) -> None:
     """Bind the page to its service."""
     handlers, chosen = ExperimentHandlers(service, page), page.runs.chosen
-    changed = [page.message, chosen, *page.polled]
+    changed = [chosen, *page.polled]
     page.experiment.input(bind_owner(handlers.choose), page.experiment, [page.about, page.minutes], **COMMON)
     page.source.input(bind_owner(handlers.choose_source), page.source, page.file, **COMMON)
     settings = [page.experiment, page.minutes, page.source, page.file]
@@ -129,4 +118,4 @@ def wire(service: ExperimentService, page: PageComponents, blocks: gr.Blocks) ->
     page.delete.click(bind_owner(handlers.delete), chosen, changed, **COMMON)
     page.runs.entries.click(bind_owner(handlers.choose_run), None, changed, **COMMON)
     page.runs.timer.tick(bind_owner(handlers.current), chosen, page.polled, **COMMON)
-    blocks.load(bind_owner(handlers.show), chosen, [chosen, *page.polled], **COMMON)
+    blocks.load(bind_owner(handlers.show), chosen, changed, **COMMON)

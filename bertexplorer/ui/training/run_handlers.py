@@ -22,7 +22,7 @@ Updates = dict[Any, Any]  # component -> its new value or properties
 
 @dataclass(frozen=True, eq=False)
 class RunHandlers:
-    """One method per event."""
+    """One method per event. `bind_owner` shows an ExplorerError that one raises."""
 
     service: RunService
     page: PageComponents
@@ -37,10 +37,8 @@ class RunHandlers:
     def choose(self, event: gr.EventData) -> Updates:
         """A run was clicked, or a deleted one is to be restored."""
         id, deleted = run_list.pressed(event)
-        try:
-            id = self.service.jobs.restore(deleted, self.owner).id if deleted else id
-        except ExplorerError as error:
-            return self.error(error)
+        if deleted:
+            id = self.service.jobs.restore(deleted, self.owner).id
         return self.show(id) | {self.page.message: ""}
 
     def show(self, id: str) -> Updates:
@@ -76,30 +74,24 @@ class RunHandlers:
     def act(self, action: str, chosen: str) -> Updates:
         """Stop, resume, repeat or delete the chosen run."""
         jobs, id = self.service.jobs, chosen
-        try:
-            if action in ("Resume", "Run again"):
-                self.service.quota.check(self.owner)
-            if action == "Stop":
-                self.service.supervisor.stop(chosen, self.owner)
-            elif action == "Resume":
-                jobs.resume(chosen, self.owner)
-            elif action == "Run again":
-                id = jobs.retry(chosen, self.owner).id
-            else:
-                jobs.delete(chosen, self.owner)
-                id = ""
-        except ExplorerError as error:
-            return self.error(error)
+        if action in ("Resume", "Run again"):
+            self.service.quota.check(self.owner)
+        if action == "Stop":
+            self.service.supervisor.stop(chosen, self.owner)
+        elif action == "Resume":
+            jobs.resume(chosen, self.owner)
+        elif action == "Run again":
+            id = jobs.retry(chosen, self.owner).id
+        else:
+            jobs.delete(chosen, self.owner)
+            id = ""
         return {self.page.message: "", **self.show(id)}
 
     def rename(self, chosen: str, name: str) -> Updates:
-        try:
-            run = self.service.jobs.run(chosen, self.owner)
-            if run.name == name:
-                return {self.page.message: ""}
-            run = self.service.jobs.rename(chosen, self.owner, name, run.version)
-        except ExplorerError as error:
-            return self.error(error)
+        run = self.service.jobs.run(chosen, self.owner)
+        if run.name == name:
+            return {self.page.message: ""}
+        run = self.service.jobs.rename(chosen, self.owner, name, run.version)
         return {self.page.message: "", **self.show(run.id)}
 
     def current(self, chosen: str, overlay: Sequence[str] = (), *, polling: bool = False) -> Updates:
@@ -234,21 +226,14 @@ class RunHandlers:
         busy = message(f"Making the {kind} file…", error=False)
         yield {self.page.message: busy, file: gr.update(visible=False, value=None)}
         write = {"ZIP": export.write_zip, "ONNX": export.write_onnx}[kind]
-        try:
-            detail = self.service.detail(chosen, self.owner)
-            path = write(detail, self.service.settings.uploads_dir, self.owner, with_rows=with_rows)
-        except ExplorerError as error:
-            yield self.error(error)
-            return
+        detail = self.service.detail(chosen, self.owner)
+        path = write(detail, self.service.settings.uploads_dir, self.owner, with_rows=with_rows)
         yield {self.page.message: "", file: gr.update(visible=True, value=str(path))}
 
     def upload(self, chosen: str, repository: str, token: str, with_rows: bool) -> Updates:
         """Upload the best checkpoint to the hub, and forget the token."""
-        try:
-            detail = self.service.detail(chosen, self.owner)
-            address = export.upload(detail, repository, token, with_rows=with_rows)
-        except ExplorerError as error:
-            return self.error(error)
+        detail = self.service.detail(chosen, self.owner)
+        address = export.upload(detail, repository, token, with_rows=with_rows)
         return {
             self.page.message: message(f"Uploaded to {address}. It is private.", error=False),
             self.page.export.token: "",

@@ -23,7 +23,7 @@ Values = Mapping[Component, Any]  # of all of SetupComponents.inputs
 
 @dataclass(frozen=True, eq=False)
 class SetupHandlers:
-    """One method per event."""
+    """One method per event. `bind_owner` shows an ExplorerError that one raises."""
 
     service: RunService
     page: PageComponents
@@ -32,6 +32,9 @@ class SetupHandlers:
 
     def for_owner(self, owner: str) -> "SetupHandlers":
         return replace(self, runs=self.runs.for_owner(owner), owner=owner)
+
+    def error(self, error: Exception) -> Updates:
+        return self.runs.error(error)
 
     def request(self, values: Values) -> RunRequest:
         """The run that the settings describe."""
@@ -100,21 +103,18 @@ class SetupHandlers:
         """A preview of the rows; then three timed steps."""
         preview, status = self.page.setup.preview, self.page.message
         yield {preview: "", status: message("Reading the rows…", error=False)}
-        try:
-            request = self.request(values)
-            if request.hub:
-                yield {status: message(f"Fetching {request.hub} from the hub…", error=False)}
-            rows = self.service.preview(request, self.owner)
-            yield {preview: html.preview(rows), status: "", **self.column_menus(request, rows)}
-            if rows.found.stops or (rows.found.problems and not request.skip):
-                return
-            for step in self.service.timed(rows):
-                if isinstance(step, str):
-                    yield {status: message(step, error=False)}
-                else:
-                    yield {preview: html.preview(step), status: ""}
-        except ExplorerError as error:
-            yield {status: message(str(error))}
+        request = self.request(values)
+        if request.hub:
+            yield {status: message(f"Fetching {request.hub} from the hub…", error=False)}
+        rows = self.service.preview(request, self.owner)
+        yield {preview: html.preview(rows), status: "", **self.column_menus(request, rows)}
+        if rows.found.stops or (rows.found.problems and not request.skip):
+            return
+        for step in self.service.timed(rows):
+            if isinstance(step, str):
+                yield {status: message(step, error=False)}
+            else:
+                yield {preview: html.preview(step), status: ""}
 
     def column_menus(self, request: RunRequest, preview: RunPreview) -> Updates:
         """Menus that say which column of the file is which."""
@@ -142,10 +142,7 @@ class SetupHandlers:
     def start(self, values: Values) -> Updates:
         """Queue the run and show it."""
         setup = self.page.setup
-        try:
-            run = self.service.start(self.request(values), self.owner, key=values[setup.key])
-        except ExplorerError as error:
-            return {self.page.message: message(str(error))}
+        run = self.service.start(self.request(values), self.owner, key=values[setup.key])
         return {self.page.message: "", setup.name: "", setup.key: secrets.token_hex(8), **self.runs.show(run.id)}
 
     def open(self, task: str, chosen: str) -> Updates:
