@@ -66,8 +66,8 @@ def pool(
 class Embedder(Learner):
     """A learner without a head, which trains the encoder to embed texts. options.pooling: see `pool`."""
 
-    def __init__(self, checkpoint: Checkpoint, options: Any, max_tokens: int = 128) -> None:
-        super().__init__(checkpoint, options, max_tokens)
+    def __init__(self, checkpoint: Checkpoint, options: Any) -> None:
+        super().__init__(checkpoint, options)
         self.pooling: Pooling = options.pooling
         self.first_only = self.pooling == "cls"
 

@@ -28,23 +28,17 @@ class Learner(ABC):
     weights: dict[str, float]  # loss -> weight
     heads: tuple[str, ...] = ()  # of the checkpoint, trained together with the encoder
     saved: tuple[str, ...] = ()  # attributes, also arguments of __init__, that `state` saves besides the options
+    max_tokens = 128  # of an input, until `set_max_tokens` is called
     first_only = False  # whether the head reads only the vector of the first token
     bf16 = False  # whether it computes in bf16
 
-    def __init__(
-        self,
-        checkpoint: Checkpoint,
-        options: Any,
-        max_tokens: int = 128,
-        *,
-        extra: Mapping[str, nn.Module] | None = None,
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Any, *, extra: Mapping[str, nn.Module] | None = None) -> None:
         """*extra*: trained parts that transformers does not know; they are saved in a file of their own."""
         self.checkpoint, self.options = checkpoint, options
         self.extra = nn.ModuleDict(extra).to(checkpoint.device)
         heads = {name: checkpoint.head(name) for name in self.heads}
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **heads, **self.extra})
-        self.set_max_tokens(max_tokens)
+        self.set_max_tokens(self.max_tokens)
 
     @classmethod
     def check(cls, checkpoint: Checkpoint, train: Sequence[Any], options: Any) -> object:
@@ -62,7 +56,8 @@ class Learner(ABC):
         cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> "Learner":
         """A saved learner. *state*: as `state` returned it; *tensors*: the state dict of `extra`."""
-        learner = cls(checkpoint, options, **{name: state[name] for name in (*cls.saved, "max_tokens")})
+        learner = cls(checkpoint, options, **{name: state[name] for name in cls.saved})
+        learner.set_max_tokens(state["max_tokens"])
         learner.extra.load_state_dict(dict(tensors))
         return learner
 

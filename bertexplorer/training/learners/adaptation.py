@@ -36,11 +36,9 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
 
     heads = ("masked_lm",)
 
-    def __init__(
-        self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = (), max_tokens: int = 128
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = ()) -> None:
         """*train*: texts for the unigram baseline."""
-        Learner.__init__(self, checkpoint, options, max_tokens)
+        Learner.__init__(self, checkpoint, options)
         self.pairs, self.weights = False, {"mlm": 1.0}
         self.collator = Collator.of(checkpoint.tokenizer, options)
         ordinary = (item.ids[1:-1] for item in self.read(train))

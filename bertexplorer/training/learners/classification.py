@@ -36,7 +36,6 @@ class Classifier(Traceable):
         checkpoint: Checkpoint,
         options: Options,
         balance: Sequence[float] = (),
-        max_tokens: int = 128,
         features: Sequence[Feature] = (),
     ) -> None:
         self.balance, self.features = list(balance), list(features)
@@ -45,7 +44,7 @@ class Classifier(Traceable):
         if features:
             extra["features"] = nn.Linear(sum(feature.width for feature in features), len(self.labels), bias=False)
             nn.init.zeros_(extra["features"].weight)
-        super().__init__(checkpoint, options, max_tokens, extra=extra)
+        super().__init__(checkpoint, options, extra=extra)
         self.first_only = not checkpoint.sequence_classifier.mean
 
     @classmethod
@@ -67,7 +66,8 @@ class Classifier(Traceable):
         cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> Learner:
         features = [Feature(**{**saved, "values": tuple(saved["values"])}) for saved in state.get("features", [])]
-        learner = cls(checkpoint, options, state["weights"], state["max_tokens"], features)
+        learner = cls(checkpoint, options, state["weights"], features)
+        learner.set_max_tokens(state["max_tokens"])
         learner.extra.load_state_dict(dict(tensors))
         return learner
 

@@ -69,7 +69,7 @@ class Distiller(Classifier):
         cls, checkpoint: Checkpoint, options: Any, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
     ) -> Learner:
         """The saved student, which is a classifier like any other."""
-        return Classifier(checkpoint, classification.Options(), (), state["max_tokens"])
+        return Classifier.restore(checkpoint, classification.Options(), {"weights": (), **state}, tensors)
 
     def state(self) -> dict[str, Any]:
         return {"options": asdict(self.distilling), "max_tokens": self.max_tokens}

@@ -34,11 +34,9 @@ class CausalLanguageLearner(Learner):
     weights = {"next": 1.0}
     heads = ("masked_lm",)
 
-    def __init__(
-        self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = (), max_tokens: int = 128
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = ()) -> None:
         """*train*: texts for the unigram baseline."""
-        super().__init__(checkpoint, options, max_tokens)
+        super().__init__(checkpoint, options)
         predicted = (item.ids[1:] for item in self.read(train))
         self.unigram = unigram_nats(predicted, checkpoint.config.vocab_size) if train else None
 

@@ -44,10 +44,11 @@ class QuestionAnswerer(Traceable):
     weights = {"start": 0.5, "end": 0.5}  # their mean, as in transformers
     heads = ("span",)
     saved = ("silent",)
+    max_tokens = 384
 
-    def __init__(self, checkpoint: Checkpoint, options: Options, silent: bool, max_tokens: int = 384) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options, silent: bool) -> None:
         """*silent*: whether it may predict that there is no answer."""
-        super().__init__(checkpoint, options, max_tokens)
+        super().__init__(checkpoint, options)
         self.silent = silent
 
     @classmethod

@@ -30,13 +30,12 @@ class Reranker(Traceable):
     weights = {"relevance": 1.0}
     heads = ("sequence_classifier",)
     saved = ("highest", "weight")
+    max_tokens = 256
     accepts_answer = False
 
-    def __init__(
-        self, checkpoint: Checkpoint, options: Options, highest: float, weight: float = 1.0, max_tokens: int = 256
-    ) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options, highest: float, weight: float = 1.0) -> None:
         """*highest*: relevance that counts as 1; *weight*: of a relevant passage in the loss."""
-        super().__init__(checkpoint, options, max_tokens)
+        super().__init__(checkpoint, options)
         self.highest, self.weight = highest, weight
         self.first_only = not checkpoint.sequence_classifier.mean
 

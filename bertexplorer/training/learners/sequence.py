@@ -26,10 +26,10 @@ class SequenceLearner(Learner):
     heads = ("masked_lm",)
     saved = ("longest",)
 
-    def __init__(self, checkpoint: Checkpoint, options: Options, longest: int, max_tokens: int = 128) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options, longest: int) -> None:
         """*longest*: tokens of a target, its [SEP] included."""
         self.longest = longest
-        super().__init__(checkpoint, options, max_tokens)
+        super().__init__(checkpoint, options)
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:

@@ -28,10 +28,8 @@ class Similarity(Embedder, Traceable):
     saved = ("low", "high")
     accepts_answer = False
 
-    def __init__(
-        self, checkpoint: Checkpoint, options: Options, low: float, high: float, max_tokens: int = 128
-    ) -> None:
-        super().__init__(checkpoint, options, max_tokens)
+    def __init__(self, checkpoint: Checkpoint, options: Options, low: float, high: float) -> None:
+        super().__init__(checkpoint, options)
         self.low, self.high = low, high
 
     @classmethod

@@ -42,10 +42,11 @@ class Summariser(Learner):
     [CLS] (BertSum: Liu, 2019, sections 2.2 and 2.3)."""
 
     weights = {"sentence": 1.0}
+    max_tokens = 512
 
-    def __init__(self, checkpoint: Checkpoint, options: Options, max_tokens: int = 512) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options) -> None:
         extra = {"sentence": nn.Linear(checkpoint.config.hidden_size, 1)}
-        super().__init__(checkpoint, options, max_tokens, extra=extra)
+        super().__init__(checkpoint, options, extra=extra)
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:

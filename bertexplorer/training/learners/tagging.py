@@ -58,10 +58,10 @@ class Tagger(Traceable):
     heads = ("token_classifier",)
     saved = ("plain",)
 
-    def __init__(self, checkpoint: Checkpoint, options: Options, plain: bool, max_tokens: int = 128) -> None:
+    def __init__(self, checkpoint: Checkpoint, options: Options, plain: bool) -> None:
         self.labels, self.plain = checkpoint.labels, plain
         extra = {"crf": CRF(self.labels, plain)} if options.head == "crf" else {}
-        super().__init__(checkpoint, options, max_tokens, extra=extra)
+        super().__init__(checkpoint, options, extra=extra)
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Sentence], options: Options, *, seed: int) -> Self:
