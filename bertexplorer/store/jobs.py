@@ -26,10 +26,6 @@ RESERVE_BYTES = 1_000_000_000  # of the disk to leave free
 OWNED = "(? IS NULL OR owner = ? OR owner = ?)"
 
 
-def no_data(folder: Path) -> None:
-    """Add no data to the folder of a new run."""
-
-
 class Jobs:
     """All jobs of one data folder. Thread-safe.
 
@@ -66,7 +62,7 @@ class Jobs:
         name: str,
         spec: dict[str, Any],
         *,
-        fill: Callable[[Path], None] = no_data,
+        fill: Callable[[Path], object] = lambda folder: None,
         key: str = "",
         group: str = "",
         seconds: float = 0.0,
@@ -97,7 +93,7 @@ class Jobs:
                 raise
         return self.run(id, owner)
 
-    def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], None]) -> None:
+    def write(self, folder: Path, spec: dict[str, Any], fill: Callable[[Path], object]) -> None:
         """Write the folder of a run: completely, or not at all."""
         try:
             with self.table.disk_errors():

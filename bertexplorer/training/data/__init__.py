@@ -9,5 +9,4 @@ hub.py        a data set of the Hugging Face Hub
 qrels.py      test collections: queries, documents and judgements
 guess.py      which column a task needs is which, by name or by content
 checks.py     warnings about labels, duplicates and empty cells; training and validation rows, without a text in both
-features.py   further columns of a row as numbers
 """

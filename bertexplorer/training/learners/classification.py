@@ -14,11 +14,19 @@ from torch import Tensor, nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.initialise import Problem, with_heads
-from bertexplorer.training.data.features import PREFIX, Feature, encode_features, feature_cells, fit_features
 from bertexplorer.training.learner import Learner, Traceable
 from bertexplorer.training.objective import Loss, correct
 from bertexplorer.training.task import Confusion, Evaluation
-from bertexplorer.training.tasks.classification import Example, Options, label_names
+from bertexplorer.training.tasks.classification import (
+    PREFIX,
+    Example,
+    Feature,
+    Options,
+    encode_features,
+    feature_cells,
+    fit_features,
+    label_names,
+)
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
 
 BINS = 10  # of the calibration

@@ -1,4 +1,5 @@
-"""Sentence classification: [CLS] -> dense -> one logit per label; one label per text, or any number."""
+"""Sentence classification: [CLS] -> dense -> one logit per label; one label per text, or any number. Other columns of a
+row can be learned from as well: numbers are standardised, categories one-hot encoded."""
 
 from __future__ import annotations
 
@@ -6,12 +7,12 @@ import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean, pstdev
 from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
-from bertexplorer.training.data.features import feature_cells
-from bertexplorer.training.data.rows import Row, UnusableRow, cell_parts, cell_text, convert_rows
+from bertexplorer.training.data.rows import Row, UnusableRow, cell_parts, cell_text, convert_rows, parse_number
 from bertexplorer.training.task import Column
 
 TITLE = "Sentence classification"
@@ -32,6 +33,8 @@ METRICS = {
 }
 DEFAULTS: dict[str, Any] = {}
 MAX_LABELS = 1000
+PREFIX = "feature:"  # of the names of such columns in a row's cells
+MAX_VALUES = 100  # values of a category that are encoded, the most frequent
 
 
 @dataclass(frozen=True)
@@ -109,3 +112,52 @@ def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options
     most = Counter(example.labels for example in train).most_common(1)[0][0]
     share = sum(example.labels == most for example in dev) / len(dev)
     return {"accuracy": (f"always “{', '.join(most) or 'none'}”", share)}
+
+
+@dataclass(frozen=True)
+class Feature:
+    """How a column becomes numbers. *values*: of a category; empty for a number."""
+
+    name: str
+    mean: float = 0.0
+    deviation: float = 1.0
+    values: tuple[str, ...] = ()
+
+    @property
+    def width(self) -> int:
+        return len(self.values) or 1
+
+
+def feature_cells(cells: Mapping[str, Any]) -> dict[str, str]:
+    """The feature columns of a row, by name."""
+    return {
+        name.removeprefix(PREFIX): cell_text(cell).strip() for name, cell in cells.items() if name.startswith(PREFIX)
+    }
+
+
+def fit_features(rows: Sequence[Mapping[str, str]]) -> list[Feature]:
+    """A Feature for each column of *rows*: a number if every non-empty cell is one, else a category."""
+    features = []
+    for name in dict.fromkeys(name for row in rows for name in row):
+        cells = [row[name] for row in rows if row.get(name)]
+        numbers = [value for cell in cells if (value := parse_number(cell)) is not None]
+        if not cells:
+            continue
+        if len(numbers) == len(cells):
+            features.append(Feature(name, fmean(numbers), pstdev(numbers) or 1.0))
+        else:
+            features.append(Feature(name, values=tuple(value for value, _ in Counter(cells).most_common(MAX_VALUES))))
+    return features
+
+
+def encode_features(features: Sequence[Feature], row: Mapping[str, str]) -> list[float]:
+    """The numbers of a row, concatenated. An empty cell counts as the mean, an unknown category as all zeros."""
+    out: list[float] = []
+    for feature in features:
+        cell = row.get(feature.name, "")
+        if feature.values:
+            out += [float(cell == value) for value in feature.values]
+        else:
+            value = parse_number(cell)
+            out.append(0.0 if value is None else (value - feature.mean) / feature.deviation)
+    return out

@@ -7,10 +7,10 @@ from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run, duration, list_checkpoints
-from bertexplorer.training.data.features import PREFIX
 from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.training.tasks.classification import PREFIX
 from bertexplorer.ui.training.run_list import state_text
 from bertexplorer.ui.training.run_service import RunDetail, RunPreview
 

@@ -28,12 +28,12 @@ from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
-from bertexplorer.training.data.features import PREFIX
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, task_of
+from bertexplorer.training.tasks.classification import PREFIX
 
 BUILT_IN = ASSETS / "data"
 MAX_SEEDS = 10
