@@ -155,7 +155,8 @@ def split_rows(
 ) -> tuple[list[Row], list[Row]]:
     """(train, dev) in the order of *rows*; dev has about *share* of them, drawn with *seed*. Rows that are equal under
     *keys* (default: all cells but the label), ignoring case and spacing, stay together: give "context" to keep a
-    passage's questions together. With a *label*, each class is split separately and is on both sides if it has two
+    passage's questions together. Rows that have no text there, such as passages that only extend a collection, are in
+    train. With a *label*, each class is split separately and is on both sides if it has two
     distinct texts; a class with one is only in train. If one row per class would exceed twice the share (and ten rows),
     dev has rows of the largest classes only. Raises ExplorerError for a share outside 0 to 1, and if no two texts
     differ."""
@@ -163,7 +164,9 @@ def split_rows(
         raise ExplorerError(f"The validation share is {share}; wanted a number between 0 and 1, such as 0.1.")
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
-        groups[row_key(row, keys or [key for key in row.cells if key != label])].append(i)
+        key = row_key(row, keys or [name for name in row.cells if name != label])
+        if any(key):
+            groups[key].append(i)
     if len(groups) < 2:
         raise ExplorerError(
             f"There are {len(rows)} rows with {len(groups)} different texts; wanted at least 2, one for training "

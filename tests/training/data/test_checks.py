@@ -99,6 +99,14 @@ def test_texts_that_repeat_stay_on_one_side() -> None:
             assert train and dev and not checks.overlap(train, dev, ["text"])
 
 
+def test_passages_without_a_query_are_no_validation_rows() -> None:
+    given = rows(*((f"query {n}", "passage") for n in range(18)), ("", "another"), (" ", "a third"))
+    for seed in range(20):
+        train, dev = split_rows(given, 0.1, seed, keys=["text"])
+        assert len(dev) == 2 and all(str(row.cells["text"]).strip() for row in dev)
+        assert len(train) == 18
+
+
 def test_each_class_is_on_both_sides() -> None:
     given = rows(("a", "x"), ("b", "x"), ("c", "y"), ("d", "y"), ("e", "once"))
     for seed in range(20):
