@@ -55,14 +55,14 @@ def seen(quiet: Any, owner: str) -> list[Any]:
 
 def events(page: Page) -> list[dict[str, Any]]:
     """Those that are told which run or which experiment they are about."""
-    chosen = page.number("ask", "click")["inputs"][0]
-    group = page.number("group", "input")["inputs"][0]
+    chosen = {id for id, props in page.props.items() if props.get("elem_id") == "chosen-run"}
+    assert len(chosen) == 2, "of Train and of Pretrain"
     result = [
         dependency
         for dependency in page.config["dependencies"]
-        if dependency["backend_fn"] and {chosen, group} & set(dependency["inputs"])
+        if dependency["backend_fn"] and chosen & set(dependency["inputs"])
     ]
-    return [*result, page.number("runs", "click"), page.number("gone", "click")]
+    return [*result, page.number("runs", "click"), page.number("runs", "click", at=1)]
 
 
 def test_no_event_reaches_another_persons_runs(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:

@@ -37,7 +37,7 @@ def build(poll_s: float) -> RunList:
     """Create the components. *poll_s*: seconds between two polls."""
     snippet("<h2>Runs</h2>")
     entries = snippet("", js_on_load=script("runs.js"), elem_id="runs")
-    return RunList(entries, gr.Textbox("", visible=False), gr.Timer(poll_s, active=False))
+    return RunList(entries, gr.Textbox("", visible=False, elem_id="chosen-run"), gr.Timer(poll_s, active=False))
 
 
 def pressed(event: gr.EventData) -> tuple[str, str]:
