@@ -264,10 +264,8 @@ def in_percent(prompt: str) -> bool:
 
 def typed_number(answer: Any, prompt: str) -> float:
     """Parse the number typed for the question *prompt*: if it asks for per cent, 13 means 13 %. Raises ExplorerError
-    for anything but a number, and for a cosine that none can have."""
+    for anything but a number."""
     number = read_number(answer)
-    if "cosine" in prompt and abs(number) > 1:
-        raise ExplorerError(f"Got {answer!r:.40}; a cosine is between -1 and 1, such as 0.6.")
     return number / 100 if in_percent(prompt) and "%" not in str(answer) and abs(number) >= 1 else number
 
 

@@ -27,7 +27,6 @@ view: v
 key: top()
 after: It is {top()}.""")
 CHOICE = block("choice a\nWhich?\n- [ ] x\n  > No.\n- [x] y\nafter: So it is.")
-COSINE = block("number a\nEstimate the mean cosine.\nview: v\nkey: p('paris')\ntolerance: 0.1")
 NUMBER = block("""number a
 How much, in %?
 view: v
@@ -155,8 +154,6 @@ def test_free_text_answers_are_not_graded():
         (NUMBER, "many", "'many' is not a number"),
         (NUMBER, "1e999", "is not a number"),
         (NUMBER, None, "is not a number"),
-        (COSINE, "60", "'60'; a cosine is between -1 and 1"),
-        (COSINE, "-1.2", "a cosine is between"),
         (CLICK, "", "Nothing is pressed"),
         (CLICK, "x" * 101, "Nothing is pressed"),
         (SHARE, [50, 40, 0], "add up to 90"),
