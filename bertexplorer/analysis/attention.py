@@ -99,7 +99,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
     row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
     about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
-    cut = (f"{encoding.left_out:,} tokens beyond the checkpoint's limit were not read.",) if encoding.left_out else ()
+    tokens = "1 token" if (left := encoding.left_out) == 1 else f"{left:,} tokens"
+    cut = (f"{tokens} beyond the checkpoint's limit {'was' if left == 1 else 'were'} not read.",) if left else ()
     shares = options.measure == "norm" and options.special == "discounted"
     return Attention(
         show=options.show,

@@ -63,18 +63,19 @@ def download(
     )
 
     check_name(repo)
-    pool = ThreadPoolExecutor(2)
+    pool = ThreadPoolExecutor(3)  # two calls may hang without holding up the transfer
     offline = f"Available offline: {', '.join(offline_names)}."
     broke_off = False
     try:
         name, _, revision = repo.partition("@")
         token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
-        listing = pool.submit(list_files, pool, name, revision, timeout_s, token)
+        listing = pool.submit(list_files, pool, name, revision, timeout_s, token, pickles)
         ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
         check_disk(repo, total, Path(HF_HUB_CACHE))
-        pool.submit(check_family, repo, commit, token).result(2 * timeout_s)
+        with suppress(TimeoutError):  # too slow to know beforehand; loading checks it again
+            pool.submit(check_family, repo, commit, token).result(2 * timeout_s)
         transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files, token=token)
         broke_off = True
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
@@ -134,10 +135,11 @@ def check_content(repo: str, files: Iterable[Path]) -> None:
 
 
 def list_files(
-    pool: ThreadPoolExecutor, repo: str, revision: str, timeout_s: float, token: Literal[False] | None = None
+    pool: ThreadPoolExecutor, repo: str, revision: str, timeout_s: float, token: Literal[False] | None, pickles: bool
 ) -> tuple[str, str, dict[str, int]]:
     """(ref in the cache, commit, file -> its bytes) of *repo*. If its main branch has no safetensors, those of the pull
-    request in which the hub's own account converted it."""
+    request in which the hub's own account converted it. Without an answer on pull requests, those of the main branch if
+    *pickles* are allowed, else raises TimeoutError."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -158,7 +160,8 @@ def list_files(
     commit, sizes = files_at(revision or None)
     if revision or weight_files(sizes):
         return revision or "main", commit, sizes
-    with suppress(HfHubHTTPError, KeyError, ValueError, TimeoutError):  # discussions are off, or a mirror has none
+    absent = (HfHubHTTPError, KeyError, ValueError)  # discussions are off, or a mirror has none
+    with suppress(*absent, *([TimeoutError] if pickles else [])):
         if found := pool.submit(converted).result(0.8 * timeout_s):  # the call itself has no limit in time
             return CONVERTED, *found
     return "main", commit, sizes

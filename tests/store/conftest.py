@@ -36,7 +36,7 @@ class Hub(ThreadingHTTPServer):
         self.etag = ""  # of weights, instead of their SHA-256
         self.cuts = False  # the connection ends in the middle of weights
         self.discussions = True  # a mirror answers with a page instead
-        self.discussions_s = 0.0  # before their answer
+        self.delays: dict[str, float] = {}  # end of a path -> seconds before its answer
         self.hang = threading.Event()
         self.hang.set()  # not hanging
 
@@ -67,6 +67,7 @@ class Answer(BaseHTTPRequestHandler):
     def answer(self) -> None:
         path = urlsplit(self.path).path.strip("/")
         self.server.asked.append(path)
+        time.sleep(self.server.delays.get(path.rpartition("/")[2], 0.0))
         self.server.tokens.add(self.headers["Authorization"])
         api = path.startswith("api/models/")
         repo = next((r for r in self.server.repos if path.removeprefix("api/models/").startswith(r)), None)
@@ -74,7 +75,6 @@ class Answer(BaseHTTPRequestHandler):
             return self.refuse(401 if api else 404, "RepoNotFound")
         rest = path.removeprefix("api/models/").removeprefix(repo).strip("/")
         if api and rest == "discussions":
-            time.sleep(self.server.discussions_s)
             return self.send(json.dumps(self.discussions(repo)).encode() if self.server.discussions else b"<html>")
         revisions = {ref: result for (one, ref), result in self.server.revisions.items() if one == repo}
         commit, files = SHA, self.server.repos[repo]

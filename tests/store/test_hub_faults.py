@@ -100,7 +100,24 @@ def test_discussions_that_do_not_answer_are_not_waited_for(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     pickled(hub, tiny("bert"))
-    hub.discussions_s = 6.0
+    hub.delays["discussions"] = 6.0
+    list(library.fetch(NAME))
+    assert library.get(NAME).config.num_layers == 3
+
+
+def test_without_an_answer_on_conversions_none_is_denied(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pickled(hub, tiny("bert"))
+    hub.delays["discussions"] = 6.0
+    monkeypatch.setattr(library, "settings", replace(library.settings, pickle="refuse"))
+    assert "Cannot reach the hub" in refused(library)
+
+
+@pytest.mark.slow
+def test_a_slow_config_is_waited_for(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+    hub.put(NAME, tiny("bert"))
+    hub.delays["config.json"] = 3.5  # more than twice the limit in time of an answer
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
 

@@ -156,10 +156,9 @@ def split_rows(
     """(train, dev) in the order of *rows*; dev has about *share* of them, drawn with *seed*. Rows that are equal under
     *keys* (default: all cells but the label), ignoring case and spacing, stay together: give "context" to keep a
     passage's questions together. Rows that have no text there, such as passages that only extend a collection, are in
-    train. With a *label*, each class is split separately and is on both sides if it has two
-    distinct texts; a class with one is only in train. If one row per class would exceed twice the share (and ten rows),
-    dev has rows of the largest classes only. Raises ExplorerError for a share outside 0 to 1, and if no two texts
-    differ."""
+    train. With a *label*, each class is split separately and is on both sides if it has two distinct texts; a class
+    with one is only in train. If one row per class would exceed twice the share (and ten rows), dev has rows of the
+    largest classes only. Raises ExplorerError for a share outside 0 to 1, and if no two texts differ."""
     if not 0 < share < 1:
         raise ExplorerError(f"The validation share is {share}; wanted a number between 0 and 1, such as 0.1.")
     groups: dict[tuple[str, ...], list[int]] = defaultdict(list)
