@@ -63,6 +63,7 @@ class Attention:
     special: str  # shown, hidden or discounted
     notes: tuple[str, ...] = ()
     norm_shares: bool = False  # whether each row of norms is scaled to sum to 1
+    left_out: int = 0  # tokens beyond the checkpoint's limit
 
     @property
     def gives(self) -> Float[np.ndarray, " c"]:
@@ -99,8 +100,6 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
     row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
     about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
-    tokens = "1 token" if (left := encoding.left_out) == 1 else f"{left:,} tokens"
-    cut = (f"{tokens} beyond the checkpoint's limit {'was' if left == 1 else 'were'} not read.",) if left else ()
     shares = options.measure == "norm" and options.special == "discounted"
     return Attention(
         show=options.show,
@@ -114,8 +113,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         picked=picked,
         norms=options.measure == "norm" and not shares,
         special=options.special,
-        notes=(*notes, *cut),
+        notes=notes,
         norm_shares=shares,
+        left_out=encoding.left_out,
     )
 
 

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
 from bertexplorer.figures import arcs, kit
-from bertexplorer.figures.style import MONO, clip, finish, label, percent, quote, safe
+from bertexplorer.figures.style import MONO, beyond_limit, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
 LETTERS = 12  # of a token next to the map
@@ -149,7 +149,7 @@ def say(result: Attention) -> str:
     }
     more = [kinds[result.special]] if result.special in kinds else []
     more += [arcs.cut_note(result) if result.show == "arcs" else pooling_note(result)]
-    return " ".join(text for text in (start, *more, *result.notes) if text)
+    return " ".join(text for text in (start, *more, *result.notes, *beyond_limit(result.left_out)) if text)
 
 
 def pooling_note(result: Attention) -> str:

@@ -155,7 +155,7 @@ def test_say_of_the_grid() -> None:
     assert every.endswith(
         f"“{EVIL}” gives 80 % of its attention to “[CLS]”, and of the other words most to “t2” (14 %)."
     )
-    long = replace(attention("grid", 512, 12, 12), notes=("7 tokens beyond the checkpoint's limit were not read.",))
+    long = replace(attention("grid", 512, 12, 12), left_out=7)
     sentence = figure.say(long)
     assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
 
