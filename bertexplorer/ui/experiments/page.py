@@ -42,8 +42,8 @@ class PageComponents:
 
     @property
     def polled(self) -> list[Any]:
-        """The components that a poll of the runs may change, or its error."""
-        return [self.message, *self.runs.polled, self.stop, self.delete, self.summary, self.chart, self.caption]
+        """The components that a poll of the runs may change."""
+        return [*self.runs.polled, self.stop, self.delete, self.summary, self.chart, self.caption]
 
 
 def build() -> PageComponents:

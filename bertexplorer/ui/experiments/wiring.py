@@ -82,6 +82,12 @@ class ExperimentHandlers:
         group = group if group in groups else next(iter(groups), "")
         return {self.page.runs.chosen: group, **self.current(group)}
 
+    def poll(self, group: str) -> Updates:
+        try:
+            return self.current(group)
+        except ExplorerError as error:
+            return self.page.runs.error(error)
+
     def current(self, group: str) -> Updates:
         """The current state of the experiments and of the chosen one."""
         page, trials = self.page, self.service.trials(self.owner)
@@ -109,7 +115,7 @@ class ExperimentHandlers:
 def wire(service: ExperimentService, page: PageComponents, blocks: gr.Blocks) -> None:
     """Bind the page to its service."""
     handlers, chosen = ExperimentHandlers(service, page), page.runs.chosen
-    changed = [chosen, *page.polled]
+    changed = [chosen, page.message, *page.polled]
     page.experiment.input(bind_owner(handlers.choose), page.experiment, [page.about, page.minutes], **COMMON)
     page.source.input(bind_owner(handlers.choose_source), page.source, page.file, **COMMON)
     settings = [page.experiment, page.minutes, page.source, page.file]
@@ -117,5 +123,5 @@ def wire(service: ExperimentService, page: PageComponents, blocks: gr.Blocks) ->
     page.stop.click(bind_owner(handlers.stop), chosen, changed, **COMMON)
     page.delete.click(bind_owner(handlers.delete), chosen, changed, **COMMON)
     page.runs.entries.click(bind_owner(handlers.choose_run), None, changed, **COMMON)
-    page.runs.timer.tick(bind_owner(handlers.current), chosen, page.polled, **COMMON)
+    page.runs.timer.tick(bind_owner(handlers.poll), chosen, page.polled, **COMMON)
     blocks.load(bind_owner(handlers.show), chosen, changed, **COMMON)

@@ -121,14 +121,14 @@ class PageComponents:
 
     @property
     def polled(self) -> list[Any]:
-        """The components that a poll of the runs may change, or its error."""
-        return [self.message, *self.runs.polled, self.detail, *self.run.polled, self.export.panel]
+        """The components that a poll of the runs may change."""
+        return [*self.runs.polled, self.detail, *self.run.polled, self.export.panel]
 
     @property
     def all_of_run(self) -> list[Any]:
         """The components that change when another run is chosen."""
         run = self.run
-        return [*self.polled, self.runs.chosen, run.answer, run.influence, run.overlay, run.new_name,
+        return [self.message, *self.polled, self.runs.chosen, run.answer, run.influence, run.overlay, run.new_name,
                 self.export.file, self.setup.checkpoint]  # fmt: skip
 
 

@@ -62,10 +62,13 @@ class RunHandlers:
         """The current state of the runs. “Start from” lists each run that has saved a checkpoint."""
         page, registry = self.page, self.service.registry.for_owner(self.owner)
         updates: Updates = {}
-        if (trained := json.dumps(registry.trained())) != offered:
-            starts = gr.update(choices=html.start_choices(registry))
-            updates = {page.offered: trained, page.setup.checkpoint: starts}
-        return self.current(chosen, overlay or [], polling=True) | updates
+        try:
+            if (trained := json.dumps(registry.trained())) != offered:
+                starts = gr.update(choices=html.start_choices(registry))
+                updates = {page.offered: trained, page.setup.checkpoint: starts}
+            return self.current(chosen, overlay or [], polling=True) | updates
+        except ExplorerError as error:
+            return page.runs.error(error)
 
     def overlay(self, chosen: str, overlay: list[str] | None) -> Updates:
         """Draw other runs over the chosen one."""

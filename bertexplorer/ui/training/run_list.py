@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 
 from bertexplorer.store.runs import ACTIVE_STATES, LIVE_STATES, Run, duration
-from bertexplorer.ui.html import script, snippet
+from bertexplorer.ui.html import message, script, snippet
 
 EMPTY = '<p class="note">No run yet. Press Start, and it appears here.</p>'
 
@@ -31,6 +31,10 @@ class RunList:
         """Show *runs*, the newest first, and the *deleted* ones that can be restored."""
         live = any(run.state in LIVE_STATES for run in runs)
         return {self.entries: run_list(runs, chosen, deleted), self.timer: gr.update(active=live)}
+
+    def error(self, error: Exception) -> dict[Any, Any]:
+        """Show the *error* of a poll in place of the runs; the next poll that succeeds shows them again."""
+        return {self.entries: message(str(error))}
 
 
 def build(poll_s: float) -> RunList:

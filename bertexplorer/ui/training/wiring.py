@@ -57,7 +57,7 @@ def wire_runs(handlers: RunHandlers, page: PageComponents) -> None:
     page.runs.entries.click(bind_owner(handlers.choose), None, everything, **COMMON)
     polled = [*page.polled, page.setup.checkpoint, page.offered]
     page.runs.timer.tick(bind_owner(handlers.poll), [chosen, run.overlay, page.offered], polled, **COMMON)
-    run.overlay.input(bind_owner(handlers.overlay), [chosen, run.overlay], page.polled, **COMMON)
+    run.overlay.input(bind_owner(handlers.overlay), [chosen, run.overlay], [page.message, *page.polled], **COMMON)
     run.new_name.submit(bind_owner(handlers.rename), [chosen, run.new_name], everything, **COMMON)
     for action, button in run.actions.items():
         button.click(bind_owner(handlers.act, action), chosen, everything, **COMMON)

@@ -1,0 +1,58 @@
+"""The list of runs on Train and Pretrain: the error of a poll stays only until a poll succeeds."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import gradio as gr
+import pytest
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.ui.experiments import page as experiments
+from bertexplorer.ui.experiments.wiring import ExperimentHandlers
+from bertexplorer.ui.owner_binding import bind_owner
+from bertexplorer.ui.training import page as training
+from bertexplorer.ui.training.run_handlers import RunHandlers
+
+ASKS = SimpleNamespace(state=SimpleNamespace(owner="ann"))
+
+
+class Runs:
+    """A service without runs, whose folder cannot be read while `full`."""
+
+    full = True
+
+    def __init__(self) -> None:
+        self.registry = CheckpointRegistry(Settings())
+
+    def runs(self, owner: str, *, deleted: bool = False) -> list[Any]:
+        if self.full:
+            raise ExplorerError("The disk is full.")
+        return []
+
+    trials = runs
+
+
+def train(service: Any) -> tuple[Any, Callable[[], dict[Any, Any]]]:
+    page = training.build(service.registry)
+    return page, lambda: bind_owner(RunHandlers(service, page).poll)(ASKS, "", [], "")
+
+
+def pretrain(service: Any) -> tuple[Any, Callable[[], dict[Any, Any]]]:
+    page = experiments.build()
+    return page, lambda: bind_owner(ExperimentHandlers(service, page).poll)(ASKS, "")
+
+
+@pytest.mark.parametrize("build", [train, pretrain])
+def test_the_error_of_a_poll_is_gone_after_the_next(build: Callable[[Any], Any]) -> None:
+    service = Runs()
+    with gr.Blocks():
+        page, poll = build(service)
+    failed = poll()
+    assert "The disk is full." in failed[page.runs.entries]
+    service.full = False
+    updates = poll()
+    assert "No run yet" in updates[page.runs.entries]
+    assert set(failed) <= set(updates)  # everything that the error changed is drawn again
