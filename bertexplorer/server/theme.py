@@ -40,10 +40,12 @@ def head() -> str:
     answers = (ASSETS / "answers.js").read_text("utf-8")
     own = """
         const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";
-        const add = (html) => document.head.insertAdjacentHTML("beforeend", html);
-        for (const style of new Set(["explore", page])) add(`<link rel="stylesheet" href="${from}/${style}.css">`);
+        for (const style of new Set(["explore", page])) load(style);
         import(`${from}/${page}.js`);"""
-    pages = f"{{ {answers} import(`${{from}}/cases.js`); }} else {{ {own} }}"
+    pages = f"{{ {answers} load('train'); import(`${{from}}/cases.js`); }} else {{ {own} }}"
+    load = """const load = (style) =>
+        document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${from}/${style}.css">`);"""
     return (
-        rf'<script>const from = "./{scripts()}"; if (/\/(train|pretrain)\/?$/.test(location.pathname)) {pages}</script>'
+        rf'<script>const from = "./{scripts()}"; {load}'
+        rf"if (/\/(train|pretrain)\/?$/.test(location.pathname)) {pages}</script>"
     )

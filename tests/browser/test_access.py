@@ -236,3 +236,16 @@ def test_all_topics_are_seen_beside_the_text(page: Page) -> None:
         page.set_viewport_size({"width": width, "height": 800})
         hidden = page.locator(".topics").evaluate("row => row.scrollWidth - row.clientWidth")
         assert hidden <= 0, f"{hidden} pixels of the topics are cut at {width}"
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_projector_has_larger_text_on_train_and_pretrain(page: Page) -> None:
+    sizes = """["#start", "#wish label span", ".masthead p"].map(
+        (part) => parseFloat(getComputedStyle(document.querySelector(part)).fontSize))"""
+    for name in ("train", "pretrain"):
+        page.set_viewport_size({"width": 1280, "height": 800})  # before the page is opened: sizes change by transitions
+        page.goto(f"{page.url.partition('?')[0].rpartition('/')[0]}/{name}")
+        expect(page.locator("#start")).to_be_visible()
+        before = page.evaluate(sizes)
+        page.set_viewport_size({"width": 1920, "height": 1080})
+        page.wait_for_function(f"before => {sizes}.every((size, i) => size >= 1.15 * before[i])", arg=before)
