@@ -19,11 +19,11 @@ class Interval(NamedTuple):
     high: float
 
 
-def bootstrap_means(values: Float[np.ndarray, " n"], seed: int = 0) -> Float[np.ndarray, " r"]:
+def bootstrap_means(values: Float[np.ndarray, " n"]) -> Float[np.ndarray, " r"]:
     """Means of RESAMPLES samples of *values*, drawn with replacement (Efron, 1979). How often each distinct value is
     drawn is multinomial, so a sample takes one draw instead of n."""
     distinct, counts = np.unique(values, return_counts=True)
-    drawn = np.random.default_rng(seed).multinomial(len(values), counts / len(values), size=RESAMPLES)
+    drawn = np.random.default_rng(0).multinomial(len(values), counts / len(values), size=RESAMPLES)
     return np.asarray(drawn @ distinct / len(values))
 
 

@@ -36,8 +36,8 @@ class Reply:
 SendLine = Callable[[dict[str, Any]], None]  # sends a line of JSON ahead of the reply; thread-safe
 
 
-def json_reply(value: Any, status: int = 200) -> Reply:
-    return Reply(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY), JSON, status)
+def json_reply(value: Any) -> Reply:
+    return Reply(orjson.dumps(value, option=orjson.OPT_SERIALIZE_NUMPY))
 
 
 def problem(status: int, title: str, detail: str, **more: Any) -> Reply:

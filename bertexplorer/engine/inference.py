@@ -10,7 +10,7 @@ from bertexplorer.engine import activations, progress
 from bertexplorer.engine.collate import batches, collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
+from bertexplorer.model.forward import CAUSAL, NO_CHANGE, Forward, Intervention
 from bertexplorer.model.text import Encoding
 
 EXACT = 256  # pieces of the vocabulary whose logits are exact even in bf16
@@ -101,7 +101,7 @@ def masked_log_probs(
         rows = torch.arange(len(batch)).repeat_interleave(torch.tensor(counts))
         columns = torch.tensor([i for row_positions in batch_positions for i in row_positions], dtype=torch.long)
         unique_columns, columns = columns.unique(return_inverse=True)
-        change = Intervention(causal=True) if causal else NO_CHANGE
+        change = CAUSAL if causal else NO_CHANGE
         last = forward(checkpoint, batch, intervention=change, positions=unique_columns.to(checkpoint.device)).last
         with torch.inference_mode():
             vectors = last[rows.to(last.device), columns.to(last.device)]

@@ -46,4 +46,4 @@ class Intervention:
         return changed
 
 
-NO_CHANGE = Intervention()
+NO_CHANGE, CAUSAL = Intervention(), Intervention(causal=True)

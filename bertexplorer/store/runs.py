@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,8 +79,7 @@ def is_alive(folder: Path) -> bool:
 def read_events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
     """The events from byte *since* on, and the byte from which the next call should read.
 
-    A last line that is still being written is left for the next call; an invalid line is skipped. Append the new
-    events to the earlier ones with `merge_events`."""
+    A last line that is still being written is left for the next call; an invalid line is skipped."""
     try:
         with (folder / "events.jsonl").open("rb") as file:
             file.seek(since)
@@ -91,10 +90,10 @@ def read_events(folder: Path, since: int = 0) -> tuple[list[Event], int]:
     return [event for line in complete.splitlines() if (event := parse_event(line))], since + len(complete)
 
 
-def merge_events(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
-    """The events as if the run had never been interrupted: if a step was computed twice, the second time counts."""
-    merged = list(before)
-    for event in new:
+def merge_events(events: Iterable[Event]) -> list[Event]:
+    """*events* as if the run had never been interrupted: if a step was computed twice, the second time counts."""
+    merged: list[Event] = []
+    for event in events:
         if event["event"] == "resumed":
             merged = [earlier for earlier in merged if earlier["step"] <= event["step"]]
         merged.append(event)
@@ -103,7 +102,7 @@ def merge_events(before: Sequence[Event], new: Sequence[Event]) -> list[Event]:
 
 def history(folder: Path) -> list[Event]:
     """All events of a run, as if it had never been interrupted."""
-    return merge_events([], read_events(folder)[0])
+    return merge_events(read_events(folder)[0])
 
 
 def parse_event(line: bytes) -> Event | None:
@@ -141,7 +140,7 @@ def recent_events(folder: Path, since: int) -> list[Event]:
     size = path.stat().st_size if path.is_file() else 0
     begin = max(since, size - TAIL_BYTES)
     events = read_events(folder, begin)[0]  # an incomplete line at the start is skipped
-    return merge_events([], events if events or begin <= since else read_events(folder, since)[0])
+    return merge_events(events if events or begin <= since else read_events(folder, since)[0])
 
 
 def state_of(folder: Path, job: Job, live: bool, events: Sequence[Event]) -> str:

@@ -14,10 +14,8 @@ from torch import Tensor
 from bertexplorer.engine.masking import Vocabulary
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Encoder, Layer
-from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.model.forward import CAUSAL, NO_CHANGE, Intervention
 from bertexplorer.training.texts import AT_ONCE
-
-CAUSAL = Intervention(causal=True)
 
 
 @dataclass(frozen=True, eq=False)

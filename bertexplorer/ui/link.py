@@ -11,10 +11,6 @@ from bertexplorer.ui.state import State, from_link, to_link
 from bertexplorer.ui.tabs import VIEWS
 
 
-def no_view(name: object) -> str:
-    return f"There is no view {name!r:.60}. Pick one of those shown."
-
-
 def opening_for(explore: Explore, checkpoint: str, opening: State) -> State:
     """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view Answer with a fitting
     example."""
@@ -39,7 +35,7 @@ def restore_state(explore: Explore, query: Mapping[str, str], opening: State) ->
         opening = opening_for(explore, query["checkpoint"], opening)
     view, notice = query.get("view", opening.view), ""
     if view not in VIEWS:
-        view, notice = opening.view, no_view(view)
+        view, notice = opening.view, f"There is no view {view!r:.60}. Pick one of those shown."
     if "text" not in query:
         default_state = opening
         if view != opening.view:

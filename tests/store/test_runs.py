@@ -160,7 +160,7 @@ def test_steps_done_twice_stand_once_however_the_file_is_cut(tmp_path: Path) -> 
         first, at = runs.read_events(tmp_path)
         (tmp_path / "events.jsonl").write_bytes(whole)
         second, _ = runs.read_events(tmp_path, at)
-        assert runs.merge_events(runs.merge_events([], first), second) == wanted
+        assert runs.merge_events([*runs.merge_events(first), *second]) == wanted
 
 
 def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from torch import Tensor
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.training.generate import CAUSAL, NextTokenPredictor, continue_text
+from bertexplorer.model.forward import CAUSAL
+from bertexplorer.training.generate import NextTokenPredictor, continue_text
 from bertexplorer.training.language import (
     AT_ONCE,
     Predictions,

@@ -14,12 +14,13 @@ from torch import Tensor, nn
 
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME, Masking
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.forward import CAUSAL
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard, token_counts
-from bertexplorer.training.pretraining.objectives import CAUSAL, CausalLanguage, ReplacedTokens, forward_batch
+from bertexplorer.training.pretraining.objectives import CausalLanguage, ReplacedTokens, forward_batch
 from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 
 SEED = 2018

@@ -8,13 +8,11 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.model.forward import CAUSAL, NO_CHANGE, Intervention
 from bertexplorer.model.heads import MaskedLM, NextSentence, Pooler, ReplacedToken
 from bertexplorer.training import texts
 from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.pretraining.batches import MaskedBatch
-
-CAUSAL = Intervention(causal=True)
 
 
 def forward_batch(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from bertexplorer.engine.masking import Masking
-from bertexplorer.model.forward import NO_CHANGE, Intervention
+from bertexplorer.model.forward import CAUSAL, NO_CHANGE, Intervention
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training import texts
 from bertexplorer.training.pretraining.batches import Collator
@@ -129,7 +129,7 @@ def evaluate_probe(
 ) -> dict[str, float]:
     """Accuracies from 0 to 1: "probe_words", "probe_follows" and their mean, "probe". *causal*: whether the encoder
     attends to the left only. The encoder's mode is preserved."""
-    change = Intervention(causal=True) if causal else NO_CHANGE
+    change = CAUSAL if causal else NO_CHANGE
     was_training = encoder.training
     encoder.eval()
     try:

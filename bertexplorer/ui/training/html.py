@@ -207,8 +207,12 @@ def answer(answer: Mapping[str, Any]) -> str:
     """The answer of the playground."""
     lines = answer.get("labels")
     if not isinstance(lines, list):
-        lists = {key: value for key, value in answer.items() if value and isinstance(value, list)}
-        parts = [f"<h3>{escape(key.replace('_', ' '))}</h3>{table(as_rows(value))}" for key, value in lists.items()]
+        lists = {
+            key: [one if isinstance(one, dict) else {"answer": one} for one in value[:MAX_ROWS]]
+            for key, value in answer.items()
+            if value and isinstance(value, list)
+        }
+        parts = [f"<h3>{escape(key.replace('_', ' '))}</h3>{table(value)}" for key, value in lists.items()]
         rest = {key: value for key, value in answer.items() if not isinstance(value, list)}
         return (table([rest]) if rest else "") + "".join(parts)
     bars = ""
@@ -217,10 +221,6 @@ def answer(answer: Mapping[str, Any]) -> str:
         name = f'<b dir="auto">{escape(str(line["label"]))}</b>'
         bars += f'<li><span class="share" style="--p:{share}%"></span>{name}<span>{share} %</span></li>'
     return f'<ul class="shares">{bars}</ul>'
-
-
-def as_rows(values: Sequence[Any]) -> list[dict[str, Any]]:
-    return [value if isinstance(value, dict) else {"answer": value} for value in values[:MAX_ROWS]]
 
 
 def text_columns(detail: RunDetail) -> list[Column]:
