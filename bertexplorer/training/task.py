@@ -45,14 +45,25 @@ class Evaluation:
 class Task(Protocol):
     """A module of training/tasks."""
 
+    __name__: str
     TITLE: str
     ABOUT: str  # one sentence
-    COLUMNS: tuple[Column, ...]
     METRIC: str  # the headline metric: a key of METRICS
     METRICS: dict[str, str]  # metric -> its name
     HIGHER: bool  # whether a higher METRIC is better
-    Options: type
     DEFAULTS: dict[str, Any]  # defaults of Tuning that differ
+    LEARNER: str  # its class: module:name, below training/learners
+    ROWS: str  # the name of its built-in rows in assets/data
+    USES_FEATURES: bool  # whether it can use further columns of a row
+    SPLIT_BY: tuple[str, ...]  # columns; rows with the same values there stay on one side of a split
+
+    @property
+    def COLUMNS(self) -> tuple[Column, ...]:
+        """The columns of its rows."""
+
+    @property
+    def Options(self) -> type[Any]:
+        """The dataclass of its settings."""
 
     def examples(self, rows: Sequence[Row], options: Any) -> tuple[list[Any], list[Problem]]:
         """(the usable examples, the problems of the other rows)."""

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
@@ -13,6 +12,7 @@ from bertexplorer.training.data.rows import Problem, Row, Table, map_columns
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec
+from bertexplorer.training.task import Task
 
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
@@ -63,7 +63,7 @@ def preflight(
         dev, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
-        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=label, keys=getattr(task, "SPLIT_BY", ()))
+        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=label, keys=task.SPLIT_BY)
     findings = checks.row_findings(train, dev, texts, label)
     if tokenizer is not None:
         findings += truncation_findings(train, texts, tokenizer, spec.tuning.max_tokens)
@@ -95,9 +95,7 @@ def plan(
     return replace(spec, data=data), result
 
 
-def usable_rows(
-    task: ModuleType, table: Table, mapping: Mapping[str, str], options: Any
-) -> tuple[list[Row], list[Problem]]:
+def usable_rows(task: Task, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:
     """The rows that the task can use, and the problems of the others."""
     rows = map_columns(table, mapping, task.COLUMNS)
     examples, unusable = task.examples(rows, options)

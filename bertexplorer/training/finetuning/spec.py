@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from bertexplorer.errors import ExplorerError
@@ -13,6 +12,7 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.options import Option, build
 from bertexplorer.training.checkpointing import flush
 from bertexplorer.training.data.rows import Row
+from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
@@ -67,7 +67,7 @@ class Spec:
     data: Mapping[str, Any] = field(default_factory=dict)  # file, how it was read, mapping, counts
 
     @property
-    def module(self) -> ModuleType:
+    def module(self) -> Task:
         return task_of(self.task)
 
     @property
@@ -75,7 +75,7 @@ class Spec:
         return build(self.module.Options, dict(self.options))
 
 
-def task_of(name: str) -> ModuleType:
+def task_of(name: str) -> Task:
     """The module of a task. Raises ExplorerError for an unknown name."""
     if name not in BY_NAME:
         raise ExplorerError(f"There is no task {name!r:.60}; wanted one of {', '.join(BY_NAME)}.")

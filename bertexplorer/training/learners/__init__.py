@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,37 +24,21 @@ if TYPE_CHECKING:
 
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.training.learner import Learner
+    from bertexplorer.training.task import Task
 
 
-CLASSES = {
-    "classification": "Classifier",
-    "tagging": "Tagger",
-    "question_answering": "QuestionAnswerer",
-    "similarity": "Similarity",
-    "retrieval": "Retriever",
-    "reranking": "Reranker",
-    "summary": "Summariser",
-    "adaptation": "MaskedLanguageLearner",
-    "next_word": "CausalLanguageLearner",
-    "sequence": "SequenceLearner",
-    "distillation": "Distiller",
-}  # module -> its class
-
-
-def learner_class(task: ModuleType) -> type[Learner]:
+def learner_class(task: Task) -> type[Learner]:
     """The class that learns *task*, a module of training/tasks; imports torch."""
-    name = getattr(task, "LEARNER", task.__name__.rpartition(".")[2])
-    return getattr(import_module(f"{__name__}.{name}"), CLASSES[name])
+    module, _, name = task.LEARNER.partition(":")
+    return getattr(import_module(f"{__name__}.{module}"), name)
 
 
-def create(task: ModuleType, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
+def create(task: Task, checkpoint: Checkpoint, train: Sequence[Any], options: Any, *, seed: int) -> Learner:
     """*checkpoint* with the head of *task*; new weights are drawn with *seed*. Raises ExplorerError for examples or a
     checkpoint that do not fit the task."""
     return learner_class(task).create(checkpoint, train, options, seed=seed)
 
 
-def restore(
-    task: ModuleType, checkpoint: Checkpoint, state: Mapping[str, Any], tensors: Mapping[str, Tensor]
-) -> Learner:
+def restore(task: Task, checkpoint: Checkpoint, state: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> Learner:
     """A saved learner. *state*: as its `state` returned it; *tensors*: the state dict of its extra parts."""
     return learner_class(task).restore(checkpoint, task.Options(**state["options"]), state, tensors)

@@ -14,8 +14,7 @@ sequence.py             generating a target from a source
 distillation.py         a smaller student learns a classifier's answers
 """
 
-from types import ModuleType
-
+from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import (
     adaptation,
     classification,
@@ -31,7 +30,7 @@ from bertexplorer.training.tasks import (
     tagging,
 )
 
-TASKS: tuple[ModuleType, ...] = (
+TASKS: tuple[Task, ...] = (
     classification,
     pair_classification,
     tagging,
@@ -45,4 +44,4 @@ TASKS: tuple[ModuleType, ...] = (
     sequence,
     distillation,
 )
-BY_NAME: dict[str, ModuleType] = {module.__name__.rpartition(".")[2].replace("_", "-"): module for module in TASKS}
+BY_NAME: dict[str, Task] = {module.__name__.rpartition(".")[2].replace("_", "-"): module for module in TASKS}

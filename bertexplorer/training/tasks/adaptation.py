@@ -24,6 +24,9 @@ METRICS = {
     "loss": "Loss",
 }
 Options = Masking
+LEARNER, ROWS = "adaptation:MaskedLanguageLearner", "adaptation"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"rate": 5e-5, "batch": 16}
 
 

@@ -21,7 +21,6 @@ COLUMNS = (
     Column("text", "Text", "text"),
     Column("label", "Label", "labels", "several labels in a cell are separated by |"),
 )
-USES_FEATURES = True  # a learner can use further columns of a row
 METRIC, HIGHER = "accuracy", True
 METRICS = {
     "accuracy": "Accuracy",
@@ -31,6 +30,9 @@ METRICS = {
     "calibration": "Calibration error",
     "loss": "Loss",
 }
+LEARNER, ROWS = "classification:Classifier", "classification"
+USES_FEATURES = True
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {}
 MAX_LABELS = 1000
 PREFIX = "feature:"  # of the names of such columns in a row's cells

@@ -29,8 +29,10 @@ METRICS = {
     "speed": "Speed relative to the teacher, measured",
     "size": "Parameters as a share of the teacher's",
 }
+LEARNER, ROWS = "distillation:Distiller", "classification"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"epochs": 5.0}
-ROWS = "classification"  # of the built-in rows, on which a teacher is trained first
 
 
 @dataclass(frozen=True)

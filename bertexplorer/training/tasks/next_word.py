@@ -7,7 +7,9 @@ from typing import Annotated, Any
 
 from bertexplorer.options import Option
 from bertexplorer.training.task import Column
-from bertexplorer.training.tasks.adaptation import Example, baselines, examples  # noqa: F401
+from bertexplorer.training.tasks.adaptation import Example as Example
+from bertexplorer.training.tasks.adaptation import baselines as baselines
+from bertexplorer.training.tasks.adaptation import examples as examples
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."
@@ -19,6 +21,9 @@ METRICS = {
     "unigram_perplexity": "Perplexity by word counts alone",
     "loss": "Loss",
 }
+LEARNER, ROWS = "next_word:CausalLanguageLearner", "next-word"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"batch": 16}
 
 

@@ -6,7 +6,9 @@ from typing import Any
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import classification
-from bertexplorer.training.tasks.classification import METRICS, Options, baselines  # noqa: F401
+from bertexplorer.training.tasks.classification import METRICS as METRICS
+from bertexplorer.training.tasks.classification import Options as Options
+from bertexplorer.training.tasks.classification import baselines as baselines
 
 TITLE = "Pair classification"
 ABOUT = "One label for two texts: does the second follow from the first, do both mean the same, is it an answer?"
@@ -15,9 +17,10 @@ COLUMNS = (
     Column("text_b", "Second text", "text"),
     Column("label", "Label", "labels"),
 )
-LEARNER = "classification"  # of training/learners
-USES_FEATURES = True  # a learner can use further columns of a row
 METRIC, HIGHER = "accuracy", True
+LEARNER, ROWS = "classification:Classifier", "pair-classification"
+USES_FEATURES = True
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {}
 
 

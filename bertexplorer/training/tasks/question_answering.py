@@ -37,7 +37,9 @@ METRICS = {
     "lost": "Answers that fit in no window",
     "loss": "Loss",
 }
-SPLIT_BY = ("context",)  # rows with the same value here stay on one side of a split
+LEARNER, ROWS = "question_answering:QuestionAnswerer", "question-answering"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ("context",)
 DEFAULTS: dict[str, Any] = {"max_tokens": 384, "batch": 8}
 YES = ("true", "yes", "1")
 OFFER = "; “Realign” takes the nearest place where it occurs"

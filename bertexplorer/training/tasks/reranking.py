@@ -21,7 +21,6 @@ COLUMNS = (
     Column("passage", "Passage", "text"),
     Column("relevance", "Relevance", "number", "0: does not answer; 1, or a grade: does"),
 )
-SPLIT_BY = ("query",)  # rows with the same value here stay on one side of a split
 METRIC, HIGHER = "ndcg_10", True
 METRICS = {
     "ndcg_10": "NDCG@10",
@@ -30,6 +29,9 @@ METRICS = {
     "mrr_10_before": "MRR@10 before",
     "loss": "Loss",
 }
+LEARNER, ROWS = "reranking:Reranker", "reranking"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ("query",)
 DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16, "max_tokens": 256}
 
 

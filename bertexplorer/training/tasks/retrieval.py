@@ -30,9 +30,11 @@ COLUMNS = (
     Column("negatives", "Wrong passages", "text", "a list, or with | between them", optional=True),
     Column("relevance", "Relevance", "number", "0: the passage only extends the collection", optional=True),
 )
-SPLIT_BY = ("query",)  # rows with the same value here stay on one side of a split
 METRIC, HIGHER = "mrr_10", True
 METRICS = {"mrr_10": "MRR@10", "ndcg_10": "NDCG@10", "recall_10": "Recall@10", "loss": "Loss"}
+LEARNER, ROWS = "retrieval:Retriever", "retrieval"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ("query",)
 DEFAULTS: dict[str, Any] = {}
 
 

@@ -24,6 +24,9 @@ METRICS = {
     "loss": "Loss",
     "written": "Rows generated",
 }
+LEARNER, ROWS = "sequence:SequenceLearner", "sequence"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"batch": 16}
 
 

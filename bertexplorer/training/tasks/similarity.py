@@ -23,6 +23,9 @@ COLUMNS = (
 )
 METRIC, HIGHER = "spearman", True
 METRICS = {"spearman": "Spearman correlation", "pearson": "Pearson correlation", "loss": "Loss"}
+LEARNER, ROWS = "similarity:Similarity", "similarity"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16}
 
 

@@ -31,6 +31,9 @@ METRICS = {
     "cut": "Words beyond the limit",
     "loss": "Loss",
 }
+LEARNER, ROWS = "tagging:Tagger", "tagging"
+USES_FEATURES = False
+SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
 AROUND = 12  # characters shown on either side of a mistake
 MARKED = 0.9  # if more than this share of the tags except O have B- or I-, all must have one

@@ -145,7 +145,7 @@ class RunService:
         if file:
             path = Path(file)
         else:
-            built_in = sorted(BUILT_IN.glob(f"{getattr(task_of(task), 'ROWS', task)}.*"))
+            built_in = sorted(BUILT_IN.glob(f"{task_of(task).ROWS}.*"))
             if not built_in:
                 raise ExplorerError("There are no built-in rows for this task. Upload a file.")
             path = built_in[0]

@@ -49,7 +49,7 @@ class SetupHandlers:
             raise ExplorerError("No data set is named yet. Type its name, such as nyu-mll/glue:sst2.")
         menus = zip(BY_NAME[task].COLUMNS, setup.columns, strict=False)
         mapping = {column.name: str(values[menu] or "") for column, menu in menus} if source in (UPLOAD, HUB) else {}
-        takes_features = mapping and getattr(BY_NAME[task], "USES_FEATURES", False)
+        takes_features = mapping and BY_NAME[task].USES_FEATURES
         return RunRequest(
             task,
             str(values[setup.checkpoint] or ""),
@@ -133,7 +133,7 @@ class SetupHandlers:
         mapped = {mapping.get(column.name) for column in task.COLUMNS}
         free = [name for name in names if name not in mapped]
         features = gr.update(
-            visible=bool(free) and getattr(task, "USES_FEATURES", False),
+            visible=bool(free) and task.USES_FEATURES,
             choices=free,
             value=[name for name in request.beside if name in free],
         )
