@@ -10,8 +10,8 @@ SALIENCY = View(
     question="Which words mattered?",
     note=(
         "Each method asks a different question: what a small change of a word's vector would do, what hiding the word "
-        "does, or where attention goes. None of them is a reason that BERT gives. Where they differ, see the referee. "
-        "A word that scores zero may still matter together with another one."
+        "does, or where attention goes. None of them is a reason that BERT gives. If they disagree, try the view "
+        "Referee. A word that scores zero may still matter together with another one."
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
