@@ -42,7 +42,7 @@
     } catch (error) { over(); throw error; }
   };
 
-  // Whoever comes while too many wait is not turned away: the same is asked again when it may be answered.
+  // If the queue is full (503), the request is sent again after the time in Retry-After.
   const join = async (...given) => {
     try { document.body.dataset.page = JSON.parse(given[1].body).session_hash; } catch { /* no page to ask about */ }
     let answer = await plain(...given);

@@ -1,4 +1,4 @@
-// The figure's words for those who listen.
+// The figure's caption for screen readers.
 const tell = () => {
   const figure = document.querySelector("#figure"), said = element.querySelector(".said");
   if (!figure || !said) return;

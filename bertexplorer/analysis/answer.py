@@ -66,7 +66,7 @@ class AnswerSpan:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer of one kind; what belongs to other kinds is empty."""
+    """An answer of one kind; the fields of other kinds are empty."""
 
     kind: AnswerKind
     tokens: tuple[str, ...]

@@ -33,7 +33,7 @@ def create_backend(settings: Settings, owned_runs: OwnedRuns | None = None) -> B
 
 
 def create_launcher(settings: Settings) -> Launcher | None:
-    """Create what starts runs; None: they are processes of this machine. Raises ExplorerError if a cluster cannot be
+    """Create the launcher of runs; None if runs are local processes. Raises ExplorerError if a cluster cannot be
     used."""
     if settings.runs != "ray":
         if settings.runs_url:

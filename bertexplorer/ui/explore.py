@@ -264,7 +264,7 @@ class Explore:
         return f"{name}.json", export.as_json(analysis, *asked)
 
     def question(self, state: State, checkpoint: Checkpoint) -> Question:
-        """What the answer of *checkpoint* to *state* answers."""
+        """The question that *state* asks *checkpoint*."""
         text = state.as_text if VIEWS[state.view].text else Text("")
         return Question(checkpoint, text, self.options(state), self.registry.title(state.checkpoint))
 
@@ -275,7 +275,7 @@ class Explore:
         return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
 
     def made(self, side: comparing.Side, checkpoint: Checkpoint, kind: str) -> dict[str, str]:
-        """What made a row, in a CSV: there is no other place for it."""
+        """The origin of each row of a CSV, which has no other place for it."""
         title = self.registry.title(side.state.checkpoint)
         if side.checkpoint and side.state.against != "another text":
             title = side.name
