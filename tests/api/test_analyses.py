@@ -76,7 +76,7 @@ def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: htt
 
 
 def alike(config: EncoderConfig, found: Any, wanted: Any) -> bool:
-    """The same but for rounding: who asks at the same time shares a batch."""
+    """The same except for rounding: simultaneous questions share a batch."""
     if not isinstance(wanted, float):
         return bool(found == json.loads(json.dumps(wanted)))
     return abs(found - wanted) <= of_encoder(config, wanted)

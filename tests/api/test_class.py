@@ -1,4 +1,4 @@
-"""A class over HTTP, as a teacher's browser and some phones see it: who is told what, and when."""
+"""A class over HTTP, as a teacher's browser and some phones see it: what each receives, and when."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ def names(value: Any) -> set[str]:
     return set().union(*(names(item) for item in value)) if isinstance(value, list) else set()
 
 
-def test_three_phones_vote_twice_and_see_the_class_beside_bert(taught: Served) -> None:
+def test_three_phones_vote_twice_and_see_the_class_next_to_bert(taught: Served) -> None:
     room = opened(taught, MASKED)
     phones = [room.phone() for _ in range(3)]
     for phone in phones:

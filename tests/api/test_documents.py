@@ -29,7 +29,7 @@ def resolved(document: dict, schema: dict) -> dict:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_analysis_stands_there_with_its_bounds(view: str, document: dict) -> None:
+def test_every_analysis_is_listed_with_its_bounds(view: str, document: dict) -> None:
     body = document["paths"][f"/api/v1/{view}"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     schema = resolved(document, body)
     assert schema.get("required", []) == ["text"] * VIEWS[view].text and schema["additionalProperties"] is False

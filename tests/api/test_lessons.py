@@ -109,7 +109,7 @@ def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) ->
     assert "ticked" not in answer.text and '"right"' not in answer.text
 
 
-def test_a_guess_is_told_what_bert_does(pupil: httpx.Client) -> None:
+def test_a_guess_is_answered_with_what_bert_does(pupil: httpx.Client) -> None:
     wrong, right = judged(pupil, "guess", 0), judged(pupil, "guess", 1)
     assert (wrong["right"], wrong["key"], wrong["done"]) == (False, 1, True)
     assert words(wrong["text"]) == "No: cat has a row of its own." and words(wrong["answer"]) == "xyz"
@@ -172,7 +172,7 @@ def test_a_sentence_is_compared_by_its_writer(pupil: httpx.Client) -> None:
     assert [words(item) for item in said["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
 
 
-def test_points_are_laid_beside_what_bert_gives(pupil: httpx.Client) -> None:
+def test_points_are_compared_with_the_probabilities_of_bert(pupil: httpx.Client) -> None:
     said = judged(pupil, "points", [50, 50])
     assert said["shares"] == [0.75, 0.25] and words(said["text"]).startswith("75 of your 100 points")
 

@@ -1,4 +1,4 @@
-"""Runs over HTTP: started, followed to their end, stopped; another's are not there."""
+"""Runs over HTTP: started, followed to their end, stopped; those of other owners are not found."""
 
 import json
 import threading
@@ -53,7 +53,7 @@ def started(browser: httpx.Client, **more: Any) -> dict[str, Any]:
     return dict(answer.json())
 
 
-def test_a_run_is_queued_as_it_was_asked_for(served: Served, browser: httpx.Client) -> None:
+def test_a_run_is_queued_with_the_requested_settings(served: Served, browser: httpx.Client) -> None:
     run = started(browser, name="mine")
     assert (run["name"], run["state"], run["kind"], run["best"]) == ("mine", "queued", "finetuning", "")
     assert run["spec"]["tuning"]["epochs"] == 0.2 and run["spec"]["data"]["train"] == 360
@@ -84,7 +84,7 @@ def test_one_key_is_one_run_and_seeds_are_several(browser: httpx.Client) -> None
     assert sorted(run["spec"]["tuning"]["seed"] for run in group) == [7, 8, 9]
 
 
-def test_anothers_run_is_not_there(browser: httpx.Client, other: httpx.Client) -> None:
+def test_runs_of_other_owners_are_not_found(browser: httpx.Client, other: httpx.Client) -> None:
     run = started(browser)
     for method, path in (("GET", ""), ("GET", "/events"), ("DELETE", "")):
         answer = other.request(method, f"/runs/{run['id']}{path}")
@@ -123,7 +123,9 @@ def test_events_are_followed_until_the_run_ends(served: Served, browser: httpx.C
         assert len(list(events(answer))) == 3
 
 
-def test_who_leaves_is_followed_no_more(served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_disconnects_gets_no_more_events(
+    served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     id = started(browser)["id"]
     write(served, id, {"event": "begun", "step": 0})
     monkeypatch.setattr(runs, "POLL_S", 0.1)
@@ -138,7 +140,7 @@ def test_who_leaves_is_followed_no_more(served: Served, browser: httpx.Client, m
     assert seen and len(looks) == seen
 
 
-def test_only_so_many_are_followed(browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_followed_runs_is_limited(browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
     id = started(browser)["id"]
     monkeypatch.setattr(runs, "MAX_STREAMS", 0)
     answer = browser.get(f"/runs/{id}/events")

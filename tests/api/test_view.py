@@ -81,7 +81,7 @@ def test_a_state_that_comes_back_asks_for_the_same(api: Api) -> None:
     ],
     ids=str,
 )
-def test_two_people_who_ask_the_same_get_the_same(api: Api, asked: dict[str, Any]) -> None:
+def test_two_identical_questions_get_the_same_answer(api: Api, asked: dict[str, Any]) -> None:
     result = []
     for owner in ("a" * 32, "b" * 32):
         api.owner = owner
@@ -153,7 +153,7 @@ def test_a_view_that_lacks_something_says_what_and_shows_no_figure(api: Api) -> 
     assert message["state"]["text"] == FRANCE and message["strip"] is None
 
 
-def test_what_nobody_foresaw_is_told_with_its_number_and_no_more(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_reported_only_by_its_number(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("secret detail")
 
@@ -163,7 +163,7 @@ def test_what_nobody_foresaw_is_told_with_its_number_and_no_more(api: Api, monke
     assert answer.json()["state"]["text"] == "A {b|c} [MASK]." and answer.json()["strip"]
 
 
-def test_who_accepts_lines_gets_the_same_answer(api: Api) -> None:
+def test_a_client_that_accepts_lines_gets_the_same_answer(api: Api) -> None:
     body = api.post(state(FRANCE, view="referee"), **LINES).text
     last = json.loads(body.splitlines()[-1])
     answer = last["answer"] if set(last) == {"status", "answer"} else last
@@ -193,7 +193,7 @@ def test_a_file_that_takes_long_arrives_whole() -> None:
     assert last == {"status": 200, "answer": {"content": "a,b\r\n", "name": "rows.csv"}}
 
 
-def test_the_page_is_told_its_views_and_what_it_opens_with(api: Api) -> None:
+def test_the_page_receives_its_views_and_its_opening_state(api: Api) -> None:
     page = api.client.get("/api/v1/page").json()
     assert list(page["views"]) == list(VIEWS) and api.shown({"state": page["opening"]})["state"]["text"] == FRANCE
     for name, view in page["views"].items():
@@ -236,5 +236,5 @@ def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.Monkey
         ({"counted_in": {"words": "a"}}, "counted_in: got {'words': 'a'}; wanted an object"),
     ],
 )
-def test_wrong_fields_beside_the_state_are_rejected(sent: dict[str, Any], message: str, api: Api) -> None:
+def test_wrong_fields_next_to_the_state_are_rejected(sent: dict[str, Any], message: str, api: Api) -> None:
     assert message in api.problem({**state("A [MASK]."), **sent})["detail"]

@@ -1,4 +1,4 @@
-"""The route of the Explore page: links, settings in sentences, what stands beside an answer, files of its numbers."""
+"""The route of the Explore page: links, settings in sentences, comparisons, files of the numbers."""
 
 import csv
 import io
@@ -59,18 +59,18 @@ def test_a_link_of_the_first_version_opens_as_before(api: Api) -> None:
     assert api.shown({"link": query.removeprefix("?")})["state"] == asked
 
 
-def test_a_link_brings_what_stands_beside(api: Api) -> None:
+def test_a_link_restores_the_comparison(api: Api) -> None:
     shown = api.shown(link(text=FRANCE, against="another text", versus="A cat is a [MASK].", words="paris"))
     assert (shown["state"]["against"], shown["state"]["other"]) == ("another text", "A cat is a [MASK].")
     assert shown["beside"]["figure"] and shown["state"]["options"]["words"] == "paris"
 
 
 @pytest.mark.parametrize("query", ["", "?", "?utm=1", "?view=fill-mask"])
-def test_a_link_that_names_nothing_is_the_opening(api: Api, query: str) -> None:
+def test_a_link_without_a_text_opens_the_default_text(api: Api, query: str) -> None:
     assert api.shown({"link": query})["state"]["text"] == FRANCE
 
 
-def test_what_a_link_names_in_vain_is_reported_beside_the_answer(api: Api) -> None:
+def test_names_in_a_link_that_do_not_exist_are_reported_with_the_answer(api: Api) -> None:
     shown = api.shown(link(view="heads", text=FRANCE, top="many"))
     assert shown["notice"].startswith("There is no view 'heads'.") and "settings are left out" in shown["notice"]
     assert shown["figure"] and shown["state"]["options"] == DEFAULTS["fill-mask"]
@@ -102,19 +102,19 @@ def test_a_bad_setting_is_reported_and_the_next_one_counts(api: Api, options: di
         ("another text", "A cat is a [MASK].", "A cat is a [MASK]."),
     ],
 )
-def test_what_is_compared_stands_beside(api: Api, against: str, other: str, name: str) -> None:
+def test_a_comparison_appears_next_to_the_answer(api: Api, against: str, other: str, name: str) -> None:
     beside = api.shown(state(FRANCE, against=against, other=other))["beside"]
     assert beside["name"] == name and beside["ours"] == (FRANCE if against == "another text" else "small")
     assert beside["figure"]["data"] and beside["difference"]["data"] and beside["said"]
 
 
-def test_until_it_is_reported_what_nothing_stands_beside(api: Api) -> None:
+def test_without_a_second_text_or_checkpoint_nothing_is_compared(api: Api) -> None:
     for against in ("another checkpoint", "another text"):
         shown = api.shown(state(FRANCE, against=against, other=" "))
         assert "beside" not in shown and shown["state"]["against"] == against
 
 
-def test_what_cannot_be_compared_is_reported_beside_the_answer(api: Api) -> None:
+def test_an_impossible_comparison_is_reported_with_the_answer(api: Api) -> None:
     shown = api.shown(state(FRANCE, against="another checkpoint", other="no/where"))
     assert "not on this disk" in shown["beside"]["said"] and not shown["beside"]["figure"] and shown["figure"]
     shown = api.shown(state(FRANCE, against="another text", other="no mask"))
@@ -134,7 +134,7 @@ def test_the_numbers_are_a_file_with_their_origin(api: Api) -> None:
     assert program.headers["x-file-name"].endswith(".py") and FRANCE in program.text
 
 
-def test_a_file_holds_what_stands_beside(api: Api) -> None:
+def test_a_file_contains_the_comparison(api: Api) -> None:
     other = "A cat is a [MASK]."
     rows = list(
         csv.DictReader(io.StringIO(api.post(state(FRANCE, against="another text", other=other), f"{VIEW}/csv").text))
@@ -148,7 +148,7 @@ def test_there_are_no_other_files(api: Api, kind: str) -> None:
     assert answer.status_code in (404, 405, 422) and (kind == ".." or "wanted one of csv" in answer.json()["detail"])
 
 
-def test_there_is_nothing_to_export_where_there_is_no_answer(api: Api) -> None:
+def test_without_an_answer_there_is_nothing_to_export(api: Api) -> None:
     assert api.problem(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
 
 
