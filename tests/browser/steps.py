@@ -25,7 +25,7 @@ def chips(page: Page) -> list[str]:
 
 
 def choose_view(page: Page, title: str) -> None:
-    """Open the topic that the view stands under, then the view."""
+    """Open the topic of the view, then the view."""
     view = next(view for view in VIEWS.values() if title == view.title)
     page.locator("button.topic").get_by_text(view.topic, exact=True).click()
     button = page.locator(f'button.view[data-view="{view.slug}"]')

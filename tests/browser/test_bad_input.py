@@ -49,7 +49,7 @@ def test_what_cannot_be_answered_is_said(page: Page) -> None:
         expect(page.locator("#message")).to_be_empty()
 
 
-def test_a_cut_is_seen(page: Page) -> None:
+def test_truncation_is_visible(page: Page) -> None:
     write(page, "[MASK] " + "word " * 700)
     expect(page.locator(".cut")).to_contain_text("191 tokens left out")
     expect(page.locator(".note")).to_contain_text("512 of 703 tokens")

@@ -32,7 +32,7 @@ def test_a_peek_ends_when_another_tab_moves_on(browser: Browser, address: str) -
         expect(teacher.locator(".shares")).to_have_count(0)
 
 
-def test_a_suggested_question_is_seen_whole(browser: Browser, address: str) -> None:
+def test_a_suggested_question_is_fully_visible(browser: Browser, address: str) -> None:
     texts = "text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk."
     with opened(browser, f"{address}?view=next-sentence&{texts}") as page:
         page.get_by_role("button", name="Ask the class…").click()  # before the first answer, too

@@ -133,7 +133,7 @@ def test_uploaded_lines_are_read_searched_and_remembered(page: Page, tmp_path: P
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_random_weights_stand_beside_the_answer(page: Page) -> None:
+def test_random_weights_appear_next_to_the_answer(page: Page) -> None:
     page.get_by_role("button", name="Compare").click()
     page.get_by_label("random weights").click()
     expect(page.locator("#beside h3")).to_have_text("mini, random weights")
@@ -148,7 +148,7 @@ def test_random_weights_stand_beside_the_answer(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_another_text_and_another_checkpoint_stand_beside_the_answer(page: Page) -> None:
+def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Page) -> None:
     page.get_by_role("button", name="Compare").click()
     page.get_by_label("another text").click()
     expect_message(page, "Type the other text")

@@ -30,7 +30,7 @@ def test_eight_tabs_of_one_browser(browser: Browser, address: str) -> None:
     context.close()
 
 
-def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
+def test_a_waiting_person_sees_the_queue_position(browser: Browser, address: str) -> None:
     with ExitStack() as stack:
         pages = [stack.enter_context(opened(browser, address)) for _ in range(3)]
         for page in pages:
@@ -49,7 +49,7 @@ def test_who_waits_sees_a_place_in_line(browser: Browser, address: str) -> None:
             expect(page.locator(".strip")).to_contain_text("storm")
 
 
-def test_who_was_not_let_in_is_asked_for_again(browser: Browser, address: str) -> None:
+def test_a_request_rejected_by_a_full_queue_is_retried(browser: Browser, address: str) -> None:
     with opened(browser, address, gone=True) as page:  # a refusal is written on the console
         expect_said(page, "It would put “paris”")
         wait_until_quiet(page)

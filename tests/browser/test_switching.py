@@ -13,7 +13,7 @@ DRAWN = {"Pieces": "bar", "Vectors": "heatmap", "Nearest pieces": "scatter"}  # 
 LAST = "document.querySelector('#figure .js-plotly-plot')?.data.at(-1).type"
 
 
-def test_a_figure_stands_under_its_own_heading(page: Page) -> None:
+def test_a_figure_appears_under_its_own_heading(page: Page) -> None:
     """1 of 12 to 40 switches between these views left the old figure there for good."""
     said = {}
     for title in DRAWN:
