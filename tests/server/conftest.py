@@ -114,7 +114,7 @@ class Api:
         return answer
 
     def shown(self, body: Any) -> dict[str, Any]:
-        """All that the page shows for what is asked. It must be one that has an answer."""
+        """Everything that the page shows for a question, which must have an answer."""
         answer = self.post(body)
         assert answer.status_code == 200, answer.text
         result: dict[str, Any] = answer.json()

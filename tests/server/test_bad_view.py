@@ -47,7 +47,7 @@ def client(running: Running) -> Iterator[httpx.Client]:
 
 
 def refused(client: httpx.Client, body: Any, path: str = VIEW) -> dict[str, Any]:
-    """The problem that is told, after which a good request is answered."""
+    """The problem that is reported, after which a good request is answered."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = client.post(path, content=content, headers={"content-type": "application/json"})
     assert 400 <= answer.status_code < 499, answer.text[:300]

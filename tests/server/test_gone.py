@@ -24,7 +24,7 @@ def long() -> dict[str, Any]:
 
 
 class Held:
-    """Passes of the long text that wait until they are let go; others run."""
+    """Forward passes of the long text that wait until released; others run."""
 
     def __init__(self) -> None:
         self.passes, self.go, self.forward = 0, threading.Event(), inference.forward

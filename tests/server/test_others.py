@@ -54,7 +54,7 @@ def seen(quiet: Any, owner: str) -> list[Any]:
 
 
 def events(page: Page) -> list[dict[str, Any]]:
-    """Those that are told which run or which experiment they are about."""
+    """The events that name a run or an experiment."""
     chosen = {id for id, props in page.props.items() if props.get("elem_id") == "chosen-run"}
     assert len(chosen) == 2, "of Train and of Pretrain"
     result = [

@@ -69,7 +69,7 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 def test_the_queue_position_then_the_answer(service: Service) -> None:
-    """Each of three is told its own place and nobody else's; the fourth is refused at once, with a waiting time."""
+    """Each of three clients receives only its own queue position; the fourth is rejected with a waiting time."""
     service.compute, queue = service.held, service.queues.quick
 
     async def go() -> None:
@@ -97,8 +97,8 @@ def test_the_queue_position_then_the_answer(service: Service) -> None:
     settle(go())
 
 
-def test_how_far_long_work_has_come(service: Service) -> None:
-    """Told to who accepts lines; who does not gets the answer alone."""
+def test_long_work_reports_its_progress(service: Service) -> None:
+    """Clients that accept lines receive the progress; others get only the answer."""
 
     def long(send_line: SendLine) -> Reply:
         for done in (0, 40_000, 80_000, 100_000):
@@ -239,7 +239,7 @@ def test_a_client_that_disconnects_stops_its_work_and_releases_its_place(service
     assert ended == ["after its batch"] and len(works) == 1, "the one in line never began"
 
 
-def test_of_gradios_events_so_many_wait(alone: Callable[..., Any]) -> None:
+def test_the_number_of_waiting_gradio_events_is_limited(alone: Callable[..., Any]) -> None:
     made = alone(waiting=3)
 
     async def join(page: str) -> Any:
@@ -256,7 +256,7 @@ def test_of_gradios_events_so_many_wait(alone: Callable[..., Any]) -> None:
     assert settle(join("b")).status_code == 200
 
 
-def test_a_stream_in_which_nothing_would_come_is_closed(alone: Callable[..., Any]) -> None:
+def test_a_stream_without_pending_answers_is_closed(alone: Callable[..., Any]) -> None:
     made = alone()
     made.read.add("a")
 
