@@ -1,4 +1,4 @@
-"""Checkpoints from outside that hang or crash whoever opens them: refused in a sentence, the others opened once."""
+"""Foreign checkpoints that hang or crash a process are rejected with a reason; the others are opened once."""
 
 import json
 import struct

@@ -78,7 +78,7 @@ def test_an_interrupted_download_is_resumed(
         assert library.find(NAME) == folder
 
 
-def test_a_shard_that_is_missing_is_seen(tmp_path: Path) -> None:
+def test_a_missing_shard_is_detected(tmp_path: Path) -> None:
     for name in ("config.json", "vocab.txt", "model-00001-of-00002.safetensors"):
         (tmp_path / name).write_text("{}")
     shards = '{"weight_map": {"a": "model-00001-of-00002.safetensors", "b": "model-00002-of-00002.safetensors"}}'
@@ -178,7 +178,7 @@ def test_a_tag_of_the_newest_commit_and_the_newest_commit(
     assert list(library.fetch(f"{NAME}@{SHA}")) == []
 
 
-def test_a_commit_that_was_asked_for_is_not_taken_for_the_newest(
+def test_a_requested_commit_is_not_taken_for_the_newest(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     hub.put(NAME, tiny("bert"))

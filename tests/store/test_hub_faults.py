@@ -1,4 +1,4 @@
-"""What goes wrong on the way from the hub is said as it is, with what to do; nothing damaged stays."""
+"""Errors of a download are reported with advice, and no damaged file is kept."""
 
 import json
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The table of jobs: accepted runs are durable, whoever clicks, however often, and whatever the clock says."""
+"""The table of jobs: accepted runs are durable, regardless of owner, repeated clicks and clock."""
 
 import shutil
 import threading

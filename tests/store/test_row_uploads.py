@@ -76,7 +76,7 @@ def test_one_row_is_a_suite(tmp_path: Path) -> None:
         ("one.csv", b"name\nAda\n", "The column name alone does not make a suite. Wanted: good and bad;"),
     ],
 )
-def test_a_file_that_is_no_suite_is_told_what_a_suite_is(name: str, content: bytes, why: str) -> None:
+def test_a_file_that_is_not_a_suite_is_rejected_with_the_format(name: str, content: bytes, why: str) -> None:
     with pytest.raises(ExplorerError, match=why):
         parse_rows(content, name)
 

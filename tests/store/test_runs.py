@@ -96,7 +96,7 @@ def test_the_question_does_not_keep_the_lock(tmp_path: Path) -> None:
     held.close()
 
 
-def test_a_lock_is_let_go_of_when_its_process_is_killed_and_names_it_until_then(tmp_path: Path) -> None:
+def test_a_lock_names_its_process_and_is_released_when_it_is_killed(tmp_path: Path) -> None:
     code = "import sys, time; from pathlib import Path; from bertexplorer import locks"
     code += "; held = locks.acquire(Path(sys.argv[1])); locks.write_process(held, __import__('os').getpid())"
     code += "; print('held', flush=True); time.sleep(30)"
@@ -149,7 +149,7 @@ def test_events_are_read_as_they_grow(tmp_path: Path) -> None:
     assert end == path.stat().st_size
 
 
-def test_steps_done_twice_stand_once_however_the_file_is_cut(tmp_path: Path) -> None:
+def test_repeated_steps_are_listed_once_wherever_the_file_is_cut(tmp_path: Path) -> None:
     write(tmp_path, ("begun", 0), *(("steps", n) for n in (1, 2, 3, 4)))
     write(tmp_path, ("resumed", 2), *(("steps", n) for n in (3, 4, 5)), ("finished", 5))
     whole = (tmp_path / "events.jsonl").read_bytes()

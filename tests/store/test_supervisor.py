@@ -1,4 +1,4 @@
-"""Real processes: runs are started in turn, outlive the server, end when asked, and how they died is told."""
+"""Real processes: runs start in turn, outlive the server, stop on request, and the cause of their death is reported."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Uploaded files are read as they were meant, how is told, and what cannot be meant is refused."""
+"""Uploaded files are read as intended, the page says how, and unusable ones are rejected."""
 
 import os
 from pathlib import Path
