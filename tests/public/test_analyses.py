@@ -116,7 +116,7 @@ def test_a_model_in_memory_answers_as_its_folder(tiny: Callable[..., Path], fami
     assert "from_transformers(" in one.code()
 
 
-def test_what_is_no_model_is_told() -> None:
+def test_an_object_that_is_not_a_model_is_rejected() -> None:
     with pytest.raises(bx.ExplorerError, match="Got str and int; wanted a model and a tokenizer of transformers"):
         bx.from_transformers("bert", 3)
 
@@ -169,12 +169,12 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
         (lambda b: bx.load("no such name!"), "is not a checkpoint name"),
     ],
 )
-def test_bad_input_is_told(bert: bx.Bert, ask: Callable[[bx.Bert], object], message: str) -> None:
+def test_bad_input_is_reported(bert: bx.Bert, ask: Callable[[bx.Bert], object], message: str) -> None:
     with pytest.raises(bx.ExplorerError, match=message):
         ask(bert)
 
 
-def test_an_unknown_name_is_told(bert: bx.Bert) -> None:
+def test_an_unknown_name_is_reported(bert: bx.Bert) -> None:
     with pytest.raises(AttributeError, match="bertexplorer has no 'fillmask'. It has Bert, "):
         bx.fillmask  # noqa: B018
     with pytest.raises(AttributeError, match="Bert has no 'fillmask'; the analyses are fill_mask, "):

@@ -1,4 +1,4 @@
-"""A result in Python: its rows, its files, its figure in a notebook, beside another."""
+"""A result in Python: its rows, its files, its figure in a notebook, its comparison with another."""
 
 import ast
 import csv

@@ -53,7 +53,7 @@ def test_a_file_and_columns_of_other_names(tiny: Callable[..., Path], tmp_path: 
     }
 
 
-def test_bad_input_is_told(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_bad_input_is_reported(tiny: Callable[..., Path], tmp_path: Path) -> None:
     def train(**given: object) -> None:
         whole = {"task": "classification", "data": ROWS, "out": tmp_path / "new", **given}
         bx.train(tiny("bert"), **whole)  # type: ignore[arg-type]
