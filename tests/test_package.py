@@ -63,7 +63,7 @@ def pins(file: str) -> dict[str, str]:
     }
 
 
-def test_the_version_stands_in_one_place() -> None:
+def test_the_version_is_defined_once() -> None:
     assert PROJECT["dynamic"] == ["version"] and "version" not in PROJECT
     assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "bertexplorer/version.py"
     newest = re.search(r"^## \[(.+?)\] - (\d{4}-\d\d-\d\d)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
@@ -102,7 +102,7 @@ def test_the_extras() -> None:
     )
 
 
-def test_what_an_extra_is_needed_for_is_told_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_reported_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(errors.EXTRAS, "train", ("json", "no_such_a"))
     with pytest.raises(ExplorerError) as message:
         errors.need("train", "Fine-tuning")

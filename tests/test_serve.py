@@ -1,4 +1,4 @@
-"""bertexplorer serve and --version: flags go before the environment, and a wrong one is told in a sentence."""
+"""bertexplorer serve and --version: flags go before the environment, and a wrong one is reported in a sentence."""
 
 import os
 import sys
@@ -59,7 +59,7 @@ def test_variables_are_read_where_no_flag_is_given(launched: dict[str, Any]) -> 
     assert (launched["settings"].host, launched["settings"].port) == ("10.0.0.1", 8001)
 
 
-def test_gradio_is_told_to_be_quiet_before_it_is_imported(launched: dict[str, Any]) -> None:
+def test_gradio_is_silenced_before_its_import(launched: dict[str, Any]) -> None:
     os.environ["BERTEXPLORER_DATA"] = "/srv/explorer"
     assert main(["serve"]) == 0
     assert launched["environment"].items() >= QUIET.items()
@@ -77,14 +77,16 @@ def test_gradio_is_told_to_be_quiet_before_it_is_imported(launched: dict[str, An
         (["--pubic"], "Unrecognized arguments: --pubic; wanted --public, --host H, --port P or --open."),
     ],
 )
-def test_a_wrong_flag_is_told_in_a_sentence(
+def test_a_wrong_flag_is_reported_in_a_sentence(
     launched: dict[str, Any], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["serve", *arguments]) == 2 and not launched
     assert capsys.readouterr().err == f"bertexplorer: {message}\n"
 
 
-def test_a_wrong_variable_is_told_by_its_own_name(launched: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_variable_is_reported_by_its_own_name(
+    launched: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
     os.environ["BERTEXPLORER_PORT"] = "many"
     assert main(["serve", "--host", "127.0.0.1"]) == 2 and not launched
     assert capsys.readouterr().err.startswith("bertexplorer: BERTEXPLORER_PORT is 'many'")

@@ -132,7 +132,7 @@ def near(row: dict[str, object], other: dict[str, object]) -> bool:
 
 
 @pytest.mark.parametrize("name", ["fill_mask", "next_sentence", "attention", "saliency", "search", "tokenization"])
-def test_an_exported_program_prints_the_rows_that_were_exported_beside_it(
+def test_an_exported_program_prints_the_rows_exported_with_it(
     old: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     program = old / "exports" / f"{name}.py"

@@ -226,7 +226,7 @@ def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("is_tuned", [True, False])
-def test_a_mask_head_that_was_not_trained_further_is_told(
+def test_a_mask_head_without_further_training_is_reported(
     is_tuned: bool, mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counterfactuals, "kind_of", lambda checkpoint: "label" if is_tuned else None)

@@ -10,7 +10,7 @@ from bertexplorer.model.text import Text
 BANK = "They sat on the bank. The bank lent him money."
 
 
-def test_a_missing_layer_is_named_as_it_was_asked_for(mini: Checkpoint) -> None:
+def test_a_missing_layer_is_reported_by_the_requested_number(mini: Checkpoint) -> None:
     mask, bank = Text("Paris is the [MASK] of France."), Text(BANK)
     contexts = word_in_context.run(mini, bank, options=word_in_context.Options(word="bank"))
     paths = word_path.run(mini, bank, options=word_path.Options(word="bank"))

@@ -36,7 +36,7 @@ VICTIMS = ("server", "run", "both")
 
 @dataclass
 class Drill:
-    """One server, one person, and what that person was told is accepted."""
+    """One server, one person, and the work that the server has accepted from that person."""
 
     server: Server
     draw: random.Random

@@ -34,7 +34,7 @@ class Person:
 
     @classmethod
     async def arrive(cls, client: httpx.AsyncClient, *, fetched: bool = False) -> "Person":
-        """Open the page: its HTML and its scripts unless they are *fetched*, what it is told of the views, and the
+        """Open the page: its HTML and its scripts unless they are *fetched*, the description of the views, and the
         opening answer. Raises ValueError if there is none."""
         if not fetched:
             html = (await client.get("/")).raise_for_status().text

@@ -48,7 +48,7 @@ def done(folder: Path) -> dict[str, object] | None:
 
 
 def train(name: str, seed: int, folder: Path, more: list[str]) -> None:
-    """The command that a person would use, with this *seed*; gone on with where it was stopped."""
+    """The command that a person would use, with this *seed*; it continues where it stopped."""
     command = [sys.executable, "-m", "bertexplorer", "train"]
     if (folder / "spec.json").is_file():
         command += [str(folder), "--task", RUNS[name][1]]

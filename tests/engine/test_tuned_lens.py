@@ -146,7 +146,7 @@ def test_every_family_is_fitted(family: str, tiny: Callable[[str], Path]) -> Non
         assert lens.raw == pytest.approx([float(kl(final, log_probs(model, s))) for s in states[:-1]], abs=CLOSE)
 
 
-def test_the_sample_stands_for_the_vocabulary(bundled: Path) -> None:
+def test_the_sample_represents_the_vocabulary(bundled: Path) -> None:
     checkpoint = load(bundled, precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode("The [MASK] sat on the [MASK] of the [MASK].")
     vectors = states_of(refer(bundled).model, [encoding])[-1]

@@ -72,7 +72,7 @@ def test_left_context_masks() -> None:
     assert left_matrix.z[0][1] == 0 and left_matrix.z[1][0] == 1, "rows look, columns are looked at"
 
 
-def test_the_tokens_beside_left_context_masks_do_not_overlap() -> None:
+def test_the_tokens_next_to_left_context_masks_do_not_overlap() -> None:
     figure = left_context.draw(hand.left_context(30))
     layout, mask = figure.layout, figure.data[1]
     assert list(layout.xaxis3.ticktext)[1:3] == ["t3", "t7"] and len(layout.xaxis3.ticktext) == 8

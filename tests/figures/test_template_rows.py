@@ -1,4 +1,4 @@
-"""Template: the label of a row shows what differs between the fillings; a fact asked for in vain lists the names."""
+"""Template: the label of a row shows what differs between the fillings; an unknown fact lists the names."""
 
 import re
 

@@ -37,7 +37,7 @@ def text(tmp_path: Path) -> str:
 
 
 def evaluated(arm: Arm, *values: float) -> None:
-    """The run has told so much and finished."""
+    """The run has logged this much and finished."""
     lines = [
         {"event": "evaluated", "step": i, "time": time.time(), "hours": i / 60, "share": 1.0, "tokens": 10**6 * i}
         | {"probe": value, "pairs_accuracy": value / 2}

@@ -25,7 +25,7 @@ def pool(shards: list[Shard]) -> DocumentPool:
 
 
 class Places:
-    """Where a run of ids stands in the text: every place, since short runs repeat."""
+    """Where a run of ids occurs in the text: every place, since short runs repeat."""
 
     def __init__(self, shards: list[Shard]) -> None:
         self.documents = []

@@ -59,7 +59,7 @@ def test_the_halves_share_no_document(shards: list[Shard]) -> None:
 
 
 class Telltale(nn.Module):
-    """An encoder whose vectors spell the answers: it is told them."""
+    """An encoder that is given the answers and spells them in its vectors."""
 
     def __init__(self, answers: dict[tuple[int, ...], int]) -> None:
         super().__init__()
