@@ -125,8 +125,8 @@ def deploy(settings: Settings) -> Any:
 
 
 def wait_for_replicas() -> None:
-    """Wait until all replicas are running, or long enough: the cluster may lack room for some, or a run may have the
-    core of one. Raises ExplorerError if they cannot start."""
+    """Wait until all replicas are running, up to a limit: the cluster may lack room for some, or a run may occupy
+    the core of one. Raises ExplorerError if they cannot start."""
     from ray import serve
 
     deadline = time.monotonic() + START_S

@@ -31,7 +31,7 @@ class SyncedRun:
     the run writes. After the end of the run it empties the storage. *node_run*: the run that an earlier server has
     started.
 
-    As long as the thread works, it holds the lock of RUN/process. The thread retries whatever fails; until it succeeds,
+    While it works, the thread holds the lock of RUN/process. It retries every failed step; until one succeeds,
     RUN/trouble contains the error."""
 
     def __init__(
@@ -95,7 +95,7 @@ class SyncedRun:
         self.node_run = self.start_on_node()
 
     def sync(self) -> None:
-        """Pass a stop on, and download changes. Raises OSError with the error that the node reports."""
+        """Forward a stop, then download changes. Raises OSError with the node's error."""
         assert self.node_run is not None
         self.node_exit_code = self.node_run.poll()
         if self.node_exit_code is None and self.stopping:

@@ -118,7 +118,7 @@ def delete_abandoned(folder: Path) -> None:
 
 @contextmanager
 def kept_if_usable(converted: Path, source: Path) -> Iterator[None]:
-    """Delete the folder *converted*, unless it is the *source* itself, if what is done inside raises ExplorerError."""
+    """Delete the folder *converted*, unless it is the *source* itself, if the with block raises ExplorerError."""
     try:
         yield
     except ExplorerError:

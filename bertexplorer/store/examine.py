@@ -123,7 +123,7 @@ def weight_bytes(folder: Path, precision: str) -> int:
 
 def missing_bytes(name: str, folder: Path, precision: str, evictable: int) -> int:
     """How many of the *evictable* bytes, those of loaded checkpoints, must be freed before the checkpoint fits. Raises
-    ExplorerError if all of them are not enough."""
+    ExplorerError if freeing all of them is not enough."""
     needed, free = weight_bytes(folder, precision), free_bytes()
     if free is None:
         return 0

@@ -53,8 +53,8 @@ class Trial:
 
     @property
     def run(self) -> Run:
-        """The experiment as a run, for the list of runs: in the state of a run that has not finished, if there is one,
-        and of a live one above all."""
+        """The experiment as one entry in the list of runs. Its state is that of a live run if there is one, else of
+        an unfinished one."""
         runs = [arm.run for arm in self.arms]
         waiting = [run.state for run in runs if run.state != "finished"]
         finished = f"{len(runs) - len(waiting)} of {len(runs)} runs finished"
