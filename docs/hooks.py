@@ -95,10 +95,12 @@ def views() -> str:
 
 
 def section(view: View) -> list[str]:
-    """One view: its question, its picture, what it computes, how not to misread it, its options, its call."""
+    """One view: question, picture, what it computes, how not to misread it, papers, options, and a call."""
     about = re.sub(r"\*(\w+)\*", r"`\1`", prose(document(view.name)))
     rows = [f"| `{s.name}` | {cell(explain(s))} | `{s.default!r}` |" for s in option_specs(view.analysis.Options)]
     table = ["| option | | default |", "|---|---|---|", *rows, ""] if rows else []
+    papers = [paper for paper in view.papers if not cited(paper, about + view.note)]
+    label = "Papers" if papers == [*view.papers] else "Further papers"
     return [
         f"### {view.title}",
         "",
@@ -111,12 +113,19 @@ def section(view: View) -> list[str]:
         '!!! note "How not to misread it"',
         f"    {view.note}",
         "",
+        *([f"{label}: {'; '.join(papers)}", ""] if papers else []),
         *table,
         "```python",
         example(view.name).removesuffix(".said"),
         "```",
         "",
     ]
+
+
+def cited(paper: str, text: str) -> bool:
+    """Whether *text* names a paper, such as "Vig, 2019, A Multiscale …", by its authors and year."""
+    authors, year, _ = paper.split(", ", 2)
+    return f"{authors}, {year}" in text or f"{authors} ({year})" in text
 
 
 def reference() -> str:

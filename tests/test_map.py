@@ -93,6 +93,12 @@ def test_every_analysis_is_a_view() -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
+def test_a_view_names_its_papers_by_authors_year_and_title(view: View) -> None:
+    assert view.papers and len(set(view.papers)) == len(view.papers)
+    assert [paper for paper in view.papers if not re.fullmatch(r"\D+, (19|20)\d\d, \S.*[^.]", paper)] == []
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
 def test_an_analysis_and_its_figure_have_what_is_used_of_them(view: View) -> None:
     assert isinstance(view.analysis, Analysis) and isinstance(view.figure, FigureModule)
     assert list(inspect.signature(view.analysis.run).parameters) == ["checkpoint", "text", "options", *view.needs]

@@ -28,17 +28,18 @@ class Example:
 class View:
     """A view. It imports its analysis and its figure on first use.
 
-    *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *chips*: the action of
-    a press on a chip: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the
-    queue of slow views. *needs*: the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search
-    "index". *text*: whether it uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned, which the
-    bundled ones are not."""
+    *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *papers*: those that
+    describe what it computes, such as "Devlin et al., 2019, BERT". *chips*: the action of a press on a chip: "hide" its
+    token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the queue of slow views. *needs*:
+    the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search "index". *text*: whether it
+    uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned, which the bundled ones are not."""
 
     name: str
     topic: str
     title: str
     question: str
     note: str
+    papers: tuple[str, ...]
     examples: tuple[Example, ...]
     chips: Literal["hide", "pick", ""] = "hide"
     slow: bool = False

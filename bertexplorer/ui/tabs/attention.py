@@ -13,6 +13,11 @@ ATTENTION = View(
         "reads may be close to nothing (choose norm). Many heads rest on a special token when they have nothing to do: "
         "on [SEP] in BERT-base, on [CLS] in mini."
     ),
+    papers=(
+        "Vaswani et al., 2017, Attention Is All You Need",
+        "Clark et al., 2019, What Does BERT Look At?",
+        "Kobayashi et al., 2020, Attention Is Not Only a Weight",
+    ),
     examples=(
         Example("It was too tired", "The animal didn't cross the street because it was too tired.", picked="0:43-45"),
         Example("It was too wide", "The animal didn't cross the street because it was too wide.", picked="0:43-45"),
@@ -44,6 +49,7 @@ ATTENTION_FLOW = View(
         "Both methods follow the attention weights alone and count the token itself as half in each layer. They leave "
         "out value vectors and feed-forward blocks. After many layers all tokens look alike; the method causes that."
     ),
+    papers=("Abnar and Zuidema, 2020, Quantifying Attention Flow in Transformers",),
     examples=(
         Example("It was too tired", "The animal didn't cross the street because [MASK] was too tired."),
         Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table."),
@@ -62,6 +68,7 @@ HEAD_ROLES = View(
         "A head is named after where most of its attention goes on these sentences. It may do something else on "
         "others, and a pattern that is easy to see need not matter for the answer."
     ),
+    papers=("Clark et al., 2019, What Does BERT Look At?",),
     examples=(
         Example("All heads", "The keys to the cabinet [MASK] on the table."),
         Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"pattern": "previous"}),
@@ -86,6 +93,10 @@ SWITCHBOARD = View(
         "compare with the random sets and with the mean. A head picked because it changes the answer most beats random "
         "ones for that reason alone. Heads stand in for each other, so a head that seems unnecessary may still be "
         "used."
+    ),
+    papers=(
+        "Michel et al., 2019, Are Sixteen Heads Really Better than One?",
+        "Wang et al., 2023, Interpretability in the Wild",
     ),
     examples=(
         Example("The capital of France", "The capital of France is [MASK].", options={"off": "6·6"}),
@@ -114,6 +125,7 @@ BERTVIZ = View(
         "Lines of several heads lie on top of each other, so a dark bundle is not one strong head. Attention shows "
         "what a head reads, not why the answer came out as it did."
     ),
+    papers=("Vig, 2019, A Multiscale Visualization of Attention in the Transformer Model",),
     examples=(
         Example("It was too tired", "The animal didn't cross the street because it was too tired."),
         Example(
@@ -134,6 +146,10 @@ QUERY_KEY = View(
         "A dimension of a head means nothing by itself: rotate queries and keys together, and the products change but "
         "the weights do not. Only the sum counts, and only compared with the sums of the other tokens: the softmax "
         "ignores what they all share."
+    ),
+    papers=(
+        "Vaswani et al., 2017, Attention Is All You Need",
+        "Vig, 2019, A Multiscale Visualization of Attention in the Transformer Model",
     ),
     examples=(
         Example(

@@ -14,6 +14,14 @@ SUITE = View(
         "Stereotype pairs show a preference on paper, not the harm that a program does. Many published pairs are badly "
         "matched or unclear (Blodgett et al., 2021), so read the cases."
     ),
+    papers=(
+        "Salazar et al., 2020, Masked Language Model Scoring",
+        "Kauf and Ivanova, 2023, A Better Way to Do Masked Language Model Scoring",
+        "Warstadt et al., 2020, BLiMP",
+        "Nangia et al., 2020, CrowS-Pairs",
+        "Ribeiro et al., 2020, CheckList",
+        "Ettinger, 2020, What BERT Is Not",
+    ),
     examples=(
         Example("Everyday words", "", options={"suite": "everyday"}),
         Example("Agreement", "", options={"suite": "agreement"}),
@@ -35,6 +43,10 @@ PROBE = View(
         "A probe shows that a property can be read from the vectors, not that the checkpoint uses it (Belinkov, 2022). "
         "The control task has random labels, one for each word or sentence: what a probe gets right there, it has "
         "memorised. The best layer was chosen on the held-out rows, which flatters it a little."
+    ),
+    papers=(
+        "Alain and Bengio, 2017, Understanding Intermediate Layers Using Linear Classifier Probes",
+        "Hewitt and Liang, 2019, Designing and Interpreting Probes with Control Tasks",
     ),
     examples=(
         Example("Noun or verb", "", options={"task": "part of speech"}),
@@ -58,6 +70,11 @@ COUNTERFACTUALS = View(
         "gradients may read like nonsense, and the words that change an answer need not be those it rests on. The same "
         "goes for the words that a reduction leaves: short texts are unlike any that BERT has read, and it is often "
         "sure of them (Feng et al., 2018)."
+    ),
+    papers=(
+        "Ebrahimi et al., 2018, HotFlip",
+        "Garg and Ramakrishnan, 2020, BAE",
+        "Feng et al., 2018, Pathologies of Neural Models Make Interpretations Difficult",
     ),
     examples=(
         Example("He or she?", "The doctor told the nurse that [MASK] was tired.", options={"word": "she"}),

@@ -21,6 +21,10 @@ WORD_IN_CONTEXT = View(
         "subtracts the mean cosine of random words. Two vectors may be similar because of their place in the sentence "
         "or the words around them, not because of a shared sense."
     ),
+    papers=(
+        "Ethayarajh, 2019, How Contextual Are Contextualized Word Representations?",
+        "Pilehvar and Camacho-Collados, 2019, WiC",
+    ),
     examples=(
         Example(
             "River bank, money bank",
@@ -55,6 +59,10 @@ WORD_PATH = View(
         "A plane shows two of hundreds of directions; two paths that meet on it may be far apart in the others. The "
         "sentence above says how much of the variance the plane holds."
     ),
+    papers=(
+        "Pearson, 1901, On Lines and Planes of Closest Fit",
+        "Voita et al., 2019, The Bottom-up Evolution of Representations in the Transformer",
+    ),
     examples=(
         Example(
             "Two banks",
@@ -88,6 +96,11 @@ EMBEDDING_MAP = View(
         "mean something; cluster sizes and the distances between clusters do not. The cosines in the list are those of "
         "the full vectors."
     ),
+    papers=(
+        "van der Maaten and Hinton, 2008, Visualizing Data Using t-SNE",
+        "McInnes et al., 2018, UMAP",
+        "Coenen et al., 2019, Visualizing and Measuring the Geometry of BERT",
+    ),
     examples=(
         Example("One sentence", "The bank by the river is steep, and the bank in town is closed.", picked="0:4-8"),
         Example(
@@ -115,6 +128,7 @@ SEARCH = View(
         "Compare with the score of random sentences, which the figure marks. Checkpoints trained for search do this "
         "better."
     ),
+    papers=("Reimers and Gurevych, 2019, Sentence-BERT",),
     examples=(
         Example("A judge in court", "A judge in court"),
         Example("Feeling ill", "I feel ill and need some help."),

@@ -12,6 +12,7 @@ FILL_MASK = View(
         "These are bets on which word people would write, not facts that BERT knows: it can be sure and wrong. Each "
         "mask is filled as if it were the only one."
     ),
+    papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example("The capital of France", "The capital of France is [MASK]."),
         Example("A robin is (not) a bird", "A robin is not a [MASK]."),
@@ -32,6 +33,7 @@ DECODING = View(
         "order, each word is judged given the ones before it; compare only those numbers. BERT never learned to write "
         "left to right."
     ),
+    papers=("Jiang et al., 2020, X-FACTR",),
     examples=(
         Example("Two words that must agree", "She poured the [MASK] into the [MASK]."),
         Example("New York", "He lives in [MASK] [MASK], the largest city of the United States."),
@@ -49,6 +51,10 @@ PSEUDO_LIKELIHOOD = View(
         "Each word is judged with all the others in view, so this is not the probability of the sentence and cannot be "
         "compared with the perplexity of a left-to-right model. Compare sentences of the same length, on the same "
         "checkpoint."
+    ),
+    papers=(
+        "Salazar et al., 2020, Masked Language Model Scoring",
+        "Kauf and Ivanova, 2023, A Better Way to Do Masked Language Model Scoring",
     ),
     examples=(
         Example("An ordinary sentence", "The man went to the store to buy some milk."),
@@ -68,6 +74,7 @@ CONTRAST = View(
         "in both. Words are named only if one of the two gives them 0.01 % or more. A difference shows what the "
         "training text contains, not what is true or fair."
     ),
+    papers=("Pearce, 2021, What Have Language Models Learned?",),
     examples=(
         Example(
             "Texas, New York",
@@ -99,6 +106,7 @@ LEFT_CONTEXT = View(
         "On the right no token can see what follows it, as in a left-to-right language model. BERT was not trained "
         "that way, so its left-only answers are worse than such a model's would be."
     ),
+    papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
         Example("The answer comes last", "The [MASK] barked at the postman."),
@@ -115,6 +123,10 @@ TEMPLATE = View(
     note=(
         "Write alternatives in braces: {doctor|nurse}. One template is an anecdote: before you speak of bias, try "
         "several wordings, names and checkpoints, and see how much the numbers vary."
+    ),
+    papers=(
+        "Petroni et al., 2019, Language Models as Knowledge Bases?",
+        "Kurita et al., 2019, Measuring Bias in Contextualized Word Representations",
     ),
     examples=(
         Example(

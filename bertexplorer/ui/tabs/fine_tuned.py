@@ -13,6 +13,11 @@ ANSWER = View(
         "and must give one to any text, even to one about something else. A high probability says that the text "
         "resembles those rows, not that the answer is true."
     ),
+    papers=(
+        "Devlin et al., 2019, BERT",
+        "Lafferty et al., 2001, Conditional Random Fields",
+        "Reimers and Gurevych, 2019, Sentence-BERT",
+    ),
     examples=(
         Example("A good film", "The film was a joy from beginning to end."),
         Example("Negation", "The film was not a joy at all."),

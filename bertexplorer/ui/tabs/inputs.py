@@ -12,6 +12,10 @@ TOKENIZATION = View(
         "Pieces are strings that were frequent in the text behind the vocabulary, not units of meaning. A long vector "
         "does not mark an important token: LayerNorm evens out the lengths, and only the direction counts."
     ),
+    papers=(
+        "Wu et al., 2016, Google's Neural Machine Translation System (WordPiece)",
+        "Devlin et al., 2019, BERT",
+    ),
     examples=(
         Example("Embeddings", "BERT adds three embeddings for each token."),
         Example("Unbelievable", "Tokenization is unbelievably misunderstandable."),
@@ -29,6 +33,7 @@ INPUT_VECTORS = View(
         "A single number of a vector has no name and no meaning of its own; only directions do. The position vector is "
         "shorter than the word's, but that does not make it unimportant: the layers learn to read it."
     ),
+    papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example("Bank", "The doctor went to the bank.", picked="0:23-27"),
         Example("The same word twice", "Buffalo buffalo buffalo.", picked="0:8-15"),
@@ -48,6 +53,7 @@ NEAREST_PIECES = View(
         "Neighbours are often spelt alike or used in the same places; they need not mean the same: opposites are "
         "neighbours too."
     ),
+    papers=("Mikolov et al., 2013, Efficient Estimation of Word Representations in Vector Space",),
     examples=(
         Example("Bank", "The doctor went to the bank.", picked="0:23-27"),
         Example("Paris", "Paris is the capital of France.", picked="0:0-5"),

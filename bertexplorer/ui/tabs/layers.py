@@ -13,6 +13,10 @@ LAYERS = View(
         "head can read there, so a poor early answer does not show that the layer knows nothing. The tuned lens reads "
         "more there, but it was trained to predict the final answer: the layers above need not use what it reads."
     ),
+    papers=(
+        "nostalgebraist, 2020, Interpreting GPT: The Logit Lens",
+        "Belrose et al., 2023, Eliciting Latent Predictions from Transformers with the Tuned Lens",
+    ),
     examples=(
         Example("The capital of France", "The capital of France is [MASK]."),
         Example(

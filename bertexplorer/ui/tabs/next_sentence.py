@@ -13,6 +13,7 @@ NEXT_SENTENCE = View(
         "or sense: a shared topic fools it, even where B contradicts A or the two are the wrong way round. Label 0 is "
         "“is next”, label 1 “is not next”: here 0 means yes."
     ),
+    papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example(
             "The store",
@@ -62,6 +63,7 @@ SENTENCE_MATRIX = View(
         "relies on the topic instead, so all pairs on one subject score high. Sentences are split at . ! ? before a "
         "capital letter and at line breaks, so “Mr. Smith” is split in two; the first 12 sentences are scored."
     ),
+    papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example("A story", " ".join(STORY)),
         Example("The same story, backwards", " ".join(STORY[::-1])),

@@ -14,6 +14,10 @@ MASKING = View(
         "becomes a random piece, so that the encoder cannot rely on [MASK] to know where it must guess. In short texts "
         "the share is higher than the setting, because each text needs at least one such token."
     ),
+    papers=(
+        "Devlin et al., 2019, BERT",
+        "Wettig et al., 2023, Should You Mask 15% in Masked Language Modeling?",
+    ),
     examples=(
         Example("As BERT does it", "My dog is hairy, and the neighbours like to play with him in the garden."),
         Example(
@@ -49,6 +53,7 @@ SENTENCE_PAIRS = View(
         "topic gives it away, and the head need not learn about order; draw it from the same document and see. A few "
         "pairs say little about how often a checkpoint is right."
     ),
+    papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example("A story", " ".join(STORY)),
         Example("Wrong pairs from the same text", PARK, options={"not_next": 0.5, "same_document": 1.0}),

@@ -13,6 +13,13 @@ SALIENCY = View(
         "does, or where attention goes. None of them is a reason that BERT gives. If they disagree, try the view "
         "Referee. A word that scores zero may still matter together with another one."
     ),
+    papers=(
+        "Sundararajan et al., 2017, Axiomatic Attribution for Deep Networks",
+        "Shrikumar et al., 2016, Not Just a Black Box",
+        "Li et al., 2016, Understanding Neural Networks through Representation Erasure",
+        "Ribeiro et al., 2016, LIME",
+        "Abnar and Zuidema, 2020, Quantifying Attention Flow in Transformers",
+    ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
         Example("All methods", "The farmers cultivate the [MASK] to grow crops.", options={"method": "all"}),
@@ -40,6 +47,10 @@ REFEREE = View(
         "A good order makes the probability fall early as words are hidden, and rise early as they are shown. A text "
         "of masks is unlike anything that BERT has read, so part of each curve is surprise, not loss of words. In a "
         "short sentence a random order may be good by luck."
+    ),
+    papers=(
+        "DeYoung et al., 2020, ERASER",
+        "Petsiuk et al., 2018, RISE",
     ),
     examples=(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
