@@ -35,8 +35,8 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("checkpoints", "lesson", "Lesson", "serve")
-COMMANDS = ("serve", "checkpoints", "fill-mask", "train", "pretrain", "lesson")
+PUBLIC += ("checkpoints", "lesson", "Lesson", "serve", "ExplorerError")
+COMMANDS = ("serve", "checkpoints", "fill-mask", "suite", "probe", "train", "pretrain", "lesson", "mcp", "cluster")
 
 
 def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
@@ -165,11 +165,16 @@ def called(thing: Any, name: str) -> list[str]:
 def plain(taken: inspect.Signature) -> inspect.Signature:
     given = [one.replace(annotation=Plain(one.annotation)) for one in taken.parameters.values() if one.name != "self"]
     gives = taken.return_annotation
-    return taken.replace(parameters=given, return_annotation=Plain(gives) if gives != "None" else taken.empty)
+    return taken.replace(
+        parameters=given, return_annotation=Plain(gives) if gives not in ("None", None) else taken.empty
+    )
 
 
 class Plain(str):
-    """An annotation that is printed without quotes."""
+    """An annotation that is printed without quotes, a class by its name."""
+
+    def __new__(cls, annotation: Any) -> Any:
+        return super().__new__(cls, annotation if isinstance(annotation, str) else inspect.formatannotation(annotation))
 
     def __repr__(self) -> str:
         return str(self)
@@ -197,6 +202,7 @@ def cell(text: str) -> str:
 def cli() -> str:
     """The commands with what they print for --help."""
     parts = ["# Command line", "", "`bertexplorer COMMAND`, or `python -m bertexplorer COMMAND` in a checkout.", ""]
+    parts += ["Every view is a command. Those for a text take it as `fill-mask` does; `--help` lists the rest.", ""]
     for command in ("", *COMMANDS):
         out = io.StringIO()
         with redirect_stdout(out), suppress(SystemExit):

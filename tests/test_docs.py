@@ -1,0 +1,42 @@
+"""The documentation that is written from the code: nothing public, and no command, is left out."""
+
+from typing import Any
+
+import pytest
+
+import bertexplorer as bx
+from bertexplorer.analysis import FIRST, NAMES
+from bertexplorer.cli import make_parser
+from bertexplorer.ui.tabs import VIEWS
+
+pytest.importorskip("mkdocs")
+
+from docs import hooks
+
+
+def commands() -> dict[str, Any]:
+    """The commands that are listed by --help."""
+    chosen = make_parser()._subparsers
+    assert chosen
+    return dict(chosen._group_actions[0].choices or {})
+
+
+def test_every_command_is_documented_and_one_stands_for_those_that_take_a_text() -> None:
+    plain = {name.replace("_", "-") for name in NAMES if name not in FIRST}
+    assert sorted(hooks.COMMANDS) == sorted({*(commands().keys() - plain), "fill-mask"})
+
+
+def test_every_public_name_is_documented() -> None:
+    assert sorted([*hooks.PUBLIC, *NAMES, "__version__"]) == sorted(dir(bx))
+
+
+def test_a_section_names_the_papers_that_its_text_does_not() -> None:
+    assert "Papers: Devlin et al., 2019, BERT" in hooks.section(VIEWS["fill-mask"])
+    further = hooks.section(VIEWS["counterfactuals"])
+    assert "Further papers: Garg and Ramakrishnan, 2020, BAE" in further and "HotFlip" in "".join(further)
+    assert "apers: " not in "".join(hooks.section(VIEWS["bertviz"]))
+
+
+def test_the_reference_writes_types_as_the_code_does() -> None:
+    assert "ExplorerError(text: str = '', *, missing: str = '')\n" in (written := hooks.reference())
+    assert "<class" not in written
