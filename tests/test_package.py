@@ -84,6 +84,11 @@ def test_every_pin_lies_in_a_declared_range(file: str) -> None:
         assert ranges[package].specifier.contains(version), f"{package} {version} is outside {ranges[package]}"
 
 
+def test_a_space_installs_the_pinned_torch() -> None:
+    (line,) = re.findall(r"^RUN .*\btorch\b.*$", (ROOT / "space" / "Dockerfile").read_text("utf-8"), re.MULTILINE)
+    assert line.split()[-1] == f"torch=={pins('requirements.txt')['torch']}"
+
+
 def test_every_import_is_a_declared_dependency() -> None:
     more = {name for given in OPTIONAL.values() for name in names(given)} - {"bertexplorer"}
     for package, places in imported().items():
