@@ -128,13 +128,14 @@ def test_licence_and_type_information_are_there() -> None:
     assert (ROOT / "bertexplorer" / "py.typed").is_file()
 
 
-def test_everything_vendored_is_named_in_the_notice() -> None:
+def test_everything_vendored_and_every_data_set_is_named_in_the_notice() -> None:
     notice = (ROOT / "NOTICE").read_text("utf-8")
     folders = [
         folder for part in ("assets", "bertexplorer") for folder in (ROOT / part).rglob("vendor") if folder.is_dir()
     ]
     assert len(folders) == 2
-    for folder in [*folders, *(ROOT / "assets" / "checkpoints").iterdir(), ROOT / "assets" / "data"]:
+    data = [one for one in (ROOT / "assets").iterdir() if one.is_dir() and one.name not in {"checkpoints", *PICTURES}]
+    for folder in [*folders, *(ROOT / "assets" / "checkpoints").iterdir(), *data]:
         assert f"\n{folder.relative_to(ROOT).as_posix()}/\n" in notice
     for file in (file for folder in folders for file in folder.iterdir()):
         assert file.name in notice
