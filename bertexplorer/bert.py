@@ -50,6 +50,7 @@ class Bert(Methods):
 
     @property
     def name(self) -> str:
+        """The name by which the checkpoint was loaded, such as "mini" or run:ID."""
         return self.checkpoint.name
 
     def analyse(

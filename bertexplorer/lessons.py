@@ -46,6 +46,7 @@ class Lesson:
 
     @property
     def title(self) -> str:
+        """The title at the head of the lesson."""
         return self.content.title
 
     @property

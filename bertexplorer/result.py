@@ -44,10 +44,12 @@ class Result:
 
     @property
     def module(self) -> Analysis:
+        """The module of the analysis: its Options, run, rows and Facts."""
         return cast("Analysis", import_module(f"bertexplorer.analysis.{self.analysis}"))
 
     @property
     def drawing(self) -> FigureModule:
+        """The module of the figure: its draw and say."""
         return cast("FigureModule", import_module(f"bertexplorer.figures.{self.analysis}"))
 
     @cached_property
@@ -176,8 +178,7 @@ class Result:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Results of one analysis: for two checkpoints, texts or options, or of a suite for more. *figure* shows the
-    numbers that differ most; it is None where the analysis has no number to compare."""
+    """Results of one analysis: for two checkpoints, texts or options, or of a suite for more."""
 
     first: Result
     second: Result
@@ -186,10 +187,13 @@ class Comparison:
 
     @property
     def results(self) -> tuple[Result, ...]:
+        """All results, in the order in which they were given."""
         return (self.first, self.second, *self.others)
 
     @cached_property
     def figure(self) -> Figure | None:
+        """All results in one figure: side by side where the view can align them, else the numbers that differ most.
+        None where the analysis has no number to compare."""
         from bertexplorer.figures import ComparingSeveral, difference
 
         drawing, values = self.first.drawing, [result.value for result in self.results]

@@ -115,6 +115,7 @@ class SuiteRun:
 
     @property
     def scored(self) -> suite_folder.ScoredSuite:
+        """The scored cases by line, with what was measured. Raises ExplorerError unless the suite is finished."""
         return suite_folder.read_suite(Path(self.folder))
 
     def compare(self, other: SuiteRun | Path | str) -> dict[str, Any]:

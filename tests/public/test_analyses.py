@@ -76,6 +76,19 @@ def test_every_exported_name_has_documentation() -> None:
         assert len(doc.split()) > 5, name
 
 
+def test_every_member_of_an_exported_class_has_documentation() -> None:
+    silent = [
+        f"{name}.{member}"
+        for name in bx.MODULES
+        if inspect.isclass(kind := getattr(bx, name))
+        for member, value in vars(kind).items()
+        if not member.startswith("_")
+        and inspect.isfunction(target := getattr(value, "func", getattr(value, "fget", value)))
+        and not inspect.getdoc(target)
+    ]
+    assert silent == []
+
+
 def test_nothing_heavy_is_imported_with_the_package() -> None:
     tree = ast.parse((ROOT / "bertexplorer" / "__init__.py").read_text("utf-8"))
     outside = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
