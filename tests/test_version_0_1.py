@@ -2,28 +2,37 @@
 
 fixtures/version_0_1.tar.gz was written by commit 59621a0 with a checkpoint of two layers; HERE stands for its folder.
 Three fine-tuning runs (one stopped halfway, one with LoRA) and their table of jobs, a pretraining run, one upload of
-lines, two links of every view, six exports as CSV, JSON and Python, and the names of all flags and variables."""
+lines, two links of every view, six exports as CSV, JSON and Python, the names of all flags and variables, and command
+lines with every flag and what its parsers made of them."""
 
 import argparse
 import ast
+import csv
+import io
 import json
 import os
-import re
 import runpy
 import tarfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 
+from bertexplorer.analysis.export import as_csv
 from bertexplorer.cli.main import make_parser
-from bertexplorer.settings import Settings
+from bertexplorer.options import build, option_specs
+from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.library import Library
 from bertexplorer.training.finetuning import command as finetuning
 from bertexplorer.training.finetuning.run import finetune
+from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.pretraining import command as pretraining
+from bertexplorer.training.pretraining.spec import GROUPS
+from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
 from bertexplorer.ui.link import restore_state
 from bertexplorer.ui.state import State, to_link
@@ -131,6 +140,11 @@ def near(row: dict[str, object], other: dict[str, object]) -> bool:
     )
 
 
+def cells(rows: list[dict[str, object]]) -> list[dict[str, str]]:
+    """The rows of a CSV file as it is exported today, read back."""
+    return list(csv.DictReader(io.StringIO(as_csv(rows), newline="")))
+
+
 @pytest.mark.parametrize("name", ["fill_mask", "next_sentence", "attention", "saliency", "search", "tokenization"])
 def test_an_exported_program_prints_the_rows_exported_with_it(
     old: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -145,6 +159,10 @@ def test_an_exported_program_prints_the_rows_exported_with_it(
     rows = json.loads((old / "exports" / f"{name}.json").read_text("utf-8"))["rows"]
     assert len(printed) == len(rows) or name == "attention", "attention's rows hold the whole grid since 0.2"
     assert all(any(near(row, new) for new in printed) for row in rows)
+    with (old / "exports" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        table = list(csv.DictReader(file))
+    assert table and table == cells(rows)
+    assert table[0].keys() <= cells(printed)[0].keys()
 
 
 def flags(parser: argparse.ArgumentParser) -> set[str]:
@@ -161,6 +179,43 @@ def test_every_command_takes_the_flags_that_it_took(old: Path) -> None:
     assert {name for name, gone in missing.items() if gone} == set()
 
 
-def test_every_variable_is_still_read(old: Path) -> None:
-    source = (ROOT / "bertexplorer" / "settings.py").read_text("utf-8")
-    assert set(json.loads((old / "variables.json").read_text("utf-8"))) <= set(re.findall(r"BERTEXPLORER_\w+", source))
+def understood(arguments: list[str]) -> dict[str, Any]:
+    """What the parsers take from a command line, with its settings as they are built; "set NAME" is one of a task."""
+    command, *rest = arguments
+    if command == "train":
+        given, groups = finetuning.parser().parse_args(rest), (Tuning,)
+    elif command == "pretrain":
+        given, groups = pretraining.parser().parse_args(rest), tuple(GROUPS.values())
+    else:
+        given = make_parser().parse_args(arguments)
+        groups = (given.module.Options,) if "module" in given else ()
+    values = dict(vars(given))
+    for group in groups:
+        named = {spec.name: values[spec.name] for spec in option_specs(group) if values[spec.name] is not None}
+        values |= asdict(build(group, named))
+    if values.get("set"):
+        of_task = asdict(build(BY_NAME[given.task].Options, finetuning.parse_pairs(given.set, "--set")))
+        values |= {f"set {name}": value for name, value in of_task.items()}
+    return values
+
+
+def test_a_command_line_means_what_it_meant(old: Path) -> None:
+    lines = json.loads((old / "command_lines.json").read_text("utf-8"))
+    assert {line["arguments"][0] for line in lines} == json.loads((old / "commands.json").read_text("utf-8")).keys()
+    for line in lines:
+        values = understood(line["arguments"])
+        differing = {name: values.get(name) for name, before in line["values"].items() if values.get(name) != before}
+        assert differing == {}, line["arguments"]
+
+
+def test_every_variable_still_changes_its_setting(old: Path) -> None:
+    env = {name: str(number) for number, name in enumerate(json.loads((old / "variables.json").read_text("utf-8")), 60)}
+    env |= {"BERTEXPLORER_CODE": "robin-2026", "BERTEXPLORER_LOG": "debug", "BERTEXPLORER_METRICS": "public"}
+    before, settings = asdict(Settings()), asdict(Settings.from_env(env))
+    changed = {
+        f"BERTEXPLORER_{field.removesuffix('_dir').upper()}": str(value)
+        for field, value in settings.items()
+        if value != before[field]
+    }
+    assert changed.keys() == env.keys() - OBSOLETE.keys()
+    assert {name: value for name, value in changed.items() if env[name] not in value} == {}
