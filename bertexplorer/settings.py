@@ -124,7 +124,12 @@ class Settings:
 
     @property
     def local(self) -> bool:
-        """Whether only this machine can reach the page."""
+        """Whether only this machine can reach the page, as far as the settings say: no proxy passes others on to it."""
+        return self.loopback and not (self.hosts or self.proxies)
+
+    @property
+    def loopback(self) -> bool:
+        """Whether the server accepts connections from this machine alone."""
         if self.host == "localhost":
             return True
         try:

@@ -89,7 +89,14 @@ def test_a_proxy_that_is_no_address_is_named(value: str) -> None:
 
 @pytest.mark.parametrize(("host", "local"), [("127.0.0.1", 1), ("localhost", 1), ("::1", 1), ("0.0.0.0", 0), ("x", 0)])
 def test_where_only_this_machine_can_reach_it(host: str, local: int) -> None:
-    assert Settings(host).local == bool(local)
+    assert Settings(host).local == Settings(host).loopback == bool(local)
+
+
+@pytest.mark.parametrize("behind", [{"hosts": ("bert.example",)}, {"proxies": ("127.0.0.1",)}])
+def test_a_proxy_on_this_machine_brings_others(behind: dict[str, tuple[str, ...]]) -> None:
+    settings = Settings("127.0.0.1", **behind)
+    assert settings.loopback and not settings.local
+    assert not settings.converts and settings.quota > 0, "as on a page that others can reach"
 
 
 def test_a_relative_folder_is_that_of_where_the_app_was_started(

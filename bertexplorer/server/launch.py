@@ -156,7 +156,7 @@ def warm_up(library: CheckpointRegistry, settings: Settings, ready: Readiness, b
 
 def check_access(settings: Settings) -> None:
     """Raises ExplorerError if the page would be open to everyone without --public."""
-    if not (settings.local or settings.code or settings.public):
+    if not (settings.loopback or settings.code or settings.public):
         raise ExplorerError(
             f"Others can reach {settings.host}. Set BERTEXPLORER_CODE to an access code that they type once, or start "
             "with --public to let everyone in."

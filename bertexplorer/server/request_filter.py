@@ -44,9 +44,9 @@ class RequestFilter:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self.local = settings.local
+        self.loopback = settings.loopback
         self.names = {"localhost", "127.0.0.1", "[::1]", host_name(settings.host), *settings.hosts}
-        if not self.local:
+        if not self.loopback:
             own = socket.gethostname().lower()
             self.names |= {own, f"{own}.local"}
 
@@ -72,7 +72,7 @@ class RequestFilter:
         This prevents DNS rebinding: another site can point its own name to the address of this machine, and the
         browser then treats both as the same site. An IP address cannot be rebound like that."""
         name = re.sub(r":\d*$", "", header(scope, "host").lower())
-        if name in self.names or (not self.local and is_address(name)):
+        if name in self.names or (not self.loopback and is_address(name)):
             return None
         return 400, (
             f"This server does not answer to the name {name!r:.80}. Open it as localhost or by its "
