@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from bertexplorer.settings import ROOT
 ESSENTIAL_VARIABLES = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR")  # without which Python may not start
 MAX_OPEN_FILES = 64
 NEW_USER, NEW_NETWORK = 0x10000000, 0x40000000  # flags of unshare(2)
+END_WITH_PARENT = 1  # PR_SET_PDEATHSIG of prctl(2)
 
 
 class SandboxError(Exception):
@@ -31,7 +33,8 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
     from bertexplorer.store.supervisor import environment
 
     path = f"{function.__module__}:{function.__qualname__}"
-    command = [sys.executable, "-m", "bertexplorer.store.sandbox", path, str(megabytes), str(disk)]
+    limits = [str(megabytes), str(disk), f"{seconds:.0f}"]
+    command = [sys.executable, "-m", "bertexplorer.store.sandbox", path, *limits]
     variables = {name: os.environ[name] for name in ESSENTIAL_VARIABLES if name in os.environ} if disk else os.environ
     try:
         process = subprocess.run(
@@ -56,17 +59,22 @@ def call(function: Callable[..., Any], *arguments: Any, seconds: float, megabyte
     return value
 
 
-def set_limits(megabytes: int, disk: int) -> None:
-    """Limit the memory of this process, its files and its network, and lower its priority."""
+def set_limits(megabytes: int, disk: int, seconds: int) -> None:
+    """Limit the memory of this process, its time, its files and its network, and lower its priority. On Linux, it ends
+    with the thread that started it."""
     with suppress(ImportError, ValueError, OSError):  # not available on Windows, or the limit is already lower
         import resource
 
         memory = megabytes * 1_000_000
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # does not count mapped files
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        busy = 5 + seconds * (os.cpu_count() or 1)  # more than it can use in time
+        resource.setrlimit(resource.RLIMIT_CPU, (busy, busy))  # in case nobody waits for it any more
         if disk:
             resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
             resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
     if disk:
         with suppress(OSError, AttributeError):
             ctypes.CDLL(None).unshare(NEW_USER | NEW_NETWORK)  # an extra barrier: many systems do not permit it
@@ -74,12 +82,12 @@ def set_limits(megabytes: int, disk: int) -> None:
         os.nice(10)
 
 
-def main(path: str, megabytes: str, disk: str) -> None:
+def main(path: str, megabytes: str, disk: str, seconds: str) -> None:
     """Call the function in this process: the arguments arrive on stdin, and the last line of stdout is the outcome."""
     module, _, name = path.partition(":")
     arguments = json.load(sys.stdin)
     function = getattr(import_module(module), name)
-    set_limits(int(megabytes), int(disk))
+    set_limits(int(megabytes), int(disk), int(seconds))
     try:
         outcome = {"kind": "result", "value": function(*arguments)}
     except ExplorerError as error:

@@ -1,6 +1,8 @@
 """A sandboxed call returns its result and errors; if it exceeds a limit or crashes, the error says how."""
 
+import ctypes
 import os
+import sys
 import time
 
 import pytest
@@ -40,6 +42,14 @@ def variables() -> list[str]:
     return sorted(os.environ)
 
 
+def limits() -> list[int]:
+    import resource
+
+    signal = ctypes.c_int(0)
+    ctypes.CDLL(None).prctl(2, ctypes.byref(signal))  # PR_GET_PDEATHSIG
+    return [resource.getrlimit(resource.RLIMIT_CPU)[0], resource.getrlimit(resource.RLIMIT_FSIZE)[0], signal.value]
+
+
 def test_results_and_explorer_errors() -> None:
     assert sandbox.call(add, 1, [2, 3], seconds=60, megabytes=1000) == [1, 2, 3]
     with pytest.raises(ExplorerError, match="The text is empty. Type a sentence."):
@@ -65,3 +75,10 @@ def test_the_process_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_PLAIN", "x")
     names = sandbox.call(variables, seconds=60, megabytes=1000)
     assert "HF_PLAIN" in names and "HF_TOKEN" not in names
+    assert "HF_PLAIN" not in sandbox.call(variables, seconds=60, megabytes=1000, disk=1_000_000)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="these limits exist on Linux")
+def test_a_process_that_nobody_waits_for_ends() -> None:
+    cpu_s, file_bytes, signal = sandbox.call(limits, seconds=7, megabytes=1000, disk=1_000_000)
+    assert cpu_s == 5 + 7 * (os.cpu_count() or 1) and file_bytes == 1_000_000 and signal == 9
