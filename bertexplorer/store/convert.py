@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -25,6 +26,10 @@ SECONDS = 300.0
 MARGIN_BYTES = 64_000_000  # of memory and of disk, in addition to the size of the weights
 BASE_BYTES = 400_000_000  # of memory that the process needs before it reads anything
 MAX_BYTES = 20_000_000_000
+
+
+class HarmfulError(ExplorerError):
+    """What is in the files is refused, whatever the machine has room for."""
 
 
 def pickle_files(folder: Path) -> list[Path]:
@@ -48,8 +53,8 @@ def pickle_files(folder: Path) -> list[Path]:
 
 def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) -> Path:
     """*folder* if it has safetensors, else a folder in *data_dir* with its weights converted. Raises ExplorerError if
-    there are only pickles and they are not *allowed*, if they are not what the hub published, or if they contain
-    anything but weights."""
+    there are only pickles and they are not *allowed*, if they are not what the hub published, and HarmfulError if they
+    contain anything but weights."""
     files = pickle_files(folder)
     if not files:
         return folder
@@ -62,6 +67,7 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     size = sum(file.stat().st_size for file in files)
     if size > MAX_BYTES:
         raise ExplorerError(f"{names} of {name} has {size / 1e9:,.1f} GB; wanted {MAX_BYTES / 1e9:.0f} GB at most.")
+    before = identities(files)
     digests = {file.name: digest(file) for file in files}
     for file in files:
         if (published := published_digest(file)) not in ("", digests[file.name]):
@@ -74,18 +80,45 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     for part in (*digests.values(), *(f"{file.name} {digest(file)}" for file in others)):
         key.update(part.encode())
     target = data_dir / "converted" / key.hexdigest()
-    if not (target / ORIGIN).is_file():
-        convert(name, files, others, target, digests)
+    if (target / ORIGIN).is_file():
+        return target
+    target.parent.mkdir(parents=True, exist_ok=True)
+    delete_abandoned(target.parent)
+    free = shutil.disk_usage(target.parent).free
+    if free < size + MARGIN_BYTES:
+        raise ExplorerError(
+            f"{name} cannot be converted: this needs {(size + MARGIN_BYTES) / 1e9:.1f} GB, and {free / 1e9:.1f} GB are "
+            "free. Make room."
+        )
+    with tempfile.TemporaryDirectory(".partial", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as made:
+        convert(name, files, others, Path(made), digests)
+        if identities(files) != before:
+            raise ExplorerError(f"{names} of {name} changed while it was converted. Try again once it is complete.")
+        keep(name, Path(made), target)
     return target
 
 
-def convert(name: str, files: list[Path], others: list[Path], target: Path, digests: dict[str, str]) -> None:
-    """Create the folder *target*, in one step."""
-    size = sum(file.stat().st_size for file in files)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+def identities(files: list[Path]) -> list[tuple[int, int, int]]:
+    """Changes if one of the *files* is written or replaced."""
+    return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in (file.stat() for file in files)]
+
+
+def keep(name: str, made: Path, target: Path) -> None:
+    """Make the folder *made* the folder *target*, in one step, unless another process did so meanwhile."""
+    if target.is_dir() and not (target / ORIGIN).is_file():
+        shutil.rmtree(target, ignore_errors=True)  # its deletion was interrupted
     try:
-        delete_abandoned(target.parent)
-        partial.mkdir(parents=True)
+        made.chmod(0o755)
+        os.replace(made, target)
+    except OSError as error:
+        if not (target / ORIGIN).is_file():
+            raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Try again.") from error
+
+
+def convert(name: str, files: list[Path], others: list[Path], partial: Path, digests: dict[str, str]) -> None:
+    """Write the converted weights, and copies of the *others*, into the empty folder *partial*."""
+    size = sum(file.stat().st_size for file in files)
+    try:
         for file in others:
             shutil.copyfile(file, partial / file.name)
         paths = {file.name: str(file.resolve()) for file in files}
@@ -93,19 +126,15 @@ def convert(name: str, files: list[Path], others: list[Path], target: Path, dige
         limits = {"megabytes": (BASE_BYTES + MARGIN_BYTES + 2 * size) // 1_000_000, "disk": size + MARGIN_BYTES}
         sandbox.call(write_safetensors, paths, weights, seconds=SECONDS, **limits)
         (partial / ORIGIN).write_text(json.dumps({"converted_from": digests}, indent=1), "utf-8")
-        os.replace(partial, target)
     except sandbox.SandboxError as error:
         raise ExplorerError(
             f"{name} cannot be used: converting its weights {error}, so the file is damaged or harmful. Choose "
             "another checkpoint."
         ) from error
     except ExplorerError as error:
-        raise ExplorerError(f"{name} cannot be used: {error}. Choose another checkpoint.") from error
+        raise HarmfulError(f"{name} cannot be used: {error}. Choose another checkpoint.") from error
     except OSError as error:
-        if not (target / ORIGIN).is_file():  # unless another process has converted it meanwhile
-            raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
 
 
 def delete_abandoned(folder: Path) -> None:

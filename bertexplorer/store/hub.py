@@ -2,21 +2,22 @@
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future, TimeoutError
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from threading import Thread
+from typing import Any, Literal, TypeVar
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.families import read_config
 from bertexplorer.store.convert import digest, published_digest
-from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name
+from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name, delete, download_mark
 
 CONVERTER = "SFconvertbot"  # the hub's own account, whose pull requests add safetensors
 SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
-PICKLES = re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
+PICKLED = "pytorch_model.bin", re.compile(r"pytorch_model-\d+-of-\d+\.bin|pytorch_model\.bin\.index\.json")
 SMALL_FILES = (
     "config.json",
     "tokenizer.json",
@@ -33,6 +34,7 @@ SMALL_FILES = (
     "README.md",
 )
 POLL_S = 0.5
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,6 @@ def download(
 
     Raises ExplorerError within twice *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
     repository, a full disk, and a transfer that breaks off or is not what the hub published."""
-    from huggingface_hub import snapshot_download
     from huggingface_hub.constants import HF_HUB_CACHE
     from huggingface_hub.errors import (
         GatedRepoError,
@@ -63,26 +64,21 @@ def download(
     )
 
     check_name(repo)
-    pool = ThreadPoolExecutor(3)  # two calls may hang without holding up the transfer
     offline = f"Available offline: {', '.join(offline_names)}."
     broke_off = False
     try:
         name, _, revision = repo.partition("@")
         token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
-        listing = pool.submit(list_files, pool, name, revision, timeout_s, token, pickles)
+        listing = in_background(list_files, name, revision, timeout_s, token, pickles)
         ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
         total = sum(sizes[name] for name in files)
-        check_disk(repo, total, Path(HF_HUB_CACHE))
+        check_disk(repo, total + sum(sizes[name] for name in files if name.endswith(".bin")), Path(HF_HUB_CACHE))
         with suppress(TimeoutError):  # too slow to know beforehand; loading checks it again
-            pool.submit(check_family, repo, commit, token).result(2 * timeout_s)
-        transfer = pool.submit(snapshot_download, name, revision=commit, allow_patterns=files, token=token)
+            in_background(check_family, repo, commit, token).result(2 * timeout_s)
         broke_off = True
+        transfer = in_background(fetch, repo, ref, commit, files, token)
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
-        check_content(repo, [cache_folder(repo) / "snapshots" / commit / name for name in files])
-        file = cache_folder(repo) / "refs" / ref
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(commit, "utf-8")
     except GatedRepoError as error:
         todo = (
             "Accept it there and set HF_TOKEN to your token, or choose another one."
@@ -107,8 +103,36 @@ def download(
         else:
             message = f"Cannot reach the hub for {repo} ({reason}). Check the network, or try again later."
         raise ExplorerError(f"{message} {offline}") from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
+
+
+def fetch(repo: str, ref: str, commit: str, files: list[str], token: Literal[False] | None) -> None:
+    """Download *files* of *repo* at *commit*, check them, and name the commit *ref* in the cache."""
+    from huggingface_hub import snapshot_download
+
+    root = cache_folder(repo)
+    snapshot, named = root / "snapshots" / commit, root / "refs" / ref
+    mark = download_mark(snapshot)
+    for file in (mark, named):
+        file.parent.mkdir(parents=True, exist_ok=True)
+    mark.touch()
+    snapshot_download(repo.partition("@")[0], revision=commit, allow_patterns=files, token=token)
+    check_content(repo, [snapshot / name for name in files])
+    named.write_text(commit, "utf-8")
+    mark.unlink(missing_ok=True)
+
+
+def in_background(call: "Callable[..., T]", *arguments: Any) -> "Future[T]":
+    """Call in a thread of its own. Unlike a pool's, one that hangs does not keep the process from ending."""
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call(*arguments))
+        except BaseException as error:
+            future.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return future
 
 
 def advice(response: Any) -> str:
@@ -126,8 +150,7 @@ def check_content(repo: str, files: Iterable[Path]) -> None:
     """Raises ExplorerError for a file that is not what the hub published, after deleting it."""
     for file in files:
         if (published := published_digest(file)) and published != digest(file):
-            file.resolve().unlink()
-            file.unlink()
+            delete(file)
             raise ExplorerError(
                 f"{file.name} of {repo} is not the file that the hub published, so it was deleted: its SHA-256 is not "
                 f"{published[:12]}…. Try again."
@@ -135,34 +158,37 @@ def check_content(repo: str, files: Iterable[Path]) -> None:
 
 
 def list_files(
-    pool: ThreadPoolExecutor, repo: str, revision: str, timeout_s: float, token: Literal[False] | None, pickles: bool
+    repo: str, revision: str, timeout_s: float, token: Literal[False] | None, pickles: bool
 ) -> tuple[str, str, dict[str, int]]:
     """(ref in the cache, commit, file -> its bytes) of *repo*. If its main branch has no safetensors, those of the pull
-    request in which the hub's own account converted it. Without an answer on pull requests, those of the main branch if
-    *pickles* are allowed, else raises TimeoutError."""
+    request in which the hub's own account converted it, unless the weights of the branch have changed since. Without an
+    answer on pull requests, those of the main branch if *pickles* are allowed, else raises TimeoutError."""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     api = HfApi(token=token)
 
-    def files_at(ref: str | None) -> tuple[str, dict[str, int]]:
+    def files_at(ref: str | None) -> tuple[str, dict[str, int], dict[str, str | None]]:
+        """(commit, file -> bytes, weight file that is a pickle -> its blob)."""
         info = api.model_info(repo, revision=ref, files_metadata=True, timeout=timeout_s)
-        return str(info.sha), {file.rfilename: file.size or 0 for file in info.siblings or []}
+        files = {file.rfilename: file for file in info.siblings or []}
+        sizes = {name: file.size or 0 for name, file in files.items()}
+        return str(info.sha), sizes, {name: files[name].blob_id for name in weight_files(sizes, *PICKLED)}
 
     def converted() -> tuple[str, dict[str, int]] | None:
         for request in api.get_repo_discussions(repo, author=CONVERTER, discussion_type="pull_request"):
             if request.author == CONVERTER and request.status in ("open", "merged"):
-                commit, sizes = files_at(f"refs/pr/{request.num}")
-                if weight_files(sizes):
+                commit, sizes, blobs = files_at(f"refs/pr/{request.num}")
+                if weight_files(sizes) and all(blobs.get(name, blob) == blob for name, blob in originals.items()):
                     return commit, sizes
         return None
 
-    commit, sizes = files_at(revision or None)
+    commit, sizes, originals = files_at(revision or None)
     if revision or weight_files(sizes):
         return revision or "main", commit, sizes
     absent = (HfHubHTTPError, KeyError, ValueError)  # discussions are off, or a mirror has none
     with suppress(*absent, *([TimeoutError] if pickles else [])):
-        if found := pool.submit(converted).result(0.8 * timeout_s):  # the call itself has no limit in time
+        if found := in_background(converted).result(0.8 * timeout_s):  # the call itself has no limit in time
             return CONVERTED, *found
     return "main", commit, sizes
 
@@ -212,7 +238,7 @@ def upload(folder: Path, repo: str, token: str) -> str:
 def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
     """The safetensors weights, else, if *pickles* are allowed, pytorch_model.bin, as one file or in shards; and the
     small files. Raises ExplorerError if something necessary is missing."""
-    bins = weight_files(sizes, "pytorch_model.bin", PICKLES)
+    bins = weight_files(sizes, *PICKLED)
     weights = weight_files(sizes) or (bins if pickles else [])
     if not weights:
         others = ", ".join(name for name in sizes if name.endswith((".bin", ".h5", ".msgpack"))) or "no weights"
@@ -239,7 +265,7 @@ def check_disk(repo: str, size: int, cache: Path) -> None:
         )
 
 
-def progress_of(transfer: "Future[str]", folder: Path, total: float) -> Iterator[Progress]:
+def progress_of(transfer: "Future[None]", folder: Path, total: float) -> Iterator[Progress]:
     """Yield the progress by the bytes on disk until *transfer* ends. Raises its error."""
     while True:
         try:

@@ -54,13 +54,27 @@ def conversion_note(folder: Path) -> str:
     return "converted to safetensors by the hub's own account, in a pull request" if is_converted else ""
 
 
+def download_mark(folder: Path) -> Path:
+    """The file that exists from the start of the download of the snapshot *folder* until it is complete."""
+    return folder.parent.parent / ".downloading" / folder.name
+
+
+def delete(file: Path) -> None:
+    """Delete a file of a snapshot, and what it links to."""
+    file.resolve().unlink(missing_ok=True)
+    file.unlink(missing_ok=True)
+
+
 def ref_files(root: Path) -> list[Path]:
     """The files that name revisions."""
     return sorted(file for file in (root / "refs").glob("**/*") if file.is_file())
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether the config, every shard of the weights and a tokenizer exist. A download may have been interrupted."""
+    """Whether the config, every shard of the weights and a tokenizer exist, and no download of ours was interrupted:
+    without its small files, such as tokenizer_config.json, a checkpoint would load with other settings."""
+    if download_mark(folder).is_file():
+        return False
     names = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
     single_files = ("model.safetensors", "pytorch_model.bin")
     candidates = [name for file in single_files for name in (file, f"{file}.index.json")]

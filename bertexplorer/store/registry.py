@@ -189,8 +189,8 @@ class CheckpointRegistry:
         return None
 
     def fetch(self, name: str) -> Iterator[hub.Progress]:
-        """Download *name* from the hub unless it is on this disk, and yield the progress. Raises ExplorerError on
-        failure."""
+        """Download *name* from the hub unless it is on this disk, and yield the progress. A pickle is converted at
+        once, and deleted if it contains anything but weights. Raises ExplorerError on failure."""
         if self.find(name := name.strip()) is None:
             yield from hub.download(
                 name,
@@ -199,6 +199,13 @@ class CheckpointRegistry:
                 pickles=self.settings.converts,
                 as_operator=self.anywhere or self.settings.local,  # visitors must not reach private checkpoints
             )
+            if folder := self.find(name):
+                try:
+                    convert.with_safetensors(name, folder, self.settings.data_dir, allowed=self.settings.converts)
+                except convert.HarmfulError:
+                    for file in convert.pickle_files(folder):
+                        hub_cache.delete(file)
+                    raise
 
     def offline(self) -> list[str]:
         """The names of the checkpoints that load without a network."""

@@ -31,7 +31,7 @@ class Hub(ThreadingHTTPServer):
         self.asked: list[str] = []
         self.tokens: set[str | None] = set()  # of all requests
         self.pause_s = 0.0  # before each half of a weights file
-        self.broken = False  # every file answers 403 (hub clients try again after a 5xx, for half a minute)
+        self.broken: tuple[str, ...] = ()  # these files answer 403 (clients try again after a 5xx, for half a minute)
         self.refusal: tuple[int, dict[str, str]] | None = None  # status and headers of every answer
         self.etag = ""  # of weights, instead of their SHA-256
         self.cuts = False  # the connection ends in the middle of weights
@@ -87,7 +87,14 @@ class Answer(BaseHTTPRequestHandler):
         if asked not in known:
             return self.refuse(404, "RevisionNotFound")
         entries = [
-            {"type": "file", "path": n, "rfilename": n, "size": len(b), "oid": hashlib.sha1(b).hexdigest()}
+            {
+                "type": "file",
+                "path": n,
+                "rfilename": n,
+                "size": len(b),
+                "oid": hashlib.sha1(b).hexdigest(),
+                "blobId": hashlib.sha1(b).hexdigest(),
+            }  # fmt: skip
             for n, b in files.items()
         ]
         if api and rest.startswith("tree/"):
@@ -97,9 +104,9 @@ class Answer(BaseHTTPRequestHandler):
             return self.send(json.dumps({"id": repo, "sha": commit, "siblings": entries, "gated": gated}).encode())
         if repo in self.server.gated:
             return self.refuse(403, "GatedRepo")
-        if self.server.broken:
-            return self.refuse(403, "")
         name = rest.rpartition("/")[2]
+        if name in self.server.broken:
+            return self.refuse(403, "")
         return self.send(files[name], commit) if name in files else self.refuse(404, "EntryNotFound")
 
     def discussions(self, repo: str) -> dict[str, Any]:

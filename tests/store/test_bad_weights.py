@@ -1,10 +1,15 @@
 """Weights that would keep the process busy, or that only look like weights, are refused within a moment."""
 
 import os
+import shutil
 import struct
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 import torch
@@ -73,10 +78,22 @@ def test_a_file_of_the_hub_is_called_by_its_name(hub: Hub, tiny: Callable[[str],
     hub.put(NAME, tiny("bert"), without=("model.safetensors",))
     hub.repos[NAME]["pytorch_model.bin"] = b"<!DOCTYPE html><html>Not found</html>"
     shelf = library(tmp_path / "models" / "x")
-    list(shelf.fetch(NAME))
     with pytest.raises(ExplorerError) as caught:
-        shelf.get(NAME)
+        list(shelf.fetch(NAME))
     assert "pytorch_model.bin cannot be read: PyTorch did not write it. Choose another" in str(caught.value)
+
+
+def test_a_harmful_download_does_not_stay(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    hub.put(NAME, tiny("bert"), without=("model.safetensors",))
+    harmful = archive(tmp_path / "weights", RUNS["GLOBAL"]).read_bytes()
+    hub.repos[NAME]["pytorch_model.bin"] = harmful
+    shelf = library(tmp_path / "models" / "x")
+    with pytest.raises(ExplorerError, match="no weights need"):
+        list(shelf.fetch(NAME))
+    assert NAME not in shelf.offline() and shelf.find(NAME) is None
+    left = [file for file in (tmp_path / "cache").rglob("*") if file.is_file()]
+    assert left and not any(file.read_bytes() == harmful for file in left)
+    assert list((tmp_path / "models" / "data" / "converted").iterdir()) == []
 
 
 @pytest.mark.parametrize("lack", ["bert.pooler.dense.bias", "bert.embeddings.LayerNorm.weight"])
@@ -89,11 +106,54 @@ def test_converted_weights_that_cannot_be_used_are_not_kept(tiny_copy: Callable[
     assert list((folder.parent / "data" / "converted").iterdir()) == []
 
 
+def test_two_conversions_of_the_same_file_do_not_meet(tiny_copy: Callable[[str], Path]) -> None:
+    """As when two people open a checkpoint in two precisions."""
+    folder = pickled(tiny_copy)
+    at_once = partial(convert.with_safetensors, "bert", folder, folder.parent / "data", allowed=True)
+    with ThreadPoolExecutor(3) as pool:
+        targets = [future.result() for future in [pool.submit(at_once) for _ in range(3)]]
+    assert len(set(targets)) == 1 and list(targets[0].parent.iterdir()) == [targets[0]]
+    assert library(folder).get("bert").config.num_layers > 0
+
+
+def test_an_interrupted_deletion_does_not_block_a_checkpoint(tiny_copy: Callable[[str], Path]) -> None:
+    folder = pickled(tiny_copy)
+    target = convert.with_safetensors("bert", folder, folder.parent / "data", allowed=True)
+    (target / convert.ORIGIN).unlink()
+    assert convert.with_safetensors("bert", folder, folder.parent / "data", allowed=True) == target
+    assert (target / convert.ORIGIN).is_file() and (target / "model.safetensors").is_file()
+
+
+def test_a_full_disk_is_not_called_a_damaged_file(
+    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pickled(tiny_copy)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=60_000_000))
+    with pytest.raises(ExplorerError, match=r"bert cannot be converted: this needs 0\.1 GB, and 0\.1 GB are free"):
+        convert.with_safetensors("bert", folder, folder.parent / "data", allowed=True)
+
+
+def test_a_file_that_changes_meanwhile_is_not_stored_under_its_former_hash(
+    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = pickled(tiny_copy)
+    original = convert.convert
+
+    def while_copied(*arguments: Any) -> None:
+        (folder / convert.SINGLE).touch()
+        original(*arguments)
+
+    monkeypatch.setattr(convert, "convert", while_copied)
+    with pytest.raises(ExplorerError, match="changed while it was converted. Try again"):
+        convert.with_safetensors("bert", folder, folder.parent / "data", allowed=True)
+    assert list((folder.parent / "data" / "converted").iterdir()) == []
+
+
 def test_what_a_killed_process_left_is_deleted(tiny_copy: Callable[[str], Path]) -> None:
     folder = pickled(tiny_copy)
     left, new = (folder.parent / "data" / "converted" / f".{name}.1.partial" for name in ("left", "new"))
-    for partial in (left, new):
-        partial.mkdir(parents=True)
+    for folder_left in (left, new):
+        folder_left.mkdir(parents=True)
     os.utime(left, (time.time() - 3 * convert.SECONDS,) * 2)
     library(folder).get("bert")
     assert not left.exists() and new.exists(), "another process may still be at the new one"

@@ -240,7 +240,7 @@ def test_unusable_checkpoints_are_not_downloaded(
 
 def test_a_server_that_fails_midway(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
-    hub.broken = True
+    hub.broken = ("model.safetensors",)
     message = refused(library)
     assert NAME in message and "offline: mini" in message and library.find(NAME) is None
 

@@ -14,8 +14,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub_cache
 from bertexplorer.store.registry import CheckpointRegistry
-from tests.store.conftest import Hub
-from tests.store.test_hub import NAME, pickled
+from tests.store.conftest import SHA, Hub
+from tests.store.test_hub import NAME, OTHER, pickled
 
 INVALID = "Invalid credentials in Authorization header"
 
@@ -62,6 +62,33 @@ def test_a_transfer_that_breaks_off_can_be_taken_up_again(
     assert "broke off" in (message := refused(library)) and "Try again: it continues where it stopped." in message
     hub.cuts = False
     assert list(library.fetch(NAME)) and library.get(NAME).config.num_layers == 3
+
+
+def test_a_checkpoint_without_its_last_small_file_is_incomplete(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    """It would load with other settings: a cased vocabulary, for example, would be lowercased."""
+    hub.put(NAME, tiny("bert"))
+    hub.broken = ("tokenizer_config.json",)
+    refused(library)
+    snapshot = hub_cache.cache_folder(NAME) / "snapshots" / SHA
+    assert (snapshot / "model.safetensors").is_file() and not (snapshot / "tokenizer_config.json").is_file()
+    for name in (NAME, f"{NAME}@{SHA}"):
+        assert library.find(name) is None and name not in library.offline()
+    hub.broken = ()
+    list(library.fetch(NAME))
+    assert library.find(NAME) == snapshot and (snapshot / "tokenizer_config.json").is_file()
+
+
+def test_a_conversion_of_older_weights_is_not_used(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    pickled(hub, tiny("bert"))
+    files = {file.name: file.read_bytes() for file in tiny("bert").iterdir() if file.is_file()}
+    hub.revisions[NAME, "refs/pr/1"] = (OTHER, files | {"pytorch_model.bin": b"those of a year ago"})
+    hub.authors[NAME] = "SFconvertbot"
+    list(library.fetch(NAME))
+    assert "converted" in str(library.get(NAME).folder), "converted here, from the weights of today"
 
 
 def test_a_repository_without_weights_for_pytorch(hub: Hub, library: CheckpointRegistry) -> None:
