@@ -2,6 +2,7 @@
 
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, TimeoutError
 from contextlib import suppress
@@ -34,6 +35,7 @@ SMALL_FILES = (
     "README.md",
 )
 POLL_S = 0.5
+DAY_S = 86_400
 T = TypeVar("T")
 
 
@@ -99,7 +101,7 @@ def download(
     except Exception as error:  # without a network, each version of the HTTP library raises another one
         reason = error.__class__.__name__
         if broke_off:
-            message = f"The download of {repo} broke off ({reason}). Try again: it continues where it stopped."
+            message = f"The download of {repo} broke off ({reason}). Try again: the files that have arrived are kept."
         else:
             message = f"Cannot reach the hub for {repo} ({reason}). Check the network, or try again later."
         raise ExplorerError(f"{message} {offline}") from error
@@ -115,6 +117,9 @@ def fetch(repo: str, ref: str, commit: str, files: list[str], token: Literal[Fal
     for file in (mark, named):
         file.parent.mkdir(parents=True, exist_ok=True)
     mark.touch()
+    for file in (root / "blobs").glob("*.incomplete"):
+        if file.stat().st_mtime < time.time() - DAY_S:  # of a process that was killed; they are never continued
+            file.unlink(missing_ok=True)
     snapshot_download(repo.partition("@")[0], revision=commit, allow_patterns=files, token=token)
     check_content(repo, [snapshot / name for name in files])
     named.write_text(commit, "utf-8")
@@ -266,14 +271,15 @@ def check_disk(repo: str, size: int, cache: Path) -> None:
 
 
 def progress_of(transfer: "Future[None]", folder: Path, total: float) -> Iterator[Progress]:
-    """Yield the progress by the bytes on disk until *transfer* ends. Raises its error."""
+    """Yield the progress by the new bytes on disk until *transfer* ends. Raises its error."""
+    before = bytes_below(folder / "blobs")
     while True:
         try:
             transfer.result(POLL_S)
         except TimeoutError:
             if transfer.done():
                 raise
-            yield Progress(min(bytes_below(folder / "blobs") / 1e6, total), total)
+            yield Progress(min(max(bytes_below(folder / "blobs") - before, 0) / 1e6, total), total)
         else:
             yield Progress(total, total)
             return

@@ -15,6 +15,7 @@ import huggingface_hub.constants
 import pytest
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
+STORAGE = "storage/"
 
 
 class Hub(ThreadingHTTPServer):
@@ -34,7 +35,8 @@ class Hub(ThreadingHTTPServer):
         self.broken: tuple[str, ...] = ()  # these files answer 403 (clients try again after a 5xx, for half a minute)
         self.refusal: tuple[int, dict[str, str]] | None = None  # status and headers of every answer
         self.etag = ""  # of weights, instead of their SHA-256
-        self.cuts = False  # the connection ends in the middle of weights
+        self.cuts = 0  # times that the connection ends in the middle of weights
+        self.resumed: list[int] = []  # first bytes of the requests for the rest of a file
         self.discussions = True  # a mirror answers with a page instead
         self.delays: dict[str, float] = {}  # end of a path -> seconds before its answer
         self.hang = threading.Event()
@@ -59,8 +61,11 @@ class Answer(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.server.hang.wait(30)
+        path = urlsplit(self.path).path.strip("/")
         if self.server.refusal:
             self.refuse(self.server.refusal[0], "", **self.server.refusal[1])
+        elif path.startswith(STORAGE):
+            self.store(*path.removeprefix(STORAGE).split("/", 1))
         else:
             self.answer()
 
@@ -107,7 +112,7 @@ class Answer(BaseHTTPRequestHandler):
         name = rest.rpartition("/")[2]
         if name in self.server.broken:
             return self.refuse(403, "")
-        return self.send(files[name], commit) if name in files else self.refuse(404, "EntryNotFound")
+        return self.file(repo, name, files, commit) if name in files else self.refuse(404, "EntryNotFound")
 
     def discussions(self, repo: str) -> dict[str, Any]:
         """The pull request that adds safetensors, if there is one."""
@@ -118,25 +123,49 @@ class Answer(BaseHTTPRequestHandler):
         return {"discussions": [one] if author else [], "count": int(bool(author)), "start": 0}
 
     def send(self, body: bytes, commit: str = SHA) -> None:
-        weights = self.path.endswith((".safetensors", ".bin"))
-        etag = self.server.etag or hashlib.sha256(body).hexdigest() if weights else hashlib.sha1(body).hexdigest()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("ETag", f'"{etag}"')
-        self.send_header("X-Repo-Commit", commit)
-        self.end_headers()
+        self.head(200, len(body), ETag=f'"{hashlib.sha1(body).hexdigest()}"', X_Repo_Commit=commit)
         if self.command == "GET":
-            half = len(body) // 2 if len(body) > 20_000 else 0
-            for part in (body[:half], body[half:] if not (weights and self.server.cuts) else b""):
-                time.sleep(self.server.pause_s if half else 0)
-                self.wfile.write(part)
+            self.wfile.write(body)
+
+    def file(self, repo: str, name: str, files: dict[str, bytes], commit: str) -> None:
+        """A small file; weights are in the storage for large files, on another host."""
+        if not name.endswith((".safetensors", ".bin")):
+            return self.send(files[name], commit)
+        location = f"http://localhost:{self.server.server_port}/{STORAGE}{commit}/{repo}/{name}"
+        etag, size = self.server.etag or hashlib.sha256(files[name]).hexdigest(), len(files[name])
+        self.head(302, 0, Location=location, X_Linked_Etag=f'"{etag}"', X_Linked_Size=size, X_Repo_Commit=commit)
+
+    def store(self, commit: str, path: str) -> None:
+        """A large file, or the rest of it."""
+        assert not self.headers["Authorization"], "a token left the hub"
+        repo, name = path.rsplit("/", 1)
+        revisions = {sha: files for (one, _), (sha, files) in self.server.revisions.items() if one == repo}
+        body = revisions.get(commit, self.server.repos[repo])[name]
+        wanted = self.headers["Range"] or ""
+        first = int(wanted.removeprefix("bytes=").partition("-")[0]) if wanted else 0
+        if wanted:
+            self.server.resumed.append(first)
+            self.head(206, len(body) - first, Content_Range=f"bytes {first}-{len(body) - 1}/{len(body)}")
+        else:
+            self.head(200, len(body))
+        half = len(body) // 2 if len(body) > 20_000 and not wanted else 0
+        time.sleep(self.server.pause_s if half else 0)
+        self.wfile.write(body[first:half] if half else b"")
+        if self.server.cuts > 0:
+            self.server.cuts -= 1
+            self.close_connection = True
+            return
+        time.sleep(self.server.pause_s if half else 0)
+        self.wfile.write(body[max(half, first) :])
+
+    def head(self, status: int, length: int, **headers: Any) -> None:
+        self.send_response(status)
+        for name, value in {**headers, "Content_Length": length}.items():
+            self.send_header(name.replace("_", "-"), str(value))
+        self.end_headers()
 
     def refuse(self, status: int, code: str, **headers: str) -> None:
-        self.send_response(status)
-        for name, value in {"X_Error_Code": code, **headers}.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
+        self.head(status, 0, **{"X_Error_Code": code, **headers})
 
 
 @pytest.fixture
