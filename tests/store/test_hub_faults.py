@@ -1,6 +1,9 @@
 """Errors of a download are reported with advice, and no damaged file is kept."""
 
 import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -203,3 +206,20 @@ def test_visitors_do_not_use_the_token_of_the_operator(
     with pytest.raises(ExplorerError, match=advice):
         list(library.fetch("someone/gated-bert"))
     assert ("Bearer hf_secret" in hub.tokens) == sent
+
+
+@pytest.mark.slow
+def test_the_command_line_downloads_a_revision_from_the_named_endpoint(
+    hub: Hub, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    """With no patch inside the process: HF_ENDPOINT, as for a mirror."""
+    hub.put(NAME, tiny("bert"))
+    hub.revisions[NAME, "v1.0"] = (OTHER, hub.repos[NAME])
+    command = [sys.executable, "-m", "bertexplorer", "fill-mask", "the [MASK] was", "--checkpoint", f"{NAME}@v1.0"]
+    variables = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "BERTEXPLORER_DATA": str(tmp_path / "data")}
+    left_out = ("HF_HUB_OFFLINE", "HF_HUB_CACHE")
+    env = {name: value for name, value in os.environ.items() if name not in left_out} | variables
+    for url in (hub.url, "http://127.0.0.1:9"):  # the second time, nothing is requested
+        answer = subprocess.run([*command, "--json"], env=env | {"HF_ENDPOINT": url}, capture_output=True, text=True)
+        assert answer.returncode == 0, answer.stderr
+        assert json.loads(answer.stdout)["provenance"]["revision"] == OTHER

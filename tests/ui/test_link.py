@@ -34,10 +34,10 @@ def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) 
 
 
 def test_the_link_overrides_the_example(explore: Explore) -> None:
-    query = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b", "precision": "fp32"}
+    query = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b@v1.0", "precision": "fp32"}
     state, message = restore_state(explore, query, OPENING)
     assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
-    assert (state.checkpoint, state.precision, message) == ("a/b", "fp32", "")
+    assert (state.checkpoint, state.precision, message) == ("a/b@v1.0", "fp32", "")
 
 
 @pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
