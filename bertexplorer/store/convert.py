@@ -35,7 +35,8 @@ class HarmfulError(ExplorerError):
 def pickle_files(folder: Path) -> list[Path]:
     """The weight files to convert; [] if the folder has safetensors, or no weights. Raises ExplorerError for an index
     that names files outside the folder."""
-    if any(folder.glob("*.safetensors")) or (folder / "model.safetensors.index.json").is_file():
+    safetensors = [*folder.glob("*.safetensors"), folder / "model.safetensors.index.json"]
+    if any(file.is_file() for file in safetensors):
         return []
     if (folder / SINGLE).is_file():
         return [folder / SINGLE]
