@@ -1,12 +1,17 @@
 """The package: one version, declared dependencies, notices for what is vendored, and a wheel that answers anywhere."""
 
 import ast
+import os
 import re
+import socket
 import subprocess
 import sys
+import sysconfig
+import time
 import tomllib
 from pathlib import Path
 
+import httpx
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
@@ -149,37 +154,64 @@ def test_the_wheel_takes_every_asset_but_the_pictures() -> None:
     }
 
 
-def run(command: list[str], folder: Path, packages: Path) -> str:
-    """What a program prints that sees the packages installed in *packages* before those of this environment."""
-    env = {
-        "PYTHONPATH": str(packages),
-        "HF_HUB_OFFLINE": "1",
-        "HOME": str(folder),
-        "XDG_DATA_HOME": str(folder / "home"),
-    }
-    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 @pytest.mark.slow
-def test_the_wheel_answers_in_any_folder(tmp_path: Path) -> None:
+def test_the_wheel_answers_in_an_environment_of_its_own(tmp_path: Path) -> None:
+    """The dependencies are those of this environment, as nothing is downloaded; the package is the wheel's alone."""
     pytest.importorskip("hatchling")
-    pip, packages, folder = [sys.executable, "-m", "pip", "-q"], tmp_path / "packages", tmp_path / "elsewhere"
+    pip, env, folder = [sys.executable, "-m", "pip", "-q"], tmp_path / "env", tmp_path / "elsewhere"
     folder.mkdir()
     build = [*pip, "wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path), str(ROOT)]
     subprocess.run(build, check=True, cwd=folder, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"bertexplorer-{__version__}-py3-none-any.whl"
     assert wheel.stat().st_size < 60e6
-    subprocess.run([*pip, "install", "--no-deps", "--target", str(packages), str(wheel)], check=True, timeout=300)
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True, timeout=300)
+    install = [*pip, "--python", str(env / "bin" / "python"), "install", "--no-deps", str(wheel)]
+    subprocess.run(install, check=True, timeout=300)
+    (packages,) = env.glob("lib/python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
+
+    variables = {
+        "PATH": os.environ["PATH"],
+        "HF_HUB_OFFLINE": "1",
+        "HOME": str(folder),
+        "XDG_DATA_HOME": str(folder / "home"),
+    }
+
+    def run(program: str, *arguments: str) -> str:
+        command = [str(env / "bin" / program), *arguments]
+        done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     where = "from bertexplorer import settings; print(settings.ASSETS, settings.DATA)"
-    assert run([sys.executable, "-c", where], folder, packages).split() == [
+    assert run("python", "-c", where).split() == [
         str(packages / "bertexplorer" / "assets"),
         str(folder / "home" / "bertexplorer"),
     ]
-    program = [sys.executable, "-m", "bertexplorer"]
-    assert run([*program, "--version"], folder, packages) == f"bertexplorer {__version__}\n"
-    answers = run([*program, "fill-mask", "Paris is the [MASK] of France."], folder, packages)
+    assert run("bertexplorer", "--version") == f"bertexplorer {__version__}\n"
+    answers = run("bertexplorer", "fill-mask", "Paris is the [MASK] of France.")
     assert re.search(r"^.* capital  .*$", answers, re.MULTILINE)
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    serve = [str(env / "bin" / "bertexplorer"), "serve", "--port", str(port)]
+    server = subprocess.Popen(serve, cwd=folder, env=variables, stdout=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + 300
+        while not answered(f"http://127.0.0.1:{port}/readyz"):
+            assert server.poll() is None and time.monotonic() < deadline
+            time.sleep(0.5)
+        page = httpx.get(f"http://127.0.0.1:{port}/")
+        assert page.status_code == 200 and "BERT Explorer" in page.text
+    finally:
+        server.terminate()
+        assert server.wait(60) == 0
+
+
+def answered(url: str) -> bool:
+    try:
+        return httpx.get(url).status_code == 200
+    except httpx.TransportError:
+        return False
