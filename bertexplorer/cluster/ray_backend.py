@@ -32,7 +32,10 @@ OBJECT_STORE_MB = 200  # of a local cluster: answers are small
 BASE_MB = 1000  # memory of a replica without checkpoints: torch and Python
 MAX_ONGOING = 64  # concurrent calls in a replica, whose own queues order them
 NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
-RECONNECT = {"RAY_gcs_rpc_server_reconnect_timeout_s": "86400"}  # Ray ends this process if the head is away for longer
+RECONNECT = {
+    "RAY_gcs_rpc_server_reconnect_timeout_s": "86400",  # Ray ends this process if the head is away for longer
+    "RAY_gcs_server_request_timeout_seconds": "10",
+}
 CONNECT_TIMEOUT_S = 5.0
 START_S = 35.0  # until the server starts with the replicas that are running
 WARM_UP_TIMEOUT_S = 60.0
@@ -93,6 +96,13 @@ def reach(address: str) -> None:
     host, _, port = address.rpartition(":")
     if host and "/" not in host and port.isdecimal():
         socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
+
+
+def reach_head() -> None:
+    """Raises OSError if the head of the cluster cannot be reached that this process has joined."""
+    import ray
+
+    reach(ray.get_runtime_context().gcs_address)
 
 
 def deploy(settings: Settings) -> Any:

@@ -13,22 +13,21 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from bertexplorer import locks
-from bertexplorer.cluster.ray_backend import connect
+from bertexplorer.cluster.ray_backend import connect, reach_head
 from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, check_storage
 from bertexplorer.cluster.synced_run import (
     RETRY_S,
     SYNC_S,
-    NodeRun,
+    FollowedRun,
     SyncedRun,
-    end_trouble,
     prepare_folder,
-    write_trouble,
 )
+from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.supervisor import SECRET, Handle, send_signal, spawn
 from bertexplorer.training import ownership
@@ -39,6 +38,7 @@ SIGNAL_TIMEOUT_S = 3.0
 START_FAILED = 70  # exit code of a run that could not be started
 NAMESPACE = "bertexplorer"
 NO_CORE = "It waits for a free core of the cluster."
+NO_CLUSTER = "The Ray cluster does not answer."
 NO_ANSWER = "The node on which it runs does not answer. It goes on as soon as the cluster answers."
 
 
@@ -119,7 +119,7 @@ class RunActor:
 
 
 class RayRun:
-    """The handle of an actor. `poll` never waits for the cluster. *error*: what keeps the run from going on, or ""."""
+    """The handle of an actor. *error*: what keeps the run from going on, or ""."""
 
     def __init__(self, actor: Any) -> None:
         self.actor = actor
@@ -138,16 +138,18 @@ class RayRun:
                 self.pending_poll, self.asked_at = self.actor.poll.remote(), time.monotonic()
             if ray.wait([self.pending_poll], timeout=0.02)[0]:
                 self.error = ""
+                code = None
                 try:
-                    self.exit_code, self.error = ray.get(self.pending_poll)
+                    code, self.error = ray.get(self.pending_poll)
                     self.placed = True
                 except ActorDiedError:
-                    self.exit_code = -9  # somebody has killed the actor permanently
+                    code = -9  # somebody has killed the actor permanently
                 except RayError:  # its node has died, and Ray restarts it on another one
                     self.placed = False
                 self.pending_poll = None
-                if self.exit_code is not None:
+                if code is not None:
                     ray.kill(self.actor)
+                self.exit_code = code
             elif time.monotonic() - self.asked_at > PATIENCE_S:
                 self.error = NO_ANSWER if self.placed else NO_CORE
         return self.exit_code
@@ -164,41 +166,25 @@ class RayRun:
             ray.kill(self.actor)
 
 
-class SharedRun:
-    """A run whose folder its node sees. As long as the server watches the run, it holds the lock of RUN/launch, by
-    which the run counts as started before it has a process, and after its node has died. RUN/trouble contains what
-    keeps it from going on."""
-
-    def __init__(self, folder: Path, node_run: NodeRun) -> None:
-        self.folder, self.node_run = folder, node_run
-        self.lock = locks.acquire(folder / "launch")
-        self.shown: str | None = None  # in RUN/trouble; None: what an earlier server has written
-        self.exit_code: int | None = None
-
-    def poll(self) -> int | None:
-        if self.exit_code is None:
-            self.exit_code = self.node_run.poll()
-            if self.exit_code is not None:
-                end_trouble(self.folder, self.node_run.error)
-                self.close()
-            elif self.node_run.error != self.shown:
-                self.shown = self.node_run.error
-                write_trouble(self.folder, self.shown)
-        return self.exit_code
-
-    def close(self) -> None:
-        """Leave the run to another server."""
-        if self.lock:
-            self.lock.close()
-            self.lock = None
-
-
 def capacity(nodes: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
     """Return (concurrent runs, GPUs of each) on *nodes*, as ray.nodes() describes them: one run per GPU or, without
     GPUs, one per node with a core."""
     resources = [node["Resources"] for node in nodes if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
     gpus = sum(int(resource.get("GPU", 0)) for resource in resources)
     return (gpus, 1) if gpus else (max(1, len(resources)), 0)
+
+
+@contextmanager
+def cluster_errors() -> Iterator[None]:
+    """Turn errors of a cluster that does not answer into an ExplorerError. Its head is tried first, as some calls of
+    Ray wait for it for hours."""
+    from ray.exceptions import RayError
+
+    try:
+        reach_head()
+        yield
+    except (RayError, OSError, RuntimeError) as error:
+        raise ExplorerError(NO_CLUSTER) from error
 
 
 class RayRuns:
@@ -217,10 +203,10 @@ class RayRuns:
     def start(self, command: Sequence[str], folder: Path) -> Handle:
         if self.url:
             return SyncedRun(folder, self.url_of(folder), lambda: self.start_actor(command, folder))
-        (folder / "stop").unlink(missing_ok=True)  # left by an earlier stop
-        return SharedRun(folder, self.start_actor(command, folder))
+        return FollowedRun(folder, lambda: self.start_actor(command, folder))
 
     def start_actor(self, command: Sequence[str], folder: Path) -> RayRun:
+        """Raises ExplorerError if the cluster does not answer."""
         import ray
 
         passed = {name: value for name, value in os.environ.items() if name.startswith(("BERTEXPLORER_", "HF_"))}
@@ -234,7 +220,8 @@ class RayRuns:
             num_gpus=self.gpus,
             max_restarts=-1,
         )
-        return RayRun(actor.remote(tuple(command), str(folder), environment, self.url_of(folder)))
+        with cluster_errors():
+            return RayRun(actor.remote(tuple(command), str(folder), environment, self.url_of(folder)))
 
     def url_of(self, folder: Path) -> str:
         """Where the storage has the run, "" if the nodes see its folder."""
@@ -245,15 +232,17 @@ class RayRuns:
         run = self.find_actor(folder)
         if run is None:
             return None
-        return SyncedRun(folder, self.url_of(folder), lambda: run, run) if self.url else SharedRun(folder, run)
+        if self.url:
+            return SyncedRun(folder, self.url_of(folder), lambda: run, run)
+        return FollowedRun(folder, lambda: run, run)
 
     def find_actor(self, folder: Path) -> RayRun | None:
+        """None if there is none. Raises ExplorerError if the cluster does not answer."""
         import ray
 
-        try:
+        with cluster_errors(), suppress(ValueError):
             return RayRun(ray.get_actor(folder.name, namespace=NAMESPACE))
-        except ValueError:
-            return None
+        return None
 
     def send_signal(self, folder: Path, number: int) -> None:
         if run := self.find_actor(folder):

@@ -1,4 +1,5 @@
-"""A run on a cluster without a shared disk: its folder is synchronized with a node over object storage."""
+"""A run on a cluster, followed by the server. Without a shared disk, its folder is synchronized with the node over
+object storage."""
 
 from __future__ import annotations
 
@@ -12,12 +13,12 @@ from typing import Protocol
 from bertexplorer import locks
 from bertexplorer.cluster.remote_folder import RemoteFolder
 
-SYNC_S = 1.0  # between two synchronizations
+SYNC_S = 1.0  # between two looks at a run
 RETRY_S = 5.0  # after an error
 
 
 class NodeRun(Protocol):
-    """A run that is computed on a node, such as RayRun."""
+    """A run that is computed on a node, such as RayRun. *error*: what keeps it from going on, or ""."""
 
     error: str
 
@@ -26,32 +27,32 @@ class NodeRun(Protocol):
     def stop(self) -> None: ...
 
 
-class SyncedRun:
-    """The server's side. A thread uploads the folder to *url*, starts the run with *start_on_node*, and downloads what
-    the run writes. After the end of the run it empties the storage. *node_run*: the run that an earlier server has
+class FollowedRun:
+    """The server's side of a run on a node that sees its folder. A thread starts the run with *start_on_node* and
+    follows it to its end, as a cluster may take any time to answer. *node_run*: the run that an earlier server has
     started.
 
-    While it works, the thread holds the lock of RUN/process. It retries every failed step; until one succeeds,
-    RUN/trouble contains the error."""
+    While the thread runs, it holds the lock of RUN/*lock_name*, by which the run counts as started before it has
+    a process, and after its node has died. RUN/trouble contains what keeps the run from going on. The thread retries
+    whatever fails."""
 
-    def __init__(
-        self, folder: Path, url: str, start_on_node: Callable[[], NodeRun], node_run: NodeRun | None = None
-    ) -> None:
+    lock_name = "launch"
+
+    def __init__(self, folder: Path, start_on_node: Callable[[], NodeRun], node_run: NodeRun | None = None) -> None:
         self.folder, self.start_on_node, self.node_run = folder, start_on_node, node_run
-        self.remote = RemoteFolder(url)
-        self.exit_code: int | None = None  # once the whole folder has been downloaded
+        self.exit_code: int | None = None  # once the whole folder is here
         self.node_exit_code: int | None = None  # as soon as the process has ended
         self.closing = threading.Event()
-        self.lock = locks.acquire(folder / "process")
+        self.lock = locks.acquire(folder / self.lock_name)
         if self.lock is None:
             raise BlockingIOError(0, "another server watches it")
         if node_run is None:
             (folder / "stop").unlink(missing_ok=True)  # left by an earlier stop
-        self.thread = threading.Thread(target=self.work, name="sync", daemon=True)
+        self.thread = threading.Thread(target=self.work, name="follow", daemon=True)
         self.thread.start()
 
     def poll(self) -> int | None:
-        """The exit code once the whole folder has been downloaded, None until then."""
+        """The exit code once the whole folder is here, None until then. Never waits."""
         return self.exit_code
 
     def close(self) -> None:
@@ -81,28 +82,24 @@ class SyncedRun:
             self.attempt(self.sync)
             if self.node_exit_code is None and self.closing.wait(SYNC_S):
                 return None
-        if not (self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)):
+        if not self.finish():
             return None
         end_trouble(self.folder, self.node_run.error)
         return self.node_exit_code
 
     def start(self) -> None:
-        """Upload the folder, including what a run whose node was lost had written, and start the run."""
-        self.remote.pull(self.folder)
-        self.remote.take_ownership()
-        checkpoint = Path(json.loads((self.folder / "spec.json").read_text("utf-8"))["folder"])
-        self.remote.push(self.folder, {"checkpoint": checkpoint})
         self.node_run = self.start_on_node()
 
     def sync(self) -> None:
-        """Forward a stop, then download changes. Raises OSError with the node's error."""
+        """Forward a stop, and note whether the process has ended."""
         assert self.node_run is not None
         self.node_exit_code = self.node_run.poll()
         if self.node_exit_code is None and self.stopping:
             self.node_run.stop()
-        self.remote.pull(self.folder)
-        if self.node_run.error and self.node_exit_code is None:
-            raise OSError(self.node_run.error)
+
+    def finish(self) -> bool:
+        """Complete the folder of a run that has ended. False if the server ends first."""
+        return True
 
     def retry(self, action: Callable[[], object], until: Callable[[], bool] = lambda: False) -> bool:
         """Do *action*, again and again until it succeeds. False if *until* comes true first, or the server ends."""
@@ -112,14 +109,43 @@ class SyncedRun:
         return True
 
     def attempt(self, action: Callable[[], object]) -> bool:
-        """Do *action*. If it fails, write the error to RUN/trouble and return False."""
+        """Do *action*. If it fails, write the error to RUN/trouble and return False; else write what the node
+        reports."""
         try:
             action()
         except Exception as error:  # from the storage, the cluster or the disk
             write_trouble(self.folder, f"{str(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.")
             return False
-        write_trouble(self.folder, "")
+        write_trouble(self.folder, self.node_run.error if self.node_run and self.node_exit_code is None else "")
         return True
+
+
+class SyncedRun(FollowedRun):
+    """The server's side of a run on a node that does not see its folder. The thread also uploads the folder to *url*,
+    downloads what the run writes, and empties the storage after the end of the run."""
+
+    lock_name = "process"
+
+    def __init__(
+        self, folder: Path, url: str, start_on_node: Callable[[], NodeRun], node_run: NodeRun | None = None
+    ) -> None:
+        self.remote = RemoteFolder(url)
+        super().__init__(folder, start_on_node, node_run)
+
+    def start(self) -> None:
+        """Upload the folder, including what a run whose node was lost had written, and start the run."""
+        self.remote.pull(self.folder)
+        self.remote.take_ownership()
+        checkpoint = Path(json.loads((self.folder / "spec.json").read_text("utf-8"))["folder"])
+        self.remote.push(self.folder, {"checkpoint": checkpoint})
+        super().start()
+
+    def sync(self) -> None:
+        super().sync()
+        self.remote.pull(self.folder)
+
+    def finish(self) -> bool:
+        return self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)
 
 
 def write_trouble(folder: Path, error: str) -> None:

@@ -51,13 +51,14 @@ class Launcher(Protocol):
     slots: int
 
     def start(self, command: Sequence[str], folder: Path) -> Handle:
-        """Start *command* for the run in *folder*. Raises OSError."""
+        """Start *command* for the run in *folder*. Returns at once. Raises OSError."""
 
     def find(self, folder: Path) -> Handle | None:
-        """The handle of a run that an earlier server has started; None if its lock alone shows whether it is alive."""
+        """The handle of a run that an earlier server has started; None if its lock alone shows whether it is alive.
+        Raises ExplorerError if that is unknown, as a cluster does not answer."""
 
     def send_signal(self, folder: Path, number: int) -> None:
-        """Send a signal to the process of a run."""
+        """Send a signal to the process of a run. Raises ExplorerError if a cluster does not answer."""
 
 
 class Processes:
@@ -111,10 +112,9 @@ class JobSupervisor:
 
     def stop(self, id: str, owner: str | None, *, kill: bool = False) -> Run:
         """Ask a run to end after a commit. *kill*: end it now, and lose everything after its last commit."""
-        with self.jobs.lock:
-            run = self.jobs.stop(id, owner)
-            if kill and run.state in runs.ACTIVE_STATES:
-                self.launcher.send_signal(run.folder, signal.SIGKILL)
+        run = self.jobs.stop(id, owner)
+        if kill and run.state in runs.ACTIVE_STATES:
+            self.launcher.send_signal(run.folder, signal.SIGKILL)
         return run
 
     def work(self) -> None:
@@ -127,8 +127,8 @@ class JobSupervisor:
 
     def tick(self) -> None:
         """Record ended runs, stop those that should stop, start the next."""
+        busy = sum([self.is_running(job) for job in self.jobs.started()])  # without the lock: a cluster may answer late
         with self.jobs.lock:
-            busy = sum([self.is_running(job) for job in self.jobs.started()])
             for job in self.jobs.queued():
                 if busy >= self.slots:
                     break
@@ -137,8 +137,13 @@ class JobSupervisor:
     def is_running(self, job: Job) -> bool:
         """Whether the run still has its process. If not, this records its end."""
         folder = self.jobs.folder_of(job)
-        if job.id not in self.children and (handle := self.launcher.find(folder)):
-            self.children[job.id] = handle
+        if job.id not in self.children:
+            try:
+                handle = self.launcher.find(folder)
+            except ExplorerError:
+                return True
+            if handle:
+                self.children[job.id] = handle
         child = self.children.get(job.id)
         code = child.poll() if child else None  # reaps the process
         if runs.is_alive(folder) or (child and code is None):
@@ -156,8 +161,9 @@ class JobSupervisor:
         """Write RUN/stop, again if a run that was just starting removed it; later send SIGTERM."""
         (folder / "stop").touch()
         if time.monotonic() - self.stopped_at.setdefault(id, time.monotonic()) > self.patience_s:
-            self.stopped_at[id] = float("inf")
-            self.launcher.send_signal(folder, signal.SIGTERM)
+            with suppress(ExplorerError):  # the next tick tries again
+                self.launcher.send_signal(folder, signal.SIGTERM)
+                self.stopped_at[id] = float("inf")
 
     def start(self, job: Job) -> bool:
         """Start the process of a queued run, unless it has one already or has ended, as a server may have died after

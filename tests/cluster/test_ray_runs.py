@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.cluster import ray_runs
-from bertexplorer.cluster.ray_runs import NO_CORE, START_FAILED, RunActor, SharedRun
+from bertexplorer.cluster import ray_runs, synced_run
+from bertexplorer.cluster.ray_runs import NO_CORE, START_FAILED, RunActor
+from bertexplorer.cluster.synced_run import FollowedRun
 from bertexplorer.store import runs
 from bertexplorer.store.runs import Job
 from bertexplorer.store.supervisor import explain_end
@@ -27,16 +28,18 @@ class FakeNodeRun:
     def stop(self) -> None: ...
 
 
-def test_a_run_counts_as_started_before_it_has_a_process(tmp_path: Path) -> None:
+def test_a_run_counts_as_started_before_it_has_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synced_run, "SYNC_S", 0.01)
     node_run = FakeNodeRun()
-    shared = SharedRun(tmp_path, node_run)
-    assert shared.poll() is None and runs.read(tmp_path, WANTED).state == "starting"
+    followed = FollowedRun(tmp_path, lambda: node_run)
+    assert followed.poll() is None and runs.read(tmp_path, WANTED).state == "starting"
     node_run.error = NO_CORE
-    assert shared.poll() is None and runs.read(tmp_path, WANTED).message == NO_CORE
+    until(lambda: runs.read(tmp_path, WANTED).message == NO_CORE)
     node_run.error = ""
-    assert shared.poll() is None and runs.read(tmp_path, WANTED).message == ""
-    node_run.exit_code, node_run.error = START_FAILED, "It could not be started: no room."
-    assert shared.poll() == START_FAILED and runs.read(tmp_path, WANTED).state == "interrupted"
+    until(lambda: runs.read(tmp_path, WANTED).message == "")
+    node_run.error, node_run.exit_code = "It could not be started: no room.", START_FAILED
+    until(lambda: followed.poll() == START_FAILED)
+    until(lambda: runs.read(tmp_path, WANTED).state == "interrupted")
     assert explain_end(START_FAILED, tmp_path).endswith("no room.")
 
 

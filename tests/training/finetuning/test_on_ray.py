@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from bertexplorer import locks
-from bertexplorer.cluster.ray_runs import SharedRun
-from bertexplorer.cluster.synced_run import SyncedRun
+from bertexplorer.cluster.synced_run import FollowedRun
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
@@ -47,7 +46,7 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
         until(end, 120)
         server.close()
         for handle in server.children.values():
-            if isinstance(handle, SyncedRun | SharedRun):
+            if isinstance(handle, FollowedRun):
                 handle.close()
     jobs.close()
     return run.folder
@@ -99,7 +98,7 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
             handle = launcher.start((sys.executable, "-c", OFTEN), killed)
             until(lambda killed=killed: len(list((killed / "commits").glob("step-*"))) > 1, 60)
             time.sleep(draw.uniform(0, 0.7 * seconds))
-            assert handle.poll() is None and launcher.find(killed) is not None and current_epoch(killed) == 1
+            assert handle.poll() is None and launcher.find_actor(killed) is not None and current_epoch(killed) == 1
             before = node_of(cluster, locks.holder_pid(killed / "process"))
             cluster.remove_node(before, allow_graceful=False)
             assert runs.history(killed)[-1]["event"] != "finished", "it was over before the kill"
