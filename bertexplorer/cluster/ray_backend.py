@@ -14,6 +14,7 @@ import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from hashlib import sha256
 from typing import Any
 from uuid import uuid4
 
@@ -27,7 +28,6 @@ from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import Settings
 
-NAME = "bertexplorer"
 OBJECT_STORE_MB = 200  # of a local cluster: answers are small
 BASE_MB = 1000  # memory of a replica without checkpoints: torch and Python
 MAX_ONGOING = 64  # concurrent calls in a replica, whose own queues order them
@@ -105,8 +105,15 @@ def reach_head() -> None:
     reach(ray.get_runtime_context().gcs_address)
 
 
-def deploy(settings: Settings) -> Any:
-    """Start the replicas and return their handle. Raises ExplorerError if they cannot start."""
+def application_name(settings: Settings) -> str:
+    """The name in Serve of a server's replicas. Several servers may use one cluster, each with its own data folder,
+    which all nodes see at the same path."""
+    path = os.fsencode(settings.data_dir.resolve())
+    return f"bertexplorer-{sha256(path).hexdigest()[:8]}"
+
+
+def deploy(settings: Settings, name: str) -> Any:
+    """Start the replicas as application *name* and return their handle. Raises ExplorerError if they cannot start."""
     from ray import serve
     from ray.serve.config import RequestRouterConfig
 
@@ -128,19 +135,19 @@ def deploy(settings: Settings) -> Any:
         logging_config={"enable_access_log": False},
     )
     serve.start(proxy_location="Disabled")
-    target = serve.RunTarget(deployment.bind(encode_settings(settings), threads), name=NAME, route_prefix=None)
+    target = serve.RunTarget(deployment.bind(encode_settings(settings), threads), name=name, route_prefix=None)
     (handle,) = serve.run_many([target], wait_for_applications_running=False)
-    wait_for_replicas()
+    wait_for_replicas(name)
     return handle
 
 
-def wait_for_replicas() -> None:
-    """Wait until all replicas are running, up to a limit: the cluster may lack room for some, or a run may occupy
-    the core of one. Raises ExplorerError if they cannot start."""
+def wait_for_replicas(name: str) -> None:
+    """Wait until all replicas of the application *name* are running, up to a limit: the cluster may lack room
+    for some, or a run may occupy the core of one. Raises ExplorerError if they cannot start."""
     from ray import serve
 
     deadline = time.monotonic() + START_S
-    while (application := serve.status().applications[NAME]).status != "RUNNING":
+    while (application := serve.status().applications[name]).status != "RUNNING":
         reason = " ".join(replica.message for replica in application.deployments.values()) or application.message
         if application.status == "DEPLOY_FAILED":
             raise ExplorerError(
@@ -224,7 +231,8 @@ class RayBackend:
         connect(settings)
         self.owned_runs = owned_runs
         self.closing = threading.Event()
-        self.handle = deploy(settings)
+        self.name = application_name(settings)
+        self.handle = deploy(settings, self.name)
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="ray", daemon=True).start()
 
@@ -258,6 +266,6 @@ class RayBackend:
 
         self.closing.set()
         with suppress(Exception):  # the cluster may not answer
-            serve.delete(NAME)
+            serve.delete(self.name)
         self.loop.call_soon_threadsafe(self.loop.stop)
         ray.shutdown()

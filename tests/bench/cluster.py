@@ -122,7 +122,7 @@ def processes(backend: Backend) -> set[int]:
     result = set()
     for place in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if b"ServeReplica:bertexplorer:replica" in place.read_bytes():
+            if b"ServeReplica:bertexplorer-" in place.read_bytes():
                 result.add(int(place.parent.name))
     return result
 

@@ -47,7 +47,7 @@ def pids() -> set[int]:
     replicas = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            if b"ServeReplica:bertexplorer:replica" in path.read_bytes():
+            if b"ServeReplica:bertexplorer-" in path.read_bytes():
                 replicas.add(int(path.parent.name))
         except OSError:
             continue
