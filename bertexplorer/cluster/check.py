@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.cluster.ray_backend import BASE_MB, connect
-from bertexplorer.cluster.remote_folder import RemoteFolder, check_storage
+from bertexplorer.cluster.remote_folder import RemoteFolder
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
@@ -203,3 +203,21 @@ def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
         marker.unlink(missing_ok=True)
         if remote:
             remote.delete()
+
+
+def check_storage(url: str) -> None:
+    """Write, read and delete below *url*. Raises ExplorerError if that fails."""
+    word = secrets.token_hex(4)
+    try:
+        remote = RemoteFolder(f"{url}/.probe-{word}")
+        remote.write(word, word.encode())
+        content = remote.read(word)
+        remote.delete()
+    except OSError as error:
+        raise ExplorerError(
+            f"BERTEXPLORER_RUNS_URL cannot be used: {error}. Give a folder that can be written."
+        ) from error
+    if content != word.encode():
+        raise ExplorerError(
+            f"BERTEXPLORER_RUNS_URL is {url}, which returns other content than was written. Give another folder."
+        )

@@ -18,8 +18,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from bertexplorer.cluster.check import check_storage
 from bertexplorer.cluster.ray_backend import connect, reach_head
-from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, check_storage
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
 from bertexplorer.cluster.synced_run import (
     RETRY_S,
     SYNC_S,

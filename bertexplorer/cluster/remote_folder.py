@@ -15,7 +15,6 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import MANIFEST, digest
 from bertexplorer.training.ownership import Superseded
 
@@ -206,19 +205,28 @@ class RemoteFolder:
         raise StorageError(self.url, "its states vanish while they are read")
 
     def pull_once(self, folder: Path, names: list[str], inputs: bool) -> bool:
+        if (newest := self.read_state(names)) is None:
+            return False
+        name, state = newest
+        wanted = {path: blobs for path, blobs in state.items() if inputs or not is_server_file(path)}
+        for path in sorted(wanted, key=lambda path: (path in LOGS, path.endswith(MANIFEST))):
+            if self.state.get(path) != wanted[path]:
+                self.fetch(folder / path, wanted[path])
+        delete_others(folder, wanted)
+        self.state_name, self.states = name, [state]
+        return True
+
+    def read_state(self, names: list[str]) -> tuple[str, State] | None:
+        """The last complete state among *names*, with its name."""
         for name in reversed(names):
-            try:
-                state = parse_state(self.read(f"states/{name}"))
-            except ValueError:  # incomplete: some storage shows files that are still being written
-                continue
-            wanted = {path: blobs for path, blobs in state.items() if inputs or not is_server_file(path)}
-            for path in sorted(wanted, key=lambda path: (path in LOGS, path.endswith(MANIFEST))):
-                if self.state.get(path) != wanted[path]:
-                    self.fetch(folder / path, wanted[path])
-            delete_others(folder, wanted)
-            self.state_name, self.states = name, [state]
-            return True
-        return False
+            with suppress(ValueError):  # incomplete: some storage shows files that are still being written
+                return name, parse_state(self.read(f"states/{name}"))
+        return None
+
+    def read_log(self, name: str) -> bytes:
+        """The content of a log in the newest state, empty if there is none. Raises OSError if it changes meanwhile."""
+        newest = self.read_state(self.names("states")[-KEPT_STATES:])
+        return b"".join(self.read(f"blobs/{blob}") for blob, _ in newest[1].get(name, ())) if newest else b""
 
     def fetch(self, target: Path, blobs: tuple[Blob, ...]) -> None:
         """Replace the file *target* by the contents of *blobs*, in one step. Downloads only what it lacks."""
@@ -248,24 +256,6 @@ class RemoteFolder:
                 raise StorageError(self.url, f"{name} is damaged")
             yield content
             position += size
-
-
-def check_storage(url: str) -> None:
-    """Write, read and delete below *url*. Raises ExplorerError if that fails."""
-    word = secrets.token_hex(4)
-    try:
-        remote = RemoteFolder(f"{url}/.probe-{word}")
-        remote.write(word, word.encode())
-        content = remote.read(word)
-        remote.delete()
-    except OSError as error:
-        raise ExplorerError(
-            f"BERTEXPLORER_RUNS_URL cannot be used: {error}. Give a folder that can be written."
-        ) from error
-    if content != word.encode():
-        raise ExplorerError(
-            f"BERTEXPLORER_RUNS_URL is {url}, which returns other content than was written. Give another folder."
-        )
 
 
 def sha_of(blob: Blob) -> str:

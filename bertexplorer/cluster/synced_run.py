@@ -134,7 +134,8 @@ class SyncedRun(FollowedRun):
 
     def start(self) -> None:
         """Upload the folder, including what a run whose node was lost had written, and start the run."""
-        self.remote.pull(self.folder)
+        if not self.has_gone_on():
+            self.remote.pull(self.folder)
         self.remote.take_ownership()
         checkpoint = Path(json.loads((self.folder / "spec.json").read_text("utf-8"))["folder"])
         self.remote.push(self.folder, {"checkpoint": checkpoint})
@@ -143,6 +144,12 @@ class SyncedRun(FollowedRun):
     def sync(self) -> None:
         super().sync()
         self.remote.pull(self.folder)
+
+    def has_gone_on(self) -> bool:
+        """Whether the run was resumed in its folder, so that the storage has an older state or lacks a part of it."""
+        log = self.folder / "events.jsonl"
+        here = log.read_bytes() if log.is_file() else b""
+        return not self.remote.read_log(log.name).startswith(here[: here.rfind(b"\n") + 1])
 
     def finish(self) -> bool:
         return self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)

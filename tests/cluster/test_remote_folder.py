@@ -12,7 +12,8 @@ import fsspec
 import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
-from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, check_storage
+from bertexplorer.cluster.check import check_storage
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.ownership import Superseded

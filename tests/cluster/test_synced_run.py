@@ -193,6 +193,31 @@ def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
     assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "finished"]
 
 
+@pytest.mark.parametrize("node_went_on", [False, True])
+def test_a_run_that_was_resumed_here_keeps_its_training(
+    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path, node_went_on: bool
+) -> None:
+    first = start_run()
+    node = node_of(first)
+    node.work("begun")
+    until(lambda: runs.read_events(run)[0])
+    first.close()  # and the server restarts without the cluster
+    if node_went_on:
+        node.work()
+    shutil.rmtree(tmp_path / "node")
+    with (run / "events.jsonl").open("a") as log:
+        log.write(json.dumps({"event": "resumed", "time": 2.0, "step": 1}) + "\n")
+    (run / "commits" / "step-7").mkdir(parents=True)
+    (run / "commits" / "step-7" / "manifest.json").write_text("{}")
+    second = start_run()
+    again = node_of(second)
+    again.work("finished")
+    again.exit_code = 0
+    until(lambda: second.poll() == 0)
+    assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "resumed", "finished"]
+    assert (run / "commits" / "step-7" / "manifest.json").is_file()
+
+
 def test_a_missing_run(url: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no run"):
         prepare_folder(RemoteFolder(url), tmp_path / "node")
