@@ -182,7 +182,7 @@ class RayTask:
     async def run(self) -> Reply:
         """Return the reply. If the replica dies, another one gets the call, once."""
         from ray.exceptions import RayActorError, RayError
-        from ray.serve.exceptions import BackPressureError, ReplicaUnavailableError
+        from ray.serve.exceptions import BackPressureError, RayServeException, ReplicaUnavailableError
 
         try:
             for _ in range(MAX_DEATHS):
@@ -192,7 +192,7 @@ class RayTask:
             return problem(503, "Not possible", GAVE_UP)
         except BackPressureError as error:
             return error_reply(Busy(error.num_queued_requests, RETRY_AFTER_S))
-        except (RayError, ConnectionError):
+        except (RayError, RayServeException, ConnectionError):
             log.exception("the Ray cluster does not answer")
             return problem(503, "No answer", NO_ANSWER, retry_after=RETRY_AFTER_S)
 

@@ -1,9 +1,15 @@
 """The server's side of Ray Serve, without a cluster."""
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
-from bertexplorer.cluster.ray_backend import application_name
+import pytest
+
+from bertexplorer.api.admission import Reply
+from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, application_name
 from bertexplorer.settings import Settings
 
 
@@ -12,3 +18,30 @@ def test_two_servers_on_one_cluster_have_replicas_of_their_own(tmp_path: Path) -
     name = application_name(settings)
     assert name.startswith("bertexplorer-") and name != application_name(replace(settings, data_dir=tmp_path / "two"))
     assert name == application_name(replace(settings, data_dir=tmp_path / "two" / ".." / "one", workers=3))
+
+
+class Failing:
+    """The answer of a replica that ends with *error*."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def __anext__(self) -> bytes:
+        raise self.error
+
+    def cancel(self) -> None: ...
+
+
+def reply_to(error: Exception) -> Reply:
+    """The reply to a call that Serve ends with *error*."""
+    handle: Any = SimpleNamespace(remote=lambda *_: Failing(error))
+    handle.options = lambda **_: handle
+    backend: Any = SimpleNamespace(handle=handle)
+    return asyncio.run(RayTask(backend, {}, ("mini", "A text.")).run())
+
+
+def test_a_deployment_that_failed_later_is_a_sentence() -> None:
+    exceptions = pytest.importorskip("ray.serve.exceptions", reason="needs Ray: pip install -r requirements-ray.txt")
+    deployment = pytest.importorskip("ray.serve._private.common").DeploymentID("replica", "bertexplorer")
+    reply = reply_to(exceptions.DeploymentUnavailableError(deployment))
+    assert reply.status == 503 and NO_ANSWER.encode() in reply.body
