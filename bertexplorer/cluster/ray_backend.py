@@ -191,7 +191,7 @@ class RayTask:
                 self.last_progress = {}
             return problem(503, "Not possible", GAVE_UP)
         except BackPressureError as error:
-            return error_reply(Busy(error.num_queued_requests, RETRY_AFTER_S))
+            return error_reply(Busy(error.args[0], RETRY_AFTER_S))  # the number of waiting calls has no other name
         except (RayError, RayServeException, ConnectionError):
             log.exception("the Ray cluster does not answer")
             return problem(503, "No answer", NO_ANSWER, retry_after=RETRY_AFTER_S)

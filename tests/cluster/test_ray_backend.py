@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.api.admission import Reply
+from bertexplorer.api.admission import Reply, error_reply
 from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, application_name
+from bertexplorer.cluster.worker_pool import RETRY_AFTER_S
+from bertexplorer.engine.queues import Busy
 from bertexplorer.settings import Settings
 
 
@@ -45,3 +47,8 @@ def test_a_deployment_that_failed_later_is_a_sentence() -> None:
     deployment = pytest.importorskip("ray.serve._private.common").DeploymentID("replica", "bertexplorer")
     reply = reply_to(exceptions.DeploymentUnavailableError(deployment))
     assert reply.status == 503 and NO_ANSWER.encode() in reply.body
+
+
+def test_a_full_queue_of_serve_is_the_same_sentence_as_one_here() -> None:
+    exceptions = pytest.importorskip("ray.serve.exceptions", reason="needs Ray: pip install -r requirements-ray.txt")
+    assert reply_to(exceptions.BackPressureError(50, 50)) == error_reply(Busy(50, RETRY_AFTER_S))
