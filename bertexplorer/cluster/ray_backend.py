@@ -199,8 +199,7 @@ class RayTask:
     async def request_reply(self) -> Reply:
         """Send the call to a replica and read frames until its reply. Raises ConnectionError if there is none."""
         key = uuid4().hex
-        handle = self.backend.handle.options(method_name="answer", stream=True)
-        frames = handle.remote(pack_frame(self.header), *self.routing_key, key)
+        frames = self.backend.answers.remote(pack_frame(self.header), *self.routing_key, key)
         complete, deadline = False, time.monotonic() + ROUTING_TIMEOUT_S
         next_frame = asyncio.ensure_future(anext(frames))
         try:
@@ -233,6 +232,7 @@ class RayBackend:
         self.closing = threading.Event()
         self.name = application_name(settings)
         self.handle = deploy(settings, self.name)
+        self.answers = self.handle.options(method_name="answer", stream=True)
         self.loop = asyncio.new_event_loop()
         threading.Thread(target=self.loop.run_forever, name="ray", daemon=True).start()
 

@@ -36,9 +36,7 @@ class Failing:
 
 def reply_to(error: Exception) -> Reply:
     """The reply to a call that Serve ends with *error*."""
-    handle: Any = SimpleNamespace(remote=lambda *_: Failing(error))
-    handle.options = lambda **_: handle
-    backend: Any = SimpleNamespace(handle=handle)
+    backend: Any = SimpleNamespace(answers=SimpleNamespace(remote=lambda *_: Failing(error)))
     return asyncio.run(RayTask(backend, {}, ("mini", "A text.")).run())
 
 
