@@ -242,11 +242,12 @@ class RayBackend:
 
     def warm_up(self) -> str:
         from ray.exceptions import RayError
+        from ray.serve.exceptions import RayServeException
 
         while not self.closing.is_set():
             try:
                 return str(self.handle.warm_up_error.remote().result(timeout_s=WARM_UP_TIMEOUT_S))
-            except (TimeoutError, RayError):  # no replica is running, or the cluster does not answer
+            except (TimeoutError, RayError, RayServeException):  # no replica is running, or the cluster does not answer
                 self.closing.wait(RETRY_AFTER_S)
         return ""
 
