@@ -34,6 +34,8 @@ from bertexplorer.store.supervisor import SECRET, Handle, send_signal, spawn
 from bertexplorer.training import ownership
 
 LOCK_TIMEOUT_S = 120.0  # in which an earlier owner must have noticed that it has been superseded
+STOP_S = 60.0  # for which a stopped run that has ended tries to upload its last output
+NODES_S = 30.0  # between two looks at the nodes
 PATIENCE_S = 10.0  # until the page says that a run has no node
 SIGNAL_TIMEOUT_S = 3.0
 START_FAILED = 70  # exit code of a run that could not be started
@@ -51,7 +53,8 @@ class RunActor:
         self.command, self.folder, self.environment, self.url = command, Path(folder), dict(environment), url
         self.exit_code: int | None = None
         self.error = ""
-        self.stopping = threading.Event()  # before it has begun
+        self.stopping = threading.Event()  # a stop was asked for
+        self.stop_by = float("inf")  # when it no longer waits for the storage
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
@@ -85,20 +88,29 @@ class RunActor:
                     return 0
             process = self.start_process()
             try:
-                while True:
-                    exit_code = process.poll()  # before the upload, which then includes its last output
-                    if self.attempt(lambda: remote.push(self.folder)) and exit_code is not None:
-                        return exit_code
-                    time.sleep(RETRY_S if self.error else SYNC_S)
-            except ownership.Superseded:
-                send_signal(self.folder, signal.SIGKILL)
-                return process.wait()
+                return self.upload(remote, process)
+            except BaseException as error:
+                send_signal(self.folder, signal.SIGKILL)  # before its folder is removed
+                exit_code = process.wait()
+                if isinstance(error, ownership.Superseded):
+                    return exit_code
+                raise
 
-    def attempt(self, action: Callable[[], object]) -> bool:
-        """Do *action*. If the storage fails, keep the error for the server and return False."""
+    def upload(self, remote: RemoteFolder, process: subprocess.Popen[bytes]) -> int:
+        """Upload what the process writes, until it has ended and everything is uploaded, or a stop has waited for that
+        for STOP_S. Return its exit code."""
+        while True:
+            exit_code = process.poll()  # before the upload, which then includes its last output
+            uploaded = self.attempt(lambda: remote.push(self.folder), OSError)
+            if exit_code is not None and (uploaded or time.monotonic() > self.stop_by):
+                return exit_code
+            time.sleep(RETRY_S if self.error else SYNC_S)
+
+    def attempt(self, action: Callable[[], object], errors: type[OSError] = StorageError) -> bool:
+        """Do *action*. If it raises one of *errors*, keep it for the server and return False."""
         try:
             action()
-        except StorageError as error:
+        except errors as error:
             self.error = str(error)
             return False
         self.error = ""
@@ -108,14 +120,18 @@ class RunActor:
         """Return (exit code of the process or None, why it could not be started or what fails at the moment, or "")."""
         return self.exit_code, self.error
 
+    def note_stop(self) -> None:
+        self.stopping.set()
+        self.stop_by = min(self.stop_by, time.monotonic() + STOP_S)
+
     def send(self, number: int) -> None:
         """Send a signal to the process."""
-        self.stopping.set()
+        self.note_stop()
         send_signal(self.folder, number)
 
     def stop(self) -> None:
         """Ask the process to end after a commit."""
-        self.stopping.set()
+        self.note_stop()
         (self.folder / "stop").touch()
 
 
@@ -196,10 +212,22 @@ class RayRuns:
         connect(settings)
         import ray
 
-        self.slots, self.gpus = capacity(ray.nodes())
+        self.known_slots, self.gpus = capacity(ray.nodes())
+        self.looked_at = time.monotonic()
         self.url = settings.runs_url.rstrip("/")
         if self.url:
             check_storage(self.url)
+
+    @property
+    def slots(self) -> int:
+        """Concurrent runs on the nodes that the cluster has now, or had when it last answered."""
+        import ray
+
+        if time.monotonic() - self.looked_at > NODES_S:
+            with suppress(ExplorerError), cluster_errors():
+                self.known_slots, self.gpus = capacity(ray.nodes())
+            self.looked_at = time.monotonic()
+        return self.known_slots
 
     def start(self, command: Sequence[str], folder: Path) -> Handle:
         if self.url:

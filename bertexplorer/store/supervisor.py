@@ -46,9 +46,11 @@ class Handle(Protocol):
 
 
 class Launcher(Protocol):
-    """Where runs are computed. *slots*: the number of concurrent runs."""
+    """Where runs are computed."""
 
-    slots: int
+    @property
+    def slots(self) -> int:
+        """The number of concurrent runs, which may change while the server runs."""
 
     def start(self, command: Sequence[str], folder: Path) -> Handle:
         """Start *command* for the run in *folder*. Returns at once. Raises OSError."""
@@ -85,17 +87,16 @@ class JobSupervisor:
         jobs: Jobs,
         command: Sequence[str] = COMMAND,
         *,
-        slots: int = 0,
+        slots: int | None = None,
         poll_s: float = 0.5,
         patience_s: float = 20.0,
         resume_interrupted: bool = False,
         launcher: Launcher | None = None,
     ) -> None:
-        """*slots*: concurrent runs, 0 for those of the *launcher*. *patience_s*: seconds from RUN/stop to SIGTERM."""
+        """*slots*: concurrent runs, None: as the *launcher* says. *patience_s*: seconds from RUN/stop to SIGTERM."""
         self.launcher: Launcher = launcher or Processes()
-        self.jobs, self.command, self.slots = jobs, tuple(command), slots or self.launcher.slots
+        self.jobs, self.command, self.slots = jobs, tuple(command), slots
         self.poll_s, self.patience_s = poll_s, patience_s
-        jobs.slots = self.slots
         self.children: dict[str, Handle] = {}
         self.stopped_at: dict[str, float] = {}  # when a run was first asked to stop; infinite after SIGTERM
         self.causes: dict[str, str] = {}  # why runs ended, until the table has it
@@ -127,10 +128,12 @@ class JobSupervisor:
 
     def tick(self) -> None:
         """Record ended runs, stop those that should stop, start the next."""
+        slots = self.launcher.slots if self.slots is None else self.slots
+        self.jobs.slots = max(1, slots)
         busy = sum([self.is_running(job) for job in self.jobs.started()])  # without the lock: a cluster may answer late
         with self.jobs.lock:
             for job in self.jobs.queued():
-                if busy >= self.slots:
+                if busy >= slots:
                     break
                 busy += self.start(job)
 

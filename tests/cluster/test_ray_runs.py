@@ -1,13 +1,17 @@
 """A run on Ray: what the page says while it has no node, how it stops then, and what is known of a failed start."""
 
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
+from bertexplorer import locks
 from bertexplorer.cluster import ray_runs, synced_run
-from bertexplorer.cluster.ray_runs import NO_CORE, START_FAILED, RunActor
+from bertexplorer.cluster.ray_runs import NO_CORE, START_FAILED, RayRuns, RunActor
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
 from bertexplorer.cluster.synced_run import FollowedRun
+from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.runs import Job
 from bertexplorer.store.supervisor import explain_end
@@ -53,6 +57,92 @@ def test_a_run_whose_node_cannot_use_the_storage_can_be_stopped(
     assert actor.poll()[0] is None
     actor.send(15)
     until(lambda: actor.exit_code == 0)
+
+
+@pytest.fixture
+def refusing(monkeypatch: pytest.MonkeyPatch) -> list[OSError]:
+    """The errors with which uploads fail, one each; the last one again and again. Without any, they succeed."""
+    errors: list[OSError] = []
+
+    def push(*_: object) -> None:
+        if errors:
+            raise errors.pop(0) if len(errors) > 1 else errors[0]
+
+    monkeypatch.setattr(ray_runs, "RETRY_S", 0.02)
+    monkeypatch.setattr(ray_runs, "SYNC_S", 0.02)
+    monkeypatch.setattr(ray_runs, "prepare_folder", lambda *_: None)
+    monkeypatch.setattr(RemoteFolder, "push", push)
+    return errors
+
+
+def test_a_stopped_run_that_has_ended_frees_its_core_although_the_storage_refuses(
+    refusing: list[OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ray_runs, "STOP_S", 0.5)
+    refusing.append(StorageError("file://store", "no space"))
+    actor = RunActor(NOTHING, "/nowhere", {}, f"file://{tmp_path}/store/1")
+    until(lambda: "no space" in actor.error)
+    time.sleep(1)
+    assert actor.poll()[0] is None, "it has something to upload"
+    actor.stop()
+    until(lambda: actor.exit_code is not None, 5)
+    assert actor.poll() == (0, str(refusing[0]))
+
+
+def test_a_file_that_cannot_be_read_is_retried_while_the_process_works_on(
+    refusing: list[OSError], tmp_path: Path
+) -> None:
+    actor = RunActor(
+        (sys.executable, "-c", "import time; time.sleep(60)"), "/nowhere", {}, f"file://{tmp_path}/store/1"
+    )
+    until(lambda: locks.holder_pid(actor.folder / "process"))
+    pid = locks.holder_pid(actor.folder / "process")
+    refusing.append(PermissionError(13, "not allowed"))
+    until(lambda: "not allowed" in actor.error)
+    time.sleep(0.2)
+    assert actor.poll()[0] is None and locks.holder_pid(actor.folder / "process") == pid
+    refusing.clear()
+    until(lambda: not actor.error)
+    actor.send(15)
+    until(lambda: actor.exit_code == -15)
+
+
+def test_no_process_is_left_in_a_folder_that_is_removed(
+    refusing: list[OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    actor = RunActor(
+        (sys.executable, "-c", "import time; time.sleep(60)"), "/nowhere", {}, f"file://{tmp_path}/store/1"
+    )
+    until(lambda: locks.holder_pid(actor.folder / "process"))
+    pid = locks.holder_pid(actor.folder / "process")
+
+    def damaged(*_: object) -> None:
+        raise ValueError("damaged")
+
+    monkeypatch.setattr(RemoteFolder, "push", damaged)
+    until(lambda: actor.exit_code == START_FAILED)
+    assert not actor.folder.exists() and not locks.start_time(pid)
+
+
+def test_nodes_that_are_added_later_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
+    node = {"Alive": True, "Resources": {"CPU": 1.0}}
+    nodes = [node]
+    monkeypatch.setattr(ray_runs, "connect", lambda settings: None)
+    monkeypatch.setattr(ray_runs, "reach_head", lambda: None)
+    monkeypatch.setattr(ray_runs, "NODES_S", 0.0)
+    monkeypatch.setattr(ray, "nodes", lambda: nodes)
+    launcher = RayRuns(Settings())
+    assert launcher.slots == 1
+    nodes.append(node)
+    assert launcher.slots == 2
+
+    def refuse() -> None:
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(ray_runs, "reach_head", refuse)
+    nodes.clear()
+    assert launcher.slots == 2, "the cluster does not answer"
 
 
 def test_the_error_of_a_start_on_another_node_reaches_the_server() -> None:
