@@ -61,7 +61,8 @@ def connect(settings: Settings) -> None:
         # without the address, Ray would join a cluster that runs here already
         ray.init("local", include_dashboard=False, object_store_memory=OBJECT_STORE_MB << 20, **quiet)
         return
-    if os.environ.get("RAY_AUTH_MODE") != "token" and os.environ.get("BERTEXPLORER_RAY_INSECURE") != "1":
+    protected = os.environ.get("BERTEXPLORER_RAY_INSECURE") != "1"
+    if protected and os.environ.get("RAY_AUTH_MODE") != "token":
         raise ExplorerError(
             "RAY_AUTH_MODE is not token: anyone who reaches the ports of this Ray cluster can run programs on it. Set "
             "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here and on all its nodes, or BERTEXPLORER_RAY_INSECURE=1 if "
@@ -80,6 +81,25 @@ def connect(settings: Settings) -> None:
         ) from error
     except (RuntimeError, ValueError, OSError) as error:
         raise no_cluster(settings, error) from error
+    if protected and accepts_anyone(ray.get_runtime_context().gcs_address):
+        ray.shutdown()
+        raise ExplorerError(
+            "This Ray cluster answers without a token: anyone who reaches its ports can run programs on it. Start its "
+            "head and all its nodes with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, or set "
+            "BERTEXPLORER_RAY_INSECURE=1 if nobody else reaches them."
+        )
+
+
+def accepts_anyone(address: str) -> bool:
+    """Whether the head at *address* answers a call without a token."""
+    import grpc
+
+    with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
+        try:
+            channel.unary_unary("/ray.rpc.NodeInfoGcsService/CheckAlive")(b"", timeout=CONNECT_TIMEOUT_S)
+        except grpc.RpcError:
+            return False
+    return True
 
 
 def no_cluster(settings: Settings, error: Exception) -> ExplorerError:

@@ -1,6 +1,7 @@
 """The server's side of Ray Serve, without a cluster."""
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,7 +10,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.api.admission import Reply, error_reply
-from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, application_name
+from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, accepts_anyone, application_name
 from bertexplorer.cluster.worker_pool import RETRY_AFTER_S
 from bertexplorer.engine.queues import Busy
 from bertexplorer.settings import Settings
@@ -20,6 +21,26 @@ def test_two_servers_on_one_cluster_have_replicas_of_their_own(tmp_path: Path) -
     name = application_name(settings)
     assert name.startswith("bertexplorer-") and name != application_name(replace(settings, data_dir=tmp_path / "two"))
     assert name == application_name(replace(settings, data_dir=tmp_path / "two" / ".." / "one", workers=3))
+
+
+@pytest.mark.parametrize("wants_token", [False, True])
+def test_a_head_that_answers_without_a_token(wants_token: bool) -> None:
+    grpc = pytest.importorskip("grpc", reason="needs Ray: pip install -r requirements-ray.txt")
+
+    def check_alive(request: bytes, context: Any) -> bytes:
+        if wants_token:
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "InvalidAuthToken")
+        return b""
+
+    method = grpc.unary_unary_rpc_method_handler(check_alive)
+    head = grpc.server(ThreadPoolExecutor(1))
+    head.add_generic_rpc_handlers(
+        [grpc.method_handlers_generic_handler("ray.rpc.NodeInfoGcsService", {"CheckAlive": method})]
+    )
+    port = head.add_insecure_port("127.0.0.1:0")
+    head.start()
+    assert accepts_anyone(f"127.0.0.1:{port}") is not wants_token
+    head.stop(None)
 
 
 class Failing:
