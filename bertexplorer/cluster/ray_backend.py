@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
+import secrets
 import socket
 import threading
 import time
@@ -51,6 +52,8 @@ def connect(settings: Settings) -> None:
     os.environ.update(NO_USAGE_STATS | RECONNECT)
     if settings.ray != "local":
         os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")  # each takes 40 s; Ray's own 20 take 14 minutes
+    elif os.environ.setdefault("RAY_AUTH_MODE", "token") == "token" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # its ports are open on all interfaces
     quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
     import ray
 

@@ -1,6 +1,7 @@
 """The server's side of Ray Serve, without a cluster."""
 
 import asyncio
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.api.admission import Reply, error_reply
-from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, accepts_anyone, application_name
+from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, accepts_anyone, application_name, connect
 from bertexplorer.cluster.worker_pool import RETRY_AFTER_S
 from bertexplorer.engine.queues import Busy
 from bertexplorer.settings import Settings
@@ -21,6 +22,20 @@ def test_two_servers_on_one_cluster_have_replicas_of_their_own(tmp_path: Path) -
     name = application_name(settings)
     assert name.startswith("bertexplorer-") and name != application_name(replace(settings, data_dir=tmp_path / "two"))
     assert name == application_name(replace(settings, data_dir=tmp_path / "two" / ".." / "one", workers=3))
+
+
+def test_a_cluster_on_this_machine_has_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
+    monkeypatch.setattr(os, "environ", {"PATH": os.environ["PATH"]})
+    monkeypatch.setattr(ray, "init", lambda *_, **__: None)
+    connect(Settings(ray="local"))
+    token = os.environ["RAY_AUTH_TOKEN"]
+    assert os.environ["RAY_AUTH_MODE"] == "token" and len(token) == 64
+    connect(Settings(ray="local"))
+    assert os.environ["RAY_AUTH_TOKEN"] == token
+    monkeypatch.setattr(os, "environ", {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": "/etc/ray-token"})
+    connect(Settings(ray="local"))
+    assert "RAY_AUTH_TOKEN" not in os.environ, "the file has one"
 
 
 @pytest.mark.parametrize("wants_token", [False, True])
