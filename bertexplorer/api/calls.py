@@ -12,11 +12,11 @@ from bertexplorer.api.admission import Task
 class Call:
     """One question.
 
-    *kind*: a view for the page, its numbers as a file, or an analysis of the HTTP API. *name*: of the analysis, or the
-    kind of file. *given*: the JSON of the request. *slow*: it waits in the slow queue. *figure*: the answer of an
-    analysis includes the figure."""
+    *kind*: a view for the page, its numbers as a file, an analysis of the HTTP API, or to load a checkpoint. *name*: of
+    the analysis, or the kind of file. *given*: the JSON of the request. *slow*: it waits in the slow queue.
+    *figure*: the answer of an analysis includes the figure."""
 
-    kind: Literal["view", "export", "analysis"]
+    kind: Literal["view", "export", "analysis", "load"]
     name: str
     owner: str
     given: Any
@@ -27,9 +27,10 @@ class Call:
     def routing_key(self) -> tuple[str, str]:
         """(checkpoint, text), by which a replica is chosen. Both are "" for an invalid request, which will fail."""
         fields = self.given if isinstance(self.given, dict) else {}
-        if self.kind != "analysis" and isinstance(link := fields.get("link"), str):
+        of_page = self.kind in ("view", "export")
+        if of_page and isinstance(link := fields.get("link"), str):
             fields = {name: values[0] for name, values in parse_qs(link.removeprefix("?")).items()}
-        elif self.kind != "analysis":
+        elif of_page:
             fields = state if isinstance(state := fields.get("state"), dict) else {}
         values = [fields.get(name) for name in ("checkpoint", "text", "pair")]
         checkpoint, *texts = (value if isinstance(value, str) else "" for value in values)

@@ -7,6 +7,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
+from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, CheckpointModel, body
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
@@ -17,8 +18,8 @@ from bertexplorer.ui.explore import Explore
 REQUEST = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
 
 
-def routes(explore: Explore, admission: Admission) -> APIRouter:
-    """GET and POST /api/v1/checkpoints."""
+def routes(explore: Explore, admission: Admission, backend: Backend | None) -> APIRouter:
+    """GET and POST /api/v1/checkpoints. *backend*: where checkpoints are loaded, None for this process."""
     router = APIRouter(prefix="/api/v1/checkpoints", route_class=Route, tags=["Checkpoints"])
 
     def explore_of(request: Request) -> Explore:
@@ -43,6 +44,9 @@ def routes(explore: Explore, admission: Admission) -> APIRouter:
             name, precision = parse_request(fields)
             for notice in own.fetch(name):
                 send_line({"notice": notice})
+            if backend:
+                call = Call("load", "", request.scope["state"]["owner"], {"checkpoint": name, "precision": precision})
+                return backend.task(call).start(send_line).result()
             own.registry.get(name, precision)
             return json_reply({"name": name})
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import orjson
 
-from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply
+from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply, json_reply
 from bertexplorer.api.analyses import answer, state_of
 from bertexplorer.api.calls import Call, ReplicaStatus
 from bertexplorer.api.view import export_reply, parse_request, view_reply
@@ -23,6 +23,9 @@ def perform(explore: Explore, opening: State, call: Call) -> Reply:
             raise
         except ExplorerError as error:
             raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
+    if call.kind == "load":
+        explore.registry.get(call.given["checkpoint"], call.given["precision"])
+        return json_reply({"name": call.given["checkpoint"]})
     state, notice = parse_request(explore, call.given, opening)
     if call.kind == "export":
         return export_reply(explore, state, call.name)

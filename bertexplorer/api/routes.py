@@ -31,12 +31,12 @@ def routes(
     *backend*: where views are computed, None for this process."""
     admission, checkpoint = Admission(queues), opening.checkpoint
     catalogue = LessonCatalogue.of(explore.registry.settings)
-    backend = backend or InProcess(explore, admission, opening)
+    answering = backend or InProcess(explore, admission, opening)
     rooms = Classroom(explore.registry.settings.data_dir / "class")
     parts = [
-        analyses.routes(backend, checkpoint),
-        checkpoints.routes(explore, admission),
-        view.routes(explore, admission, opening, catalogue, backend),
+        analyses.routes(answering, checkpoint),
+        checkpoints.routes(explore, admission, backend),
+        view.routes(explore, admission, opening, catalogue, answering),
         lessons.routes(explore, admission, catalogue, opening),
         classroom.routes(explore, admission, catalogue, rooms, opening),
     ]

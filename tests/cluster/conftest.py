@@ -41,6 +41,8 @@ CALLS = [
     Call("export", "csv", OWNER, {"link": "?view=fill-mask&text=The+cat+[MASK].&checkpoint=little"}),
     Call("export", "xls", OWNER, {"link": "?view=fill-mask"}),
     Call("view", "", OWNER, None),
+    Call("load", "", OWNER, {"checkpoint": "little", "precision": "fp32"}),
+    Call("load", "", OWNER, {"checkpoint": "no/such", "precision": "auto"}),
     analysis_call("A [MASK] b."),
     analysis_call("A [MASK] \ud800 b."),
     analysis_call("A [MASK].", checkpoint="../secret"),

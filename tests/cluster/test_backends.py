@@ -2,16 +2,25 @@
 
 import subprocess
 import sys
+from concurrent.futures import Future
 from importlib.util import find_spec
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
-from bertexplorer.api.calls import ReplicaStatus
+from bertexplorer.api import checkpoints
+from bertexplorer.api.admission import Reply, error_reply
+from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.api.perform import InProcess
 from bertexplorer.cluster.backends import create_backend, create_launcher
 from bertexplorer.cluster.ray_runs import capacity
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import Settings
+from tests.cluster.conftest import OWNER
 from tests.conftest import ROOT
 
 
@@ -72,3 +81,30 @@ def test_the_metrics_of_each_replica() -> None:
     for line in ('requests_total{replica="0"} 5.0', 'in_flight{replica="0"} 2.0', 'restarts_total{replica="0"} 1.0'):
         assert f"bertexplorer_replica_{line}" in text
     assert 'bertexplorer_replica_ready{replica="1"} 0.0' in text
+
+
+class Loading:
+    """A backend that notes the calls and answers each with *reply*."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.calls: list[Call] = []
+        self.answer: Future[Reply] = Future()
+        self.answer.set_result(reply)
+
+    def task(self, call: Call) -> Any:
+        self.calls.append(call)
+        return SimpleNamespace(start=lambda send_line: self.answer)
+
+
+def test_a_fetched_checkpoint_is_loaded_where_answers_are_computed(in_process: InProcess) -> None:
+    backend: Any = Loading(error_reply(ExplorerError("It does not fit.")))
+    api = FastAPI()
+    api.include_router(checkpoints.routes(in_process.explore, in_process.admission, backend))
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await api({**scope, "state": {"owner": OWNER}}, receive, send)
+
+    fetched = TestClient(app).post("/api/v1/checkpoints", json={"name": "little"})
+    assert fetched.status_code == 422 and fetched.json()["detail"] == "It does not fit."
+    assert backend.calls == [Call("load", "", OWNER, {"checkpoint": "little", "precision": "auto"})]
+    assert backend.calls[0].routing_key[0] == "little" and not in_process.explore.registry.loaded
