@@ -98,11 +98,11 @@ def overhead(settings: Settings, calls: int) -> str:
     return f"{medians}; p95 {here[most]:.1f} and {other[most]:.1f}"
 
 
-def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[float, float]:
-    """(answers a second for callers that never pause, processor milliseconds of this process for each)."""
+def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[float, dict[str, list[float]]]:
+    """(answers a second for callers that never pause, processor milliseconds for each answer by name of process)."""
     with started(settings) as backend, ThreadPoolExecutor(PEOPLE) as people:
         list(people.map(lambda n: ask(backend, call(-n, checkpoint)), range(6 * PEOPLE)))  # all load the checkpoint
-        end, counts, spent = time.monotonic() + seconds, [0] * PEOPLE, time.process_time()
+        end, counts, before = time.monotonic() + seconds, [0] * PEOPLE, processor_time()
 
         def person(number: int) -> None:
             n = number * 400  # nobody asks what another one has asked
@@ -111,8 +111,43 @@ def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[flo
                 n, counts[number] = n + 1, counts[number] + 1
 
         list(people.map(person, range(PEOPLE)))
-        spent = time.process_time() - spent
-    return sum(counts) / seconds, 1000 * spent / sum(counts)
+        spent: dict[str, list[float]] = {}
+        for (name, pid), ms in processor_time().items():
+            spent.setdefault(name, []).append((ms - before.get((name, pid), 0.0)) / sum(counts))
+    return sum(counts) / seconds, spent
+
+
+def processor_time() -> dict[tuple[str, int], float]:
+    """(name, pid) -> processor milliseconds so far, of this process and all that it has started."""
+    parents, spent = dict[int, int](), dict[int, float]()
+    for place in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            fields, pid = place.read_text("utf-8", "replace").rpartition(")")[2].split(), int(place.parent.name)
+            parents[pid] = int(fields[1])
+            spent[pid] = 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    ours = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in ours} - ours:
+        ours |= more
+    return {(name_of(pid), pid): spent[pid] for pid in ours}
+
+
+def name_of(pid: int) -> str:
+    """What a process is: the front, a worker, or a process of Ray by its title or its program."""
+    words: list[str] = []
+    with suppress(OSError):
+        words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").rstrip("\0 ").split("\0")
+    if pid == os.getpid() or not words:
+        return "front" if words else "ended"
+    if words[0].startswith("ray::"):
+        return words[0][5:].partition(":")[0].partition(".")[0]
+    programs = [Path(word).name for word in words if word.endswith(".py")]
+    return "worker" if words[-1] == "worker" else (programs or [Path(words[0]).name])[0]
+
+
+def in_words(spent: dict[str, list[float]]) -> str:
+    """The processes that need at least 0.05 ms, those that need most first."""
+    lines = sorted(((name, sorted(ms, reverse=True)) for name, ms in spent.items()), key=lambda line: -sum(line[1]))
+    return ", ".join(f"{name} {' + '.join(f'{one:.1f}' for one in ms)}" for name, ms in lines if sum(ms) >= 0.05)
 
 
 def processes(backend: Backend) -> set[int]:
@@ -186,7 +221,9 @@ def main() -> None:
         for checkpoint in ("mini", "base"):
             one, two = (throughput(with_workers(settings, n), checkpoint, given.seconds) for n in (1, 2))
             rates = f"{one[0]:.1f} answers a second with one, {two[0]:.1f} with two: {two[0] / one[0]:.2f}x"
-            print(f"{PEOPLE} callers, {checkpoint}: {rates}; {two[1]:.1f} ms of the front for each", flush=True)
+            print(f"{PEOPLE} callers, {checkpoint}: {rates}")
+            for count, (_, spent) in enumerate((one, two), 1):
+                print(f"  processor ms for each answer with {count}: {in_words(spent)}", flush=True)
         if given.kills:
             print(kills(with_workers(settings, 2), given.kills))
 
