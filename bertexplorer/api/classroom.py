@@ -27,6 +27,7 @@ from bertexplorer.learn.room import Room
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
+OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 OPENED = body(
     (),
     {"lesson": "next-sentence"},
@@ -193,11 +194,16 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
 
 def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:
     """The address for phones, and what to do if they cannot reach it."""
-    note = ""
-    if explore.registry.settings.local:
+    settings, note = explore.registry.settings, ""
+    if settings.local:
         note = (
             "Phones cannot join yet: only this computer can reach the page. Stop it, and start it again with "
             "--host 0.0.0.0 and an access code in BERTEXPLORER_CODE. This class stays open."
+        )
+    elif settings.loopback and request.url.hostname in OWN_NAMES:
+        name = f" as {settings.hosts[0]}" if settings.hosts else " by its public name"
+        note = (
+            f"Phones cannot reach this address. Open the page{name} to show them the right one. This class stays open."
         )
     return {"address": address(explore, request, room.code), "note": note}
 
@@ -206,7 +212,7 @@ def address(explore: Explore, request: Request, code: str) -> str:
     """The address of a room with a host name that works on a phone."""
     url = request.url
     host = url.hostname or ""
-    if host in ("localhost", "127.0.0.1", "::1") and not explore.registry.settings.local:
+    if host in OWN_NAMES and not explore.registry.settings.loopback:
         host = own_address() or host
     port = f":{url.port}" if url.port else ""
     return f"{url.scheme}://{f'[{host}]' if ':' in host else host}{port}/j/{code}"

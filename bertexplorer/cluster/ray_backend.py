@@ -122,15 +122,15 @@ def reach(address: str) -> None:
 
 
 def reach_head() -> None:
-    """Raises OSError if the head of the cluster cannot be reached that this process has joined."""
+    """Raises OSError if the head of the cluster that this process has joined cannot be reached."""
     import ray
 
     reach(ray.get_runtime_context().gcs_address)
 
 
 def application_name(settings: Settings) -> str:
-    """The name in Serve of a server's replicas. Several servers may use one cluster, each with its own data folder,
-    which all nodes see at the same path."""
+    """The name in Serve of a server's replicas. Several servers may use one cluster if each has a data folder of its
+    own path."""
     path = os.fsencode(settings.data_dir.resolve())
     return f"bertexplorer-{sha256(path).hexdigest()[:8]}"
 

@@ -54,7 +54,6 @@ class RunActor:
         self.exit_code: int | None = None
         self.error = ""
         self.stopping = threading.Event()  # a stop was asked for
-        self.stop_by = float("inf")  # when it no longer waits for the storage
         threading.Thread(target=self.work, daemon=True).start()
 
     def work(self) -> None:
@@ -99,12 +98,16 @@ class RunActor:
     def upload(self, remote: RemoteFolder, process: subprocess.Popen[bytes]) -> int:
         """Upload what the process writes, until it has ended and everything is uploaded, or a stop has waited for that
         for STOP_S. Return its exit code."""
+        waited_s = 0.0  # since it ended and was stopped
         while True:
             exit_code = process.poll()  # before the upload, which then includes its last output
             uploaded = self.attempt(lambda: remote.push(self.folder), OSError)
-            if exit_code is not None and (uploaded or time.monotonic() > self.stop_by):
+            if exit_code is not None and (uploaded or waited_s > STOP_S):
                 return exit_code
-            time.sleep(RETRY_S if self.error else SYNC_S)
+            pause_s = RETRY_S if self.error else SYNC_S
+            if exit_code is not None and self.stopping.is_set():
+                waited_s += pause_s
+            time.sleep(pause_s)
 
     def attempt(self, action: Callable[[], object], errors: type[OSError] = StorageError) -> bool:
         """Do *action*. If it raises one of *errors*, keep it for the server and return False."""
@@ -120,18 +123,14 @@ class RunActor:
         """Return (exit code of the process or None, why it could not be started or what fails at the moment, or "")."""
         return self.exit_code, self.error
 
-    def note_stop(self) -> None:
-        self.stopping.set()
-        self.stop_by = min(self.stop_by, time.monotonic() + STOP_S)
-
     def send(self, number: int) -> None:
         """Send a signal to the process."""
-        self.note_stop()
+        self.stopping.set()
         send_signal(self.folder, number)
 
     def stop(self) -> None:
         """Ask the process to end after a commit."""
-        self.note_stop()
+        self.stopping.set()
         (self.folder / "stop").touch()
 
 
@@ -225,7 +224,8 @@ class RayRuns:
 
         if time.monotonic() - self.looked_at > NODES_S:
             with suppress(ExplorerError), cluster_errors():
-                self.known_slots, self.gpus = capacity(ray.nodes())
+                self.known_slots, gpus = capacity(ray.nodes())
+                self.gpus = gpus or self.gpus  # those that are away for a moment are waited for
             self.looked_at = time.monotonic()
         return self.known_slots
 

@@ -83,19 +83,10 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
     target = data_dir / "converted" / key.hexdigest()
     if (target / ORIGIN).is_file():
         return target
-    target.parent.mkdir(parents=True, exist_ok=True)
-    delete_abandoned(target.parent)
-    free = shutil.disk_usage(target.parent).free
-    if free < size + MARGIN_BYTES:
-        raise ExplorerError(
-            f"{name} cannot be converted: this needs {(size + MARGIN_BYTES) / 1e9:.1f} GB, and {free / 1e9:.1f} GB are "
-            "free. Make room."
-        )
-    with tempfile.TemporaryDirectory(".partial", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as made:
-        convert(name, files, others, Path(made), digests)
-        if identities(files) != before:
-            raise ExplorerError(f"{names} of {name} changed while it was converted. Try again once it is complete.")
-        keep(name, Path(made), target)
+    try:
+        convert(name, files, others, target, digests, before)
+    except OSError as error:
+        raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
     return target
 
 
@@ -104,19 +95,35 @@ def identities(files: list[Path]) -> list[tuple[int, int, int]]:
     return [(stat.st_ino, stat.st_size, stat.st_mtime_ns) for stat in (file.stat() for file in files)]
 
 
-def keep(name: str, made: Path, target: Path) -> None:
-    """Make the folder *made* the folder *target*, in one step, unless another process did so meanwhile."""
-    if target.is_dir() and not (target / ORIGIN).is_file():
-        shutil.rmtree(target, ignore_errors=True)  # its deletion was interrupted
-    try:
-        made.chmod(0o755)
-        os.replace(made, target)
-    except OSError as error:
-        if not (target / ORIGIN).is_file():
-            raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Try again.") from error
+def convert(
+    name: str, files: list[Path], others: list[Path], target: Path, digests: dict[str, str], before: object
+) -> None:
+    """Create the folder *target*, in one step, from *files* whose `identities` were *before*. Raises OSError, and
+    ExplorerError as `with_safetensors` does."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    delete_abandoned(target.parent)
+    needed = sum(file.stat().st_size for file in files) + MARGIN_BYTES
+    free = shutil.disk_usage(target.parent).free
+    if free < needed:
+        raise ExplorerError(
+            f"{name} cannot be converted: this needs {needed / 1e9:.2f} GB, and {free / 1e9:.2f} GB are free. Make "
+            "room."
+        )
+    with tempfile.TemporaryDirectory(".partial", f".{target.name}.", target.parent, ignore_cleanup_errors=True) as made:
+        write(name, files, others, Path(made), digests)
+        if identities(files) != before:
+            raise ExplorerError(f"The weights of {name} changed while they were converted. Try again.")
+        if target.is_dir() and not (target / ORIGIN).is_file():
+            shutil.rmtree(target, ignore_errors=True)  # its deletion was interrupted
+        Path(made).chmod(0o755)
+        try:
+            os.replace(made, target)
+        except OSError:
+            if not (target / ORIGIN).is_file():  # unless another process has converted it meanwhile
+                raise
 
 
-def convert(name: str, files: list[Path], others: list[Path], partial: Path, digests: dict[str, str]) -> None:
+def write(name: str, files: list[Path], others: list[Path], partial: Path, digests: dict[str, str]) -> None:
     """Write the converted weights, and copies of the *others*, into the empty folder *partial*."""
     size = sum(file.stat().st_size for file in files)
     try:
@@ -134,8 +141,6 @@ def convert(name: str, files: list[Path], others: list[Path], partial: Path, dig
         ) from error
     except ExplorerError as error:
         raise HarmfulError(f"{name} cannot be used: {error}. Choose another checkpoint.") from error
-    except OSError as error:
-        raise ExplorerError(f"{name} cannot be converted ({error.strerror or error}). Make room.") from error
 
 
 def delete_abandoned(folder: Path) -> None:

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.families import read_config
 from bertexplorer.store.convert import digest, published_digest
-from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name, delete, download_mark
+from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name, delete, file_list
 
 CONVERTER = "SFconvertbot"  # the hub's own account, whose pull requests add safetensors
 SAFETENSORS = re.compile(r"model-\d+-of-\d+\.safetensors|model\.safetensors\.index\.json")
@@ -74,8 +74,9 @@ def download(
         listing = in_background(list_files, name, revision, timeout_s, token, pickles)
         ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
-        total = sum(sizes[name] for name in files)
-        check_disk(repo, total + sum(sizes[name] for name in files if name.endswith(".bin")), Path(HF_HUB_CACHE))
+        snapshot = cache_folder(repo) / "snapshots" / commit
+        total = sum(sizes[name] for name in files if not (snapshot / name).is_file())
+        check_disk(repo, total, Path(HF_HUB_CACHE))
         with suppress(TimeoutError):  # too slow to know beforehand; loading checks it again
             in_background(check_family, repo, commit, token).result(2 * timeout_s)
         broke_off = True
@@ -113,21 +114,22 @@ def fetch(repo: str, ref: str, commit: str, files: list[str], token: Literal[Fal
 
     root = cache_folder(repo)
     snapshot, named = root / "snapshots" / commit, root / "refs" / ref
-    mark = download_mark(snapshot)
-    for file in (mark, named):
+    for file in (file_list(snapshot), named):
         file.parent.mkdir(parents=True, exist_ok=True)
-    mark.touch()
+    file_list(snapshot).write_text("\n".join(files), "utf-8")
     for file in (root / "blobs").glob("*.incomplete"):
-        if file.stat().st_mtime < time.time() - DAY_S:  # of a process that was killed; they are never continued
-            file.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):  # it was just renamed
+            if file.stat().st_mtime < time.time() - DAY_S:  # of a process that was killed; they are never continued
+                file.unlink()
     snapshot_download(repo.partition("@")[0], revision=commit, allow_patterns=files, token=token)
+    if not all((snapshot / name).is_file() for name in files):  # snapshot_download is content with what it has
+        raise ConnectionError("files are missing")
     check_content(repo, [snapshot / name for name in files])
     named.write_text(commit, "utf-8")
-    mark.unlink(missing_ok=True)
 
 
 def in_background(call: "Callable[..., T]", *arguments: Any) -> "Future[T]":
-    """Call in a thread of its own. Unlike a pool's, one that hangs does not keep the process from ending."""
+    """Call in a thread of its own, which may hang without holding up other calls."""
     future: Future[T] = Future()
 
     def run() -> None:

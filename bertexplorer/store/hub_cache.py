@@ -2,6 +2,7 @@
 
 import json
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
@@ -54,15 +55,17 @@ def conversion_note(folder: Path) -> str:
     return "converted to safetensors by the hub's own account, in a pull request" if is_converted else ""
 
 
-def download_mark(folder: Path) -> Path:
-    """The file that exists from the start of the download of the snapshot *folder* until it is complete."""
-    return folder.parent.parent / ".downloading" / folder.name
+def file_list(folder: Path) -> Path:
+    """The file that names the files of the snapshot *folder*, one per line, if this app has begun to download it."""
+    return folder.parent.parent / ".bertexplorer" / folder.name
 
 
 def delete(file: Path) -> None:
-    """Delete a file of a snapshot, and what it links to."""
-    file.resolve().unlink(missing_ok=True)
+    """Delete a file of a snapshot, and what it links to unless another snapshot does too."""
+    blob, snapshots = file.resolve(), file.parent.parent
     file.unlink(missing_ok=True)
+    if not any(other.resolve() == blob for other in snapshots.glob(f"*/{file.name}")):
+        blob.unlink(missing_ok=True)
 
 
 def ref_files(root: Path) -> list[Path]:
@@ -71,18 +74,18 @@ def ref_files(root: Path) -> list[Path]:
 
 
 def is_complete(folder: Path) -> bool:
-    """Whether the config, every shard of the weights and a tokenizer exist, and no download of ours was interrupted:
+    """Whether the config, every shard of the weights and a tokenizer exist, and all that this app wanted to download:
     without its small files, such as tokenizer_config.json, a checkpoint would load with other settings."""
-    if download_mark(folder).is_file():
-        return False
     names = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
     single_files = ("model.safetensors", "pytorch_model.bin")
     candidates = [name for file in single_files for name in (file, f"{file}.index.json")]
     first = next((name for name in candidates if name in names), single_files[0])
     weights = [first]
+    with suppress(FileNotFoundError):
+        weights += file_list(folder).read_text("utf-8").splitlines()
     if first not in single_files:
         try:
-            weights = list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
+            weights += list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
             return True  # loading reports what is wrong with the index
     return names.issuperset(["config.json", *weights]) and any(names.issuperset(files) for files in TOKENIZERS)
@@ -103,7 +106,7 @@ def cached_names(*, pickles: bool = True) -> list[str]:
 
 def is_usable(folder: Path | None, pickles: bool) -> bool:
     """Whether *folder* exists, its family is known, and its weights are of a format that is allowed."""
-    if folder is None or not (pickles or any(folder.glob("*.safetensors"))):
+    if folder is None or not (pickles or any(file.is_file() for file in folder.glob("*.safetensors"))):
         return False
     try:
         read_config(folder)

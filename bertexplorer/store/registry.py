@@ -79,7 +79,7 @@ class CheckpointRegistry:
         trusted = (BUNDLED, (self.settings.data_dir / "runs").resolve())
         source = folder
         if not any(folder.resolve().is_relative_to(root) for root in trusted):
-            folder = convert.with_safetensors(name, folder, self.settings.data_dir, allowed=self.settings.converts)
+            folder = self.converted(name, folder)
             with convert.kept_if_usable(folder, source):
                 examine.examine(name, folder, self.settings.data_dir)
         with self.lock:
@@ -88,6 +88,18 @@ class CheckpointRegistry:
                 missing -= self.loaded.popitem(last=False)[1].num_bytes
         with convert.kept_if_usable(folder, source):
             return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
+
+    def converted(self, name: str, folder: Path) -> Path:
+        """*folder*, or that with its weights as safetensors. A download of this app whose weights are harmful is
+        deleted. Raises ExplorerError."""
+        try:
+            return convert.with_safetensors(name, folder, self.settings.data_dir, allowed=self.settings.converts)
+        except convert.HarmfulError as error:
+            if not hub_cache.file_list(folder).is_file():
+                raise
+            for file in convert.pickle_files(folder):
+                hub_cache.delete(file)
+            raise ExplorerError(f"{error} The download was deleted.") from error
 
     def control(self, name: str, precision: str = "auto") -> "Checkpoint":
         """A checkpoint with the shape, tokenizer and heads of *name* but random weights, the same every time, in fp32.
@@ -189,8 +201,8 @@ class CheckpointRegistry:
         return None
 
     def fetch(self, name: str) -> Iterator[hub.Progress]:
-        """Download *name* from the hub unless it is on this disk, and yield the progress. A pickle is converted at
-        once, and deleted if it contains anything but weights. Raises ExplorerError on failure."""
+        """Download *name* from the hub unless it is on this disk, and yield the progress. Raises ExplorerError on
+        failure."""
         if self.find(name := name.strip()) is None:
             yield from hub.download(
                 name,
@@ -199,13 +211,6 @@ class CheckpointRegistry:
                 pickles=self.settings.converts,
                 as_operator=self.anywhere or self.settings.local,  # visitors must not reach private checkpoints
             )
-            if folder := self.find(name):
-                try:
-                    convert.with_safetensors(name, folder, self.settings.data_dir, allowed=self.settings.converts)
-                except convert.HarmfulError:
-                    for file in convert.pickle_files(folder):
-                        hub_cache.delete(file)
-                    raise
 
     def offline(self) -> list[str]:
         """The names of the checkpoints that load without a network."""

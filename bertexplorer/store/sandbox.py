@@ -68,11 +68,11 @@ def set_limits(megabytes: int, disk: int, seconds: int) -> None:
         memory = megabytes * 1_000_000
         resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))  # does not count mapped files
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        busy = 5 + seconds * (os.cpu_count() or 1)  # more than it can use in time
-        resource.setrlimit(resource.RLIMIT_CPU, (busy, busy))  # in case nobody waits for it any more
         if disk:
             resource.setrlimit(resource.RLIMIT_FSIZE, (disk, disk))
             resource.setrlimit(resource.RLIMIT_NOFILE, (MAX_OPEN_FILES, MAX_OPEN_FILES))
+        busy = 5 + seconds * (os.cpu_count() or 1)  # more than it can use in time
+        resource.setrlimit(resource.RLIMIT_CPU, (busy, busy))  # in case nobody waits for it any more
     with suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL)
     if disk:

@@ -1,9 +1,15 @@
 """A class over HTTP, as a teacher's browser and some phones see it: what each receives, and when."""
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
+from starlette.datastructures import URL
+from starlette.requests import Request
 
+from bertexplorer.api.classroom import join_fields
+from bertexplorer.learn.room import Room
+from bertexplorer.settings import Settings
 from tests.api.classes import OWN, STEPS, opened, refused
 from tests.api.conftest import Served
 from tests.api.teaching import EVIL, VIEW, words
@@ -183,6 +189,22 @@ def test_the_code_is_drawn_as_a_picture(taught: Served) -> None:
     assert board["address"] == f"{taught.url}/j/{room.code}" and all(
         words in board["note"] for words in ("--host 0.0.0.0", "BERTEXPLORER_CODE")
     )
+
+
+@pytest.mark.parametrize(
+    ("page", "address", "note"),
+    [
+        ("http://localhost:7860/learn", "http://localhost:7860/j/abcd", "Open the page as bert.example"),
+        ("https://bert.example/learn", "https://bert.example/j/abcd", ""),
+    ],
+)
+def test_behind_a_proxy_phones_get_its_address(page: str, address: str, note: str) -> None:
+    settings = Settings("127.0.0.1", hosts=("bert.example",))
+    explore: Any = SimpleNamespace(registry=SimpleNamespace(settings=settings))
+    fields = join_fields(
+        explore, cast(Request, SimpleNamespace(url=URL(page))), cast(Room, SimpleNamespace(code="abcd"))
+    )
+    assert fields["address"] == address and note in fields["note"] and bool(note) == bool(fields["note"])
 
 
 def test_markup_in_a_question_stays_text(taught: Served) -> None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import huggingface_hub
 import huggingface_hub.constants
 import pytest
 from huggingface_hub import file_download
@@ -86,6 +87,29 @@ def test_a_checkpoint_without_its_last_small_file_is_incomplete(
     hub.broken = ()
     list(library.fetch(NAME))
     assert library.find(NAME) == snapshot and (snapshot / "tokenizer_config.json").is_file()
+
+
+def test_a_complete_checkpoint_stays_usable_while_its_revision_is_fetched(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
+    """The tag names the same commit; the hub fails before it has sent anything."""
+    hub.put(NAME, tiny("bert"))
+    list(library.fetch(NAME))
+    hub.revisions[NAME, "v1.0"] = (SHA, hub.repos[NAME])
+    hub.refusal = 429, {}
+    with pytest.raises(ExplorerError):
+        list(library.fetch(f"{NAME}@v1.0"))
+    assert library.get(NAME).revision == SHA and NAME in library.offline()
+
+
+def test_a_hub_that_stops_answering_has_not_delivered(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """snapshot_download returns the folder as it is if the hub refuses to list the files."""
+    hub.put(NAME, tiny("bert"))
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: "a folder with config.json alone")
+    assert "broke off" in refused(library)
+    assert library.find(NAME) is None
 
 
 def test_a_conversion_of_older_weights_is_not_used(
@@ -177,6 +201,7 @@ def test_the_cache_of_other_programs(
     list(library.fetch(NAME))
     assert NAME in library.offline()
     config = next(hub_cache.cache_folder(NAME).glob("snapshots/*/config.json"))
+    hub_cache.file_list(config.parent).unlink()
     original = config.read_text("utf-8")
     config.write_text(json.dumps(json.loads(original) | {"model_type": "llama"}), "utf-8")
     assert NAME not in library.offline()

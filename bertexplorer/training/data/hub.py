@@ -14,9 +14,10 @@ PATIENCE_S = 5.0
 WANTED = "NAME, NAME:CONFIGURATION or NAME:CONFIGURATION@SPLIT, such as nyu-mll/glue:sst2@train"
 
 
-def fetch_dataset(name: str, max_rows: int = MAX_ROWS) -> Table:
-    """The first *max_rows* rows of a split (default: train), with class labels by name, streamed. Raises ExplorerError
-    for a malformed name, a missing network, data set or package."""
+def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = True) -> Table:
+    """The first *max_rows* rows of a split (default: train), with class labels by name, streamed. *as_operator*: with
+    the token of the person who runs this process, if there is one. Raises ExplorerError for a malformed name, a missing
+    network, data set or package."""
     match = NAME.fullmatch(name.strip())
     if not match or Path(match[1]).exists():  # datasets would read a folder of that name
         raise ExplorerError(f"{name!r:.80} is not a data set; wanted {WANTED}.")
@@ -29,8 +30,9 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS) -> Table:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     try:
-        HfApi().dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
-        stream = datasets.load_dataset(repository, configuration, split=split, streaming=True)
+        token = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
+        HfApi(token=token).dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
+        stream = datasets.load_dataset(repository, configuration, split=split, streaming=True, token=token)
         rows, problems = read_rows(stream, max_rows)
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error

@@ -137,7 +137,7 @@ class RunService:
     def hub_table(self, name: str) -> Table:
         """A data set of the hub; the last one is cached."""
         if self.data[0] != name:
-            self.data = name, hub.fetch_dataset(name)
+            self.data = name, hub.fetch_dataset(name, as_operator=self.settings.local)
         return self.data[1]
 
     def table(self, task: str, file: str) -> Table:

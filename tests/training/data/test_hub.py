@@ -35,7 +35,7 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]
 
 def test_rows_equal_those_of_a_file(reachable: list[tuple[Any, ...]]) -> None:
     table = hub.fetch_dataset("someone/films:small@test")
-    assert reachable == [("someone/films", "small", {"split": "test", "streaming": True})]
+    assert reachable == [("someone/films", "small", {"split": "test", "streaming": True, "token": None})]
     assert [row.cells for row in table.rows] == [
         {"text": "good", "label": "pos"},
         {"text": "bad", "label": "neg"},
@@ -44,6 +44,11 @@ def test_rows_equal_those_of_a_file(reachable: list[tuple[Any, ...]]) -> None:
     (problem,) = table.problems
     assert (problem.line, table.rows[2].line) == (3, 4) and "15,000 characters" in problem.what
     assert hub.fetch_dataset("films", max_rows=2).summary == "2 rows of train of films, from the hub."
+
+
+def test_a_visitor_does_not_use_the_token_of_the_operator(reachable: list[tuple[Any, ...]]) -> None:
+    hub.fetch_dataset("someone/films", as_operator=False)
+    assert reachable[0][-1]["token"] is False
 
 
 @pytest.mark.parametrize("name", ["", "a/b/c", "../etc", EVIL, "a b", "a:b:c", "x" * 300, "assets", "tests/ui"])
