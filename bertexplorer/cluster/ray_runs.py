@@ -77,7 +77,7 @@ class RunActor:
 
     def run_synced(self) -> int:
         """Compute the run in a temporary folder and upload what it writes. While the storage fails, the run continues
-        and the uploads are retried, so nothing is lost."""
+        and the uploads are retried; after a stop, for STOP_S."""
         remote = RemoteFolder(self.url)
         with tempfile.TemporaryDirectory(prefix="bertexplorer-run-", ignore_cleanup_errors=True) as folder:
             self.folder = Path(folder)

@@ -5,7 +5,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, TimeoutError
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
@@ -57,20 +57,12 @@ def download(
     Raises ExplorerError within twice *timeout_s* if the hub does not answer, and for an unknown, gated or unsuitable
     repository, a full disk, and a transfer that breaks off or is not what the hub published."""
     from huggingface_hub.constants import HF_HUB_CACHE
-    from huggingface_hub.errors import (
-        GatedRepoError,
-        HfHubHTTPError,
-        OfflineModeIsEnabled,
-        RepositoryNotFoundError,
-        RevisionNotFoundError,
-    )
 
     check_name(repo)
-    offline = f"Available offline: {', '.join(offline_names)}."
-    broke_off = False
-    try:
-        name, _, revision = repo.partition("@")
-        token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
+    name, _, revision = repo.partition("@")
+    token: Literal[False] | None = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
+    problem = f"Cannot reach the hub for {repo}", "Check the network, or try again later."
+    with hub_errors(repo, offline_names, as_operator, *problem):
         listing = in_background(list_files, name, revision, timeout_s, token, pickles)
         ref, commit, sizes = listing.result(2 * timeout_s)
         files = select_files(repo, sizes, pickles=pickles)
@@ -79,16 +71,33 @@ def download(
         check_disk(repo, total, Path(HF_HUB_CACHE))
         with suppress(TimeoutError):  # too slow to know beforehand; loading checks it again
             in_background(check_family, repo, commit, token).result(2 * timeout_s)
-        broke_off = True
+    problem = f"The download of {repo} broke off", "Try again: the files that have arrived are kept."
+    with hub_errors(repo, offline_names, as_operator, *problem):
         transfer = in_background(fetch, repo, ref, commit, files, token)
         yield from progress_of(transfer, cache_folder(repo), total / 1e6)
+
+
+@contextmanager
+def hub_errors(repo: str, offline_names: list[str], as_operator: bool, problem: str, todo: str) -> Iterator[None]:
+    """Turn errors of the hub into an ExplorerError. *problem* and *todo*: its words for an error of the network."""
+    from huggingface_hub.errors import (
+        GatedRepoError,
+        HfHubHTTPError,
+        OfflineModeIsEnabled,
+        RepositoryNotFoundError,
+        RevisionNotFoundError,
+    )
+
+    offline, (name, _, revision) = f"Available offline: {', '.join(offline_names)}.", repo.partition("@")
+    try:
+        yield
     except GatedRepoError as error:
-        todo = (
+        advice = (
             "Accept it there and set HF_TOKEN to your token, or choose another one."
             if as_operator
             else "The operator of this page can download it on the server; else choose another one."
         )
-        raise ExplorerError(f"{repo} has a licence that must first be accepted on the hub. {todo}") from error
+        raise ExplorerError(f"{repo} has a licence that must first be accepted on the hub. {advice}") from error
     except RevisionNotFoundError as error:
         raise ExplorerError(f"{name} has no revision {revision!r} on the hub. Check the spelling. {offline}") from error
     except RepositoryNotFoundError as error:
@@ -96,16 +105,12 @@ def download(
     except OfflineModeIsEnabled as error:
         raise ExplorerError(f"HF_HUB_OFFLINE is set, so {repo} cannot be downloaded. Unset it. {offline}") from error
     except HfHubHTTPError as error:
-        raise ExplorerError(f"The hub rejected the request for {repo}: {advice(error.response)} {offline}") from error
+        refusal = refusal_of(error.response)
+        raise ExplorerError(f"The hub rejected the request for {repo}: {refusal} {offline}") from error
     except ExplorerError:
         raise
     except Exception as error:  # without a network, each version of the HTTP library raises another one
-        reason = error.__class__.__name__
-        if broke_off:
-            message = f"The download of {repo} broke off ({reason}). Try again: the files that have arrived are kept."
-        else:
-            message = f"Cannot reach the hub for {repo} ({reason}). Check the network, or try again later."
-        raise ExplorerError(f"{message} {offline}") from error
+        raise ExplorerError(f"{problem} ({type(error).__name__}). {todo} {offline}") from error
 
 
 def fetch(repo: str, ref: str, commit: str, files: list[str], token: Literal[False] | None) -> None:
@@ -142,7 +147,7 @@ def in_background(call: "Callable[..., T]", *arguments: Any) -> "Future[T]":
     return future
 
 
-def advice(response: Any) -> str:
+def refusal_of(response: Any) -> str:
     """What a refusal of the hub, an HTTP response, means and what to do about it."""
     status, wait = response.status_code, str(response.headers.get("Retry-After", ""))
     if status == 429:
