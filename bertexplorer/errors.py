@@ -31,7 +31,7 @@ REPLACEMENTS = {  # advice about the page -> the same advice where there is no p
 EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import names
     "train": ("accelerate", "nervaluate", "peft", "rouge_score", "sacrebleu"),
     "mcp": ("mcp",),
-    "ray": ("fsspec", "ray"),
+    "ray": ("fsspec", "grpc", "ray"),
 }
 
 

@@ -28,6 +28,7 @@ OPTIONAL = {name: [Requirement(one) for one in given] for name, given in PROJECT
 CORE = [Requirement(one) for one in PROJECT["dependencies"]]
 INSTALLED_AS = {  # import -> package
     "PIL": "pillow",
+    "grpc": "grpcio",
     "mcp_types": "mcp",
     "sklearn": "scikit-learn",
     "umap": "umap-learn",
