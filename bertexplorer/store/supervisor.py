@@ -53,7 +53,7 @@ class Launcher(Protocol):
         """The number of concurrent runs, which may change while the server runs."""
 
     def start(self, command: Sequence[str], folder: Path) -> Handle:
-        """Start *command* for the run in *folder*. Returns at once. Raises OSError."""
+        """Start *command* for the run in *folder*, without waiting for it. Raises OSError."""
 
     def find(self, folder: Path) -> Handle | None:
         """The handle of a run that an earlier server has started; None if its lock alone shows whether it is alive.
