@@ -24,7 +24,7 @@ NEAR = of_encoder(MINI)  # numbers around 1: cosines, attention, states
 
 @dataclass
 class Reference:
-    """What transformers says of the same weights. Sequences are run one by one, whole, without a cache."""
+    """The results of transformers with the same weights. Sequences are run one by one, whole, without a cache."""
 
     model: transformers.PreTrainedModel
     tokenizer: transformers.PreTrainedTokenizerBase
@@ -33,7 +33,7 @@ class Reference:
         return self.tokenizer(text)["input_ids"]
 
     def log_probs(self, ids: Sequence[int], seen: Tensor | None = None) -> Tensor:
-        """Natural-log probabilities, t x v; *seen* (t x t): who may look at whom."""
+        """Natural-log probabilities, t x v; *seen* (t x t): which tokens each token may attend to."""
         mask = None if seen is None else (~seen).float()[None, None] * torch.finfo(torch.float32).min
         with torch.no_grad():
             logits = self.model(input_ids=torch.tensor([list(ids)]), attention_mask=mask).logits[0]

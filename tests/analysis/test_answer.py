@@ -39,59 +39,61 @@ def logits_of(one: Tuned) -> torch.Tensor:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_labels_are_a_softmax_of_transformers_logits(family: str, tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label", family)
-    result, shares = answer.run(one.ours, FILM), logits_of(one).softmax(-1)
-    assert [x.value for x in result.labels] == pytest.approx(sorted(shares.tolist(), reverse=True), rel=close(one))
-    assert result.labels[0].name == one.theirs.config.id2label[int(shares.argmax())] == result.chosen[0]
+    twin = tuned(tiny, "label", family)
+    result, shares = answer.run(twin.ours, FILM), logits_of(twin).softmax(-1)
+    assert [x.value for x in result.labels] == pytest.approx(sorted(shares.tolist(), reverse=True), rel=close(twin))
+    assert result.labels[0].name == twin.theirs.config.id2label[int(shares.argmax())] == result.chosen[0]
     assert [x.logit for x in result.labels] == pytest.approx(
-        [float(logits_of(one)[x.index]) for x in result.labels], abs=close(one)
+        [float(logits_of(twin)[x.index]) for x in result.labels], abs=close(twin)
     )
 
 
-def test_the_problem_type_says_what_the_logits_mean(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    logits = logits_of(one)
-    several = answer.run(of_problem(one.ours, "multi_label_classification"), FILM)
+def test_the_problem_type_determines_how_the_logits_are_read(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    logits = logits_of(twin)
+    several = answer.run(of_problem(twin.ours, "multi_label_classification"), FILM)
     assert {x.index: x.value for x in several.labels} == pytest.approx(
-        dict(enumerate(logits.sigmoid().tolist())), rel=close(one)
+        dict(enumerate(logits.sigmoid().tolist())), rel=close(twin)
     )
     assert set(several.chosen) == {x.name for x in several.labels if logits[x.index] > 0}
-    score = answer.run(of_problem(one.ours, "regression"), FILM)
-    assert (score.kind, score.labels[0].value) == ("score", pytest.approx(float(logits.max()), abs=close(one)))
-    single = replace(one.ours, hf_config={}, config=replace(one.ours.config, num_labels=1))
-    assert task_head.kind_of(single) == "score" and task_head.kind_of(one.ours) == "label"
+    score = answer.run(of_problem(twin.ours, "regression"), FILM)
+    assert (score.kind, score.labels[0].value) == ("score", pytest.approx(float(logits.max()), abs=close(twin)))
+    single = replace(twin.ours, hf_config={}, config=replace(twin.ours.config, num_labels=1))
+    assert task_head.kind_of(single) == "score" and task_head.kind_of(twin.ours) == "label"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_tags_are_read_at_the_first_token_of_each_word(family: str, tiny: Callable[[str], Path]) -> None:
-    one = replace(tuned(tiny, "tag", family))
+def test_the_first_token_of_a_word_gives_its_tag(family: str, tiny: Callable[[str], Path]) -> None:
+    twin = replace(tuned(tiny, "tag", family))
     text = "unbelievable films, she said."
-    result = answer.run(one.ours, text, options=Options(top=2))
-    encoding = one.ours.tokenizer.encode(text)
+    result = answer.run(twin.ours, text, options=Options(top=2))
+    encoding = twin.ours.tokenizer.encode(text)
     assert [word.word for word in result.words] == ["unbelievable", "films", ",", "she", "said", "."]
     with torch.no_grad():
-        shares = one.theirs(input_ids=torch.tensor([encoding.ids])).logits[0].softmax(-1)
+        shares = twin.theirs(input_ids=torch.tensor([encoding.ids])).logits[0].softmax(-1)
     for word in result.words:
         row = shares[word.positions[0]]
-        assert [x.value for x in word.labels] == pytest.approx(row.topk(2).values.tolist(), rel=close(one))
+        assert [x.value for x in word.labels] == pytest.approx(row.topk(2).values.tolist(), rel=close(twin))
     assert [p for word in result.words for p in word.positions] == list(range(1, len(encoding) - 1))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_best_span_is_the_best_of_all(family: str, tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "span", family)
-    result, logits = answer.run(one.ours, ASKED, options=Options(top=4, longest=3)), logits_of(one)
-    inside = [i for i, span in enumerate(one.encoding.spans) if span and span.side == 1]
+def test_the_best_spans_are_the_best_of_all_possible_ones(family: str, tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "span", family)
+    result, logits = answer.run(twin.ours, ASKED, options=Options(top=4, longest=3)), logits_of(twin)
+    inside = [i for i, span in enumerate(twin.encoding.spans) if span and span.side == 1]
     start, end = logits.T
     sums = {(i, j): float(start[i] + end[j]) for i in inside for j in inside if i <= j < i + 3}
     best = sorted(sums, key=lambda pair: -sums[pair])[:4]
     assert [(x.first, x.last) for x in result.spans] == best
     first, last = start.softmax(0), end.softmax(0)
     assert [x.probability for x in result.spans] == pytest.approx(
-        [float(first[i] * last[j]) for i, j in best], rel=2 * close(one)
+        [float(first[i] * last[j]) for i, j in best], rel=2 * close(twin)
     )
-    assert result.nothing and result.nothing.probability == pytest.approx(float(first[0] * last[0]), rel=2 * close(one))
-    a, b = one.encoding.spans[best[0][0]], one.encoding.spans[best[0][1]]
+    assert result.nothing and result.nothing.probability == pytest.approx(
+        float(first[0] * last[0]), rel=2 * close(twin)
+    )
+    a, b = twin.encoding.spans[best[0][0]], twin.encoding.spans[best[0][1]]
     assert a and b and result.spans[0].text == ASKED.second[a.start : b.end]
     assert result.no_answer == (float(start[0] + end[0]) > sums[best[0]])
 
@@ -154,7 +156,7 @@ def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path
         answer.run(run, FILM)
 
 
-def test_what_the_run_wrote_next_to_its_weights_is_used(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_settings_saved_with_a_run_are_used(tiny: Callable[[str], Path], tmp_path: Path) -> None:
     about = {
         "options": {"threshold": 99.0, "head": "crf"},
         "silent": True,
@@ -162,20 +164,20 @@ def test_what_the_run_wrote_next_to_its_weights_is_used(tiny: Callable[[str], Pa
         "features": [{"name": "age"}],
     }
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about}))
-    one = replace(tuned(tiny, "span").ours, folder=tmp_path)
-    result = answer.run(one, ASKED)
+    twin = replace(tuned(tiny, "span").ours, folder=tmp_path)
+    result = answer.run(twin, ASKED)
     assert result.training == Training("x", True, 99.0, True, False, ("age",), 5) and not result.no_answer
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": about | {"options": {"threshold": -99}}}))
-    assert answer.run(one, ASKED).no_answer and answer.run(one, ASKED).chosen == ("no answer",)
+    assert answer.run(twin, ASKED).no_answer and answer.run(twin, ASKED).chosen == ("no answer",)
     never = about | {"options": {"threshold": -99}, "silent": False}
     (tmp_path / "task.json").write_text(json.dumps({"task": "x", "described": never}))
-    assert not answer.run(one, ASKED).no_answer
+    assert not answer.run(twin, ASKED).no_answer
     (tmp_path / "task.json").write_text("{")
     with pytest.raises(ExplorerError, match=r"task\.json of span cannot be read"):
-        answer.run(one, ASKED)
+        answer.run(twin, ASKED)
 
 
-def test_rows_name_each_number_once(tiny: Callable[[str], Path]) -> None:
+def test_no_two_rows_have_the_same_key(tiny: Callable[[str], Path]) -> None:
     for what, text in (("label", FILM), ("tag", FILM), ("span", ASKED)):
         rows = answer.rows(answer.run(tuned(tiny, what).ours, text))
         assert len({tuple(row) for row in rows}) == 1
@@ -184,15 +186,15 @@ def test_rows_name_each_number_once(tiny: Callable[[str], Path]) -> None:
         assert all(isinstance(row[answer.MEASURE], float) for row in rows)
 
 
-def test_hidden_words_and_odd_texts(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "tag").ours
-    hidden = answer.run(one, Text(FILM.first, hidden=(Span(0, 4, 8),)))
+def test_hidden_words_and_odd_texts_are_answered(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "tag").ours
+    hidden = answer.run(twin, Text(FILM.first, hidden=(Span(0, 4, 8),)))
     assert [word.word for word in hidden.words[:3]] == ["the", "[MASK]", "is"]
-    assert [w.word for w in answer.run(one, "日本 [MASK] cat").words] == ["日", "本", "[MASK]", "cat"]
+    assert [w.word for w in answer.run(twin, "日本 [MASK] cat").words] == ["日", "本", "[MASK]", "cat"]
     for text in ("[MASK]", "\ud800 a", "é", "a " * 200):
         for what in ("label", "tag"):
             assert answer.rows(answer.run(tuned(tiny, what).ours, text))
-    assert answer.run(one, "a " * 200).left_out == 138
+    assert answer.run(twin, "a " * 200).left_out == 138
 
 
 def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
@@ -205,7 +207,7 @@ def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Pat
     assert caught.value.missing == "pair"
 
 
-def test_facts(tiny: Callable[[str], Path]) -> None:
+def test_facts_give_the_numbers_of_each_kind_of_head(tiny: Callable[[str], Path]) -> None:
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
     one = Facts(label.ours, FILM, answer.run(label.ours, FILM))
     assert one.p(one.answer()) == max(one.p(name) for name in label.ours.labels) and one.labels() == 3

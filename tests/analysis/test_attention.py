@@ -42,7 +42,7 @@ def test_weights_are_those_of_transformers(family: str, tiny: Callable[[str], Pa
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_norms_are_a_loop_over_the_weights_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_norms_equal_a_loop_over_the_weights_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode("She is good.")
     other = eager(tiny(family), encoding)
@@ -62,7 +62,7 @@ def test_norms_are_a_loop_over_the_weights_of_transformers(family: str, tiny: Ca
     assert result.norms
 
 
-def test_several_heads(mini: Checkpoint) -> None:
+def test_several_heads_are_averaged_or_give_their_maximum(mini: Checkpoint) -> None:
     text = "The cat sat on the mat."
     every = ask(mini, text).every
     one = {"show": "head"}
@@ -76,7 +76,9 @@ def test_several_heads(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_words_are_added_over_columns_and_averaged_over_rows(family: str, tiny: Callable[[str], Path]) -> None:
+def test_pieces_of_a_word_are_added_over_columns_and_averaged_over_rows(
+    family: str, tiny: Callable[[str], Path]
+) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     pieces, words = ask(checkpoint, PAIR), ask(checkpoint, PAIR, merge=True)
@@ -97,7 +99,7 @@ def test_a_word_is_labelled_as_written_and_a_hidden_one_as_hidden(mini: Checkpoi
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_special_tokens_hidden_and_discounted(family: str, tiny: Callable[[str], Path]) -> None:
+def test_special_tokens_can_be_hidden_or_discounted(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     kept = [i for i, span in enumerate(encoding.spans) if span is not None]
@@ -109,7 +111,7 @@ def test_special_tokens_hidden_and_discounted(family: str, tiny: Callable[[str],
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_from_one_sentence_to_the_other(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_direction_selects_the_rows_and_columns_of_its_sentences(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     sides = [[i for i, span in enumerate(encoding.spans) if span is not None and span.side == side] for side in (0, 1)]
@@ -121,7 +123,7 @@ def test_from_one_sentence_to_the_other(family: str, tiny: Callable[[str], Path]
     assert framed.rows[0].special and framed.columns[0].positions == (sides[1][0],)
 
 
-def test_what_the_view_is_about(mini: Checkpoint) -> None:
+def test_the_view_is_about_the_picked_word_or_the_mask_or_the_most_attentive_token(mini: Checkpoint) -> None:
     text = "The animal was unbelievably tired."
     picked = ask(mini, pick(text, "unbelievably"), show="head")
     assert picked.picked and picked.about == (4, 5, 6, 7, 8)
@@ -153,18 +155,20 @@ def test_a_picked_token_without_a_row_gives_a_note(mini: Checkpoint) -> None:
         ({"direction": "A to B"}, "single one.*Add a second sentence"),
     ],
 )
-def test_unknown_layers_heads_and_pairs(options: dict[str, object], message: str, mini: Checkpoint) -> None:
+def test_unknown_layers_heads_and_pairs_are_rejected(
+    options: dict[str, object], message: str, mini: Checkpoint
+) -> None:
     with pytest.raises(ExplorerError, match=message):
         ask(mini, "The cat sat.", **options)
 
 
-def test_only_special_tokens(mini: Checkpoint) -> None:
+def test_a_text_of_special_tokens_has_no_rows_once_they_are_hidden(mini: Checkpoint) -> None:
     assert ask(mini, "[SEP] [CLS]").matrix.shape == (4, 4)
     with pytest.raises(ExplorerError, match="has only"):
         ask(mini, "[SEP] [CLS]", special="hidden")
 
 
-def test_too_long_for_all_heads(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_text_too_long_for_all_heads_is_rejected(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attention, "MAX_NUMBERS", 72 * 100)
     assert len(ask(mini, "cat " * 8).rows) == 10
     with pytest.raises(ExplorerError, match=r"11 tokens; the 72 heads .* 10 at most"):
@@ -177,7 +181,7 @@ def test_a_truncated_text_gives_a_note(small: Checkpoint) -> None:
     assert result.left_out == 38 and len(result.rows) == 64
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_numbers_of_the_view(mini: Checkpoint) -> None:
     text = pick("The cat sat.", "cat")
     grid = attention.rows(ask(mini, text))
     assert len(grid) == 72 * 6 * 6 and grid[-1]["heads"] == "6·12"
@@ -188,14 +192,14 @@ def test_rows(mini: Checkpoint) -> None:
     assert attention.rows(ask(mini, text, show="head"))[0]["heads"] == "mean of 72 heads"
 
 
-def test_bf16_is_near(mini: Checkpoint, bundled: Path) -> None:
+def test_bf16_stays_near_fp32(mini: Checkpoint, bundled: Path) -> None:
     half = load(bundled, name="mini", precision="bf16", device="cpu")
     exact, near = (ask(c, "The cat sat on the mat.").every for c in (mini, half))
     assert np.abs(exact - near).max() < 0.1 and near.dtype == np.float32
     assert torch.from_numpy(near).sum(-1).sub(1).abs().max() < of_sum(near.shape[-1], sums=2)
 
 
-def test_discounted_norms_are_shares_and_called_so(tiny: Callable[[str], Path]) -> None:
+def test_discounted_norms_are_shares_and_are_labelled_as_shares(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     whole = ask(checkpoint, "She is good.", measure="norm")
     result = ask(checkpoint, "She is good.", measure="norm", special="discounted", show="head")
@@ -205,7 +209,7 @@ def test_discounted_norms_are_shares_and_called_so(tiny: Callable[[str], Path]) 
     assert "% of what it takes in from" in drawn.say(result)
 
 
-def test_the_measure_of_a_large_grid_says_which_rows_are_listed(
+def test_the_description_of_a_large_grid_says_which_rows_are_listed(
     mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attention, "MAX_ROWS", 100)

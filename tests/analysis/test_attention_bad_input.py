@@ -31,7 +31,7 @@ def ask(module: ModuleType, checkpoint: Checkpoint, text: Text | str, **more: An
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_nothing_to_read(module: ModuleType, small: Checkpoint) -> None:
+def test_a_text_without_words_is_rejected(module: ModuleType, small: Checkpoint) -> None:
     for text in NOTHING.values():
         with pytest.raises(ExplorerError, match="Type a sentence"):
             ask(module, small, text)
@@ -51,7 +51,7 @@ def test_odd_text_is_answered(module: ModuleType, text: str, small: Checkpoint) 
 @pytest.mark.parametrize(
     "family", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in (*FAMILIES, *MORE)]
 )
-def test_every_choice_in_every_family(module: ModuleType, family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_setting_works_in_every_family(module: ModuleType, family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))
     columns = set()
@@ -66,6 +66,6 @@ def test_every_choice_in_every_family(module: ModuleType, family: str, tiny: Cal
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)
-def test_spans_that_point_nowhere(module: ModuleType, small: Checkpoint) -> None:
+def test_spans_outside_the_text_are_ignored(module: ModuleType, small: Checkpoint) -> None:
     spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
     assert ask(module, small, Text("The cat is here.", "", spans, spans))

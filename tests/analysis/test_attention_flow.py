@@ -50,7 +50,7 @@ def by_networkx(attention: np.ndarray, top: int, token: int, sink: int) -> float
     return float(networkx.maximum_flow_value(graph, (top + 1, token), (0, sink)))
 
 
-def test_rollout_is_the_formula() -> None:
+def test_rollout_equals_its_formula() -> None:
     attention = random_attention(4, 5)
     result = rollout(attention)
     np.testing.assert_allclose(result, written_out(attention), atol=1e-12)  # float64
@@ -58,7 +58,7 @@ def test_rollout_is_the_formula() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_flow_is_the_maximum_flow_of_networkx(seed: int) -> None:
+def test_flow_equals_the_maximum_flow_of_networkx(seed: int) -> None:
     attention = random_attention(4, 5, seed, spread=0.15)
     for token in range(5):
         result = flow(attention, token)
@@ -67,18 +67,20 @@ def test_flow_is_the_maximum_flow_of_networkx(seed: int) -> None:
     assert result.max() <= 1.0001 and result.min() >= 0
 
 
-def test_flow_by_hand() -> None:
-    """Two tokens that look at each other: half stays, half crosses, so each edge holds one half."""
+def test_flow_equals_a_computation_by_hand() -> None:
+    """Two tokens attend to each other: half stays, half crosses, so each edge carries one half."""
     result = flow(np.array([[[0.0, 1.0], [1.0, 0.0]]] * 2), 0)
     np.testing.assert_allclose(result, [[0.5, 0.5], [1.0, 1.0]], atol=1e-5)  # whole millionths
 
 
-def test_one_token() -> None:
+def test_one_token_keeps_everything() -> None:
     assert rollout(np.ones((3, 1, 1))).tolist() == flow(np.ones((3, 1, 1)), 0)[:, :, None].tolist() == [[[1.0]]] * 3
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_of_a_checkpoint(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_method_equals_a_computation_from_transformers_attention(
+    family: str, tiny: Callable[[str], Path]
+) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(TEXT)
     attention = eager(tiny(family), encoding).attention.mean(dim=1).numpy()
@@ -95,7 +97,7 @@ def test_of_a_checkpoint(family: str, tiny: Callable[[str], Path]) -> None:
         )
 
 
-def test_picked_and_default(mini: Checkpoint) -> None:
+def test_the_view_is_about_the_picked_word_or_the_first_token(mini: Checkpoint) -> None:
     text = "The cat was unbelievably tired."
     start = text.index("un")
     picked = Text(text, picked=(Span(0, start, start + 12),))
@@ -107,7 +109,7 @@ def test_picked_and_default(mini: Checkpoint) -> None:
     assert ask(mini, text).about == (0,)
 
 
-def test_limits_of_flow(mini: Checkpoint) -> None:
+def test_texts_and_picks_beyond_the_limits_of_flow_are_rejected(mini: Checkpoint) -> None:
     long = "cat " * 70
     assert ask(mini, long).shares.shape == (6, 72)
     with pytest.raises(ExplorerError, match="72 tokens.*64 at most.*choose rollout"):
@@ -119,7 +121,7 @@ def test_limits_of_flow(mini: Checkpoint) -> None:
         ask(mini, text, layer=7)
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_the_numbers_of_the_view(small: Checkpoint) -> None:
     result = ask(small, "The cat " * 50)
     rows = attention_flow.rows(result)
     assert result.left_out == 38 and len(rows) == 3 * 64 and len({tuple(row) for row in rows}) == 1

@@ -72,7 +72,7 @@ def close(config: EncoderConfig, found: np.ndarray, wanted: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("baseline", ["[MASK]", "[PAD]", "zero"])
-def test_integrated_gradients_are_captums(twin: Twin, baseline: Baseline) -> None:
+def test_integrated_gradients_equal_those_of_captum(twin: Twin, baseline: Baseline) -> None:
     layer = twin.reference.model.get_input_embeddings()
     start = twin.ids.clone()
     start[0, twin.words] = {"[PAD]": twin.ours.tokenizer.pad_id}.get(baseline, twin.encoding.mask_id)
@@ -94,13 +94,13 @@ def test_integrated_gradients_are_captums(twin: Twin, baseline: Baseline) -> Non
     assert set(np.flatnonzero(result.scores)) <= set(twin.words)
 
 
-def test_gradient_x_input_is_captums(twin: Twin) -> None:
+def test_gradient_x_input_equals_that_of_captum(twin: Twin) -> None:
     layer = twin.reference.model.get_input_embeddings()
     wanted = LayerGradientXActivation(twin.log_prob, layer).attribute(twin.ids)
     close(twin.ours.config, twin.scores("gradient x input"), wanted[0].sum(-1).detach().double().numpy())
 
 
-def test_occlusion_by_hand(twin: Twin) -> None:
+def test_occlusion_equals_a_loop_by_hand(twin: Twin) -> None:
     whole = twin.without()
     close(
         twin.ours.config,
@@ -109,7 +109,7 @@ def test_occlusion_by_hand(twin: Twin) -> None:
     )
 
 
-def test_lime_by_hand(twin: Twin) -> None:
+def test_lime_equals_a_least_squares_fit_by_hand(twin: Twin) -> None:
     """The same samples; the ridge as least squares with a row for each penalty."""
     shown = attribution.random_subsets(len(twin.words), 60)
     values = [twin.without(*(w for w, one in zip(twin.words, row, strict=True) if not one)) for row in shown]
@@ -123,7 +123,7 @@ def test_lime_by_hand(twin: Twin) -> None:
     assert set(np.flatnonzero(result.scores)) <= set(twin.words) and result.samples == 60
 
 
-def test_attention_and_rollout_by_hand(twin: Twin) -> None:
+def test_attention_and_rollout_equal_a_computation_by_hand(twin: Twin) -> None:
     with torch.no_grad():
         layers = twin.reference.model(input_ids=twin.ids, output_attentions=True).attentions
     means = [layer[0].mean(dim=0).double() for layer in layers]
@@ -134,7 +134,7 @@ def test_attention_and_rollout_by_hand(twin: Twin) -> None:
     assert_within(twin.scores("rollout"), rolled[twin.spot].numpy(), of_encoder(twin.ours.config))
 
 
-def test_the_number_and_the_answer(twin: Twin) -> None:
+def test_the_explained_number_and_its_answer_are_those_of_transformers(twin: Twin) -> None:
     result = twin.run("all", steps=4, samples=50)
     assert [results.method for results in result.attributions] == list(METHODS)
     assert result.value == pytest.approx(twin.without(), abs=of_encoder(twin.ours.config, LOGITS))
@@ -151,7 +151,7 @@ def pair(tiny: Callable[[str], Path]) -> tuple[Checkpoint, torch.nn.Module]:
     return load(tiny("bert"), name="pair", precision="fp32", device="cpu"), theirs.eval()
 
 
-def test_next_sentence_is_captums(pair: tuple[Checkpoint, torch.nn.Module]) -> None:
+def test_next_sentence_attributions_equal_those_of_captum(pair: tuple[Checkpoint, torch.nn.Module]) -> None:
     ours, theirs = pair
     encoding = ours.tokenizer.encode(PAIR)
     ids, segments = torch.tensor([encoding.ids]), torch.tensor([encoding.segments])
@@ -188,13 +188,13 @@ def test_gradients_of_a_bf16_checkpoint_are_those_in_fp32(bundled: Path, mini: C
     assert next(half.encoder.parameters()).dtype == before == torch.bfloat16
 
 
-def test_completeness_on_mini(mini: Checkpoint) -> None:
+def test_integrated_gradients_are_complete_on_mini(mini: Checkpoint) -> None:
     (result,) = saliency.run(mini, "The farmers cultivate the [MASK] to grow crops.").attributions
     assert result.completeness and abs(result.completeness.error) < 0.01 * abs(result.completeness.rise)
 
 
 def linear(question: Question, weights: np.ndarray) -> Question:
-    """The question with a number to which each shown token adds its weight."""
+    """The question with a function to which each visible token adds its weight."""
     shown = question.encoding.ids
     return replace(
         question,
@@ -214,7 +214,7 @@ def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> Non
     assert result.scores[spots] == pytest.approx(weights[spots], abs=allowed)
 
 
-def test_samples_of_lime() -> None:
+def test_lime_draws_subsets_of_every_size_equally_often() -> None:
     shown = attribution.random_subsets(5, 3000)
     assert shown[0].all() and not shown[1:].all(axis=1).any() and (shown == attribution.random_subsets(5, 3000)).all()
     kept = np.bincount(shown[1:].sum(axis=1), minlength=5) / 2999
@@ -223,7 +223,8 @@ def test_samples_of_lime() -> None:
 
 
 def test_a_long_text_takes_fewer_steps(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few where the scores add up to what they must within MISSED, else more, and at last as many as asked for."""
+    """Few steps if the scores then add up to their required sum within MISSED, otherwise more, and finally as many as
+    requested."""
     text = "The farmers cultivate the [MASK] to grow crops."
     monkeypatch.setattr(attribution, "LONG", 4)
     for steps in (*attribution.TRIES, saliency.Options().steps):

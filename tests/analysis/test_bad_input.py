@@ -61,7 +61,7 @@ def ask(module: ModuleType, checkpoint: Checkpoint, text: Text | str) -> list[di
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
 @pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
-def test_nothing_to_read(module: ModuleType, text: str, small: Checkpoint) -> None:
+def test_a_text_without_words_is_rejected(module: ModuleType, text: str, small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Type a sentence|no alternatives"):
         ask(module, small, text)
 
@@ -87,7 +87,7 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_a_million_characters_are_refused_at_once(module: ModuleType, small: Checkpoint) -> None:
+def test_a_million_characters_are_rejected_immediately(module: ModuleType, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=r"1,0\d\d,\d+ characters.*20,000"):
         ask(module, small, Text(fitted(module, "a [MASK] " + "x" * 1_000_000)))
@@ -95,13 +95,13 @@ def test_a_million_characters_are_refused_at_once(module: ModuleType, small: Che
 
 
 @pytest.mark.parametrize("module", [m for m in FILLING if name_of(m) != "pseudo_likelihood"], ids=name_of)
-def test_no_mask(module: ModuleType, small: Checkpoint) -> None:
+def test_a_text_without_a_mask_is_rejected(module: ModuleType, small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"Nothing is hidden.*\[MASK\].*click"):
         ask(module, small, fitted(module, "The cat is here."))
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_no_fill_mask_head(module: ModuleType, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_a_fill_mask_head_is_rejected(module: ModuleType, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
     for text in (fitted(module, "a [MASK] b"), ""):
         with pytest.raises(ExplorerError, match=r"no fill-mask head \(it has replaced-token\).*random"):
@@ -109,7 +109,7 @@ def test_no_fill_mask_head(module: ModuleType, tiny: Callable[[str], Path]) -> N
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_a_pair_and_hidden_spans_that_point_nowhere(module: ModuleType, small: Checkpoint) -> None:
+def test_pairs_and_hidden_spans_outside_the_text_are_answered(module: ModuleType, small: Checkpoint) -> None:
     spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
     assert ask(module, small, Text(fitted(module, "The [MASK] is here."), "The cat.", spans))
 
@@ -126,7 +126,7 @@ def test_a_pair_and_hidden_spans_that_point_nowhere(module: ModuleType, small: C
         ("1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1", "21 pieces.*20"),
     ],
 )
-def test_words_that_cannot_be_looked_up(module: ModuleType, words: str, message: str, small: Checkpoint) -> None:
+def test_unusable_words_are_rejected_quickly(module: ModuleType, words: str, message: str, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=message) as caught:
         module.run(small, fitted(module, "a [MASK] b"), options=options(module, words=words))
@@ -134,12 +134,12 @@ def test_words_that_cannot_be_looked_up(module: ModuleType, words: str, message:
 
 
 @pytest.mark.parametrize("words", ["", " , ,, ", "cat,,cat,  cat ", "\ud800cat"])
-def test_words_that_are_tidied(words: str, small: Checkpoint) -> None:
+def test_requested_words_are_tidied(words: str, small: Checkpoint) -> None:
     (blank,) = fill_mask.run(small, "a [MASK] b", options=fill_mask.Options(words=words)).blanks
     assert len(blank.words) == ("cat" in words)
 
 
-def test_a_word_that_makes_the_text_too_long(small: Checkpoint) -> None:
+def test_a_word_that_makes_the_text_too_long_is_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="tokens long; shorten"):
         fill_mask.run(small, "a " * 61 + "[MASK]", options=fill_mask.Options(words="dogs"))
 

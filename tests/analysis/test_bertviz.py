@@ -1,4 +1,4 @@
-"""What BertViz is given: attention of the chosen layers, queries and keys for its neuron view, and no more than a
+"""The input of BertViz: attention of the chosen layers, queries and keys for its neuron view, and no more than a
 browser can draw."""
 
 import numpy as np
@@ -20,7 +20,7 @@ def ask(checkpoint: Checkpoint, text: Text | str, **options: object) -> BertViz:
     return bertviz.run(checkpoint, text, options=Options(**options))
 
 
-def test_all_layers_and_some(mini: Checkpoint) -> None:
+def test_all_or_the_chosen_layers_are_passed_on(mini: Checkpoint) -> None:
     wanted = engine.attentions(mini, mini.tokenizer.encode(PAIR)).numpy()
     result = ask(mini, PAIR)
     np.testing.assert_array_equal(result.attention, wanted)
@@ -59,7 +59,7 @@ def test_too_large_views_and_unknown_layers_are_rejected(
         ask(mini, "cat " * (tokens - 2), **options)
 
 
-def test_the_size_of_bert_base() -> None:
+def test_the_limits_fit_bert_base() -> None:
     """12 layers of 12 heads with vectors of 64: 64 tokens in the head view, 32 in the model view, 24 in the neuron
     view."""
     for kind, tokens in (("head", 64), ("model", 32), ("neuron", 24)):
@@ -69,12 +69,12 @@ def test_the_size_of_bert_base() -> None:
             bertviz.check_size(kind, 2 * tokens, 12 * (4 * tokens**2 + 2 * vectors), 12)
 
 
-def test_fewer_layers_fit(mini: Checkpoint) -> None:
+def test_longer_texts_fit_with_fewer_layers(mini: Checkpoint) -> None:
     assert ask(mini, "cat " * 98, layers="2-6").attention.shape == (5, 12, 100, 100)
     assert ask(mini, "cat " * 58, kind="model", layers="1-3").attention.shape == (3, 12, 60, 60)
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_attention_weights(mini: Checkpoint) -> None:
     result = ask(mini, "The cat.", layers="2")
     rows = bertviz.rows(result)
     assert len(rows) == 12 * 25 and rows[0]["layer"] == 2 and len({tuple(row) for row in rows}) == 1

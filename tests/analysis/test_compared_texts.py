@@ -29,7 +29,7 @@ PAIR = Text("the cat sat on the mat", "a dog in paris , she said .")
 
 
 def compared(folder: Path, into: Path, pooling: str = "mean", task: str = "similarity") -> Checkpoint:
-    """The checkpoint in *folder* as a run of ours saves it."""
+    """The checkpoint in *folder*, saved as our runs save it."""
     shutil.copytree(folder, into)
     described = {"options": {"pooling": pooling}, "low": 1.0, "high": 5.0, "max_tokens": 128}
     (into / "task.json").write_text(json.dumps({"task": task, "described": described}))
@@ -62,7 +62,7 @@ def test_the_cosine_is_that_of_transformers(
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_every_method_explains_it(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_every_method_explains_the_cosine(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
     result = saliency.run(checkpoint, PAIR, options=saliency.Options(method="all", steps=64))
     value = answer.run(checkpoint, PAIR).labels[0].value
@@ -86,7 +86,7 @@ def test_every_method_explains_it(pooling: str, tiny: Callable[..., Path], tmp_p
         assert by[method].scores.sum() == pytest.approx(1, abs=1e-5) and (by[method].scores >= 0).all()
 
 
-def test_the_gradient_is_a_difference_of_cosines(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_gradient_equals_a_difference_of_cosines(tiny: Callable[..., Path], tmp_path: Path) -> None:
     from bertexplorer.engine import gradients
 
     checkpoint = compared(tiny("bert"), tmp_path / "run")
@@ -102,7 +102,7 @@ def test_the_gradient_is_a_difference_of_cosines(tiny: Callable[..., Path], tmp_
     assert float(ends[1] - ends[0]) == pytest.approx(2 * float((slope * step).sum()), rel=0.02)
 
 
-def test_it_is_read_after_every_layer(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_cosine_is_computed_after_every_layer(tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     theirs = transformers.AutoModel.from_pretrained(tiny("bert")).eval()
     with torch.no_grad():
@@ -140,7 +140,7 @@ def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..
         switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
 
 
-def test_a_mask_is_still_patched_and_a_foreign_file_is_no_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_masks_are_still_patched_and_a_foreign_folder_is_not_a_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert-mlm"), tmp_path / "run")
     options = switchboard.Options(how="patch", source="the dog sat .", controls=0)
     assert not switchboard.run(checkpoint, "the [MASK] sat .", options=options).scored
@@ -148,7 +148,7 @@ def test_a_mask_is_still_patched_and_a_foreign_file_is_no_run(tiny: Callable[...
     assert task_head.kind_of(checkpoint) is None
 
 
-def test_there_is_no_referee_of_two_texts(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_referee_rejects_two_compared_texts(tiny: Callable[..., Path], tmp_path: Path) -> None:
     """With all words of both hidden, two texts of the same length are alike."""
     with pytest.raises(ExplorerError, match="compares two texts"):
         referee.run(compared(tiny("bert"), tmp_path / "run"), PAIR)
@@ -163,7 +163,7 @@ def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> N
     assert "%" not in referee_figure.say(result)
 
 
-def test_before_and_after_are_not_percentages(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_compared_cosines_are_not_drawn_as_percentages(tiny: Callable[..., Path], tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     for module in (answer, layers, switchboard):
         result = module.run(checkpoint, PAIR)

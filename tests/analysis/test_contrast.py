@@ -31,7 +31,7 @@ def test_both_distributions_are_those_of_transformers(mini: Checkpoint, referenc
     assert result.vocabulary[reference.mask] == "[MASK]" and len(result.vocabulary) == len(result.first)
 
 
-def test_the_named_words_lean_most(mini: Checkpoint) -> None:
+def test_the_words_with_the_largest_log_ratios_are_listed(mini: Checkpoint) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=YORK, named=5))
     assert len(result.words) == 10
     ratio = result.second - result.first
@@ -44,7 +44,7 @@ def test_the_named_words_lean_most(mini: Checkpoint) -> None:
         assert word.token == result.vocabulary[word.id]
 
 
-def test_the_same_sentence_twice(mini: Checkpoint) -> None:
+def test_two_equal_sentences_do_not_differ(mini: Checkpoint) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=TEXAS))
     assert result.divergence == pytest.approx(0, abs=CLOSE)
     assert result.words == ()
@@ -58,12 +58,12 @@ def test_the_same_sentence_twice(mini: Checkpoint) -> None:
         ([0.9, 0.1], [0.1, 0.9], 0.5310044),  # 1 - H(0.9), H the binary entropy
     ],
 )
-def test_jensen_shannon_by_hand(p: list[float], q: list[float], bits: float) -> None:
+def test_the_divergence_equals_a_computation_by_hand(p: list[float], q: list[float], bits: float) -> None:
     result = jensen_shannon(np.log(np.array(p)), np.log(np.array(q)))
     assert result == pytest.approx(bits, abs=1e-6)  # written with 7 digits
 
 
-def test_rows_cover_the_vocabulary_from_what_differs_to_what_is_unlikely(mini: Checkpoint) -> None:
+def test_rows_cover_the_vocabulary_and_unlikely_words_come_last(mini: Checkpoint) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=YORK))
     rows = contrast.rows(result)
     named, rest = rows[: len(result.words)], rows[len(result.words) :]

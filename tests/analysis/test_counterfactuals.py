@@ -40,7 +40,7 @@ def masked(reference: Reference, text: str) -> tuple[list[int], torch.Tensor]:
 
 
 def words(reference: Reference, answer: str, before: str) -> set[str]:
-    """What may take the place of the word *before* by the rules of the view, from the vocabulary of transformers."""
+    """The words that may replace the word *before* by the rules of the view, from the vocabulary of transformers."""
     special = set(reference.tokenizer.all_special_tokens)
     plain = {w for w in reference.tokenizer.get_vocab() if w not in special and w.isalpha() and w.isascii()}
     return {w for w in plain if (len(w) == 1) == (len(before) == 1)} - {before, answer} - FUNCTION_WORDS
@@ -64,7 +64,8 @@ def test_estimates_are_vector_differences_times_the_gradient_of_transformers(
 
 
 def exhaustive(reference: Reference, text: str) -> tuple[str, dict[str, float], dict[str, float]]:
-    """(the answer, its probability after every edit of one word, the same of those that change it), by a pass each."""
+    """(the answer, its probability after every edit of one word, the same for the edits that change the answer), with
+    one pass per edit."""
     ids, row = masked(reference, text)
     answer, spot = int(row.argmax()), ids.index(reference.mask)
     name, spelt = reference.tokenizer.convert_tokens_to_ids, reference.tokenizer.convert_ids_to_tokens
@@ -85,9 +86,7 @@ def listed(result: Counterfactuals) -> dict[str, float]:
     return {f"{edit.changes[0].index + 1}:{edit.changes[0].new}": edit.kept for edit in result.edits}
 
 
-def test_the_gradient_finds_what_a_search_over_the_vocabulary_finds(
-    small: Checkpoint, small_reference: Reference
-) -> None:
+def test_the_gradient_finds_the_edits_of_an_exhaustive_search(small: Checkpoint, small_reference: Reference) -> None:
     """With all candidates the edits are those of the search. With 10 of the 27 words for each place the strongest edit
     is still among them; drawn by chance it would be in 2 of the 5 texts."""
     hits, close = 0, of_encoder(small.config, LOGITS)
@@ -163,7 +162,7 @@ def test_a_reduction_is_the_loop_that_leaves_out_each_word(mini: Checkpoint, ref
 
 
 @pytest.mark.parametrize("method", ["gradient", "fill-mask", "reduction"])
-def test_pairs(method: str, tiny: Callable[[str], Path]) -> None:
+def test_edits_of_a_pair_are_verified_with_transformers(method: str, tiny: Callable[[str], Path]) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
     theirs = transformers.BertForNextSentencePrediction.from_pretrained(tiny("bert")).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("bert"))
@@ -188,27 +187,29 @@ def test_pairs(method: str, tiny: Callable[[str], Path]) -> None:
 
 @pytest.mark.parametrize("what", ["label", "tag"])
 @pytest.mark.parametrize("method", ["gradient", "reduction"])
-def test_labels_and_tags(what: str, method: str, tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, what)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(one.ours.folder)
+def test_edits_of_a_label_or_a_tag_are_verified_with_transformers(
+    what: str, method: str, tiny: Callable[[str], Path]
+) -> None:
+    twin = tuned(tiny, what)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(twin.ours.folder)
     options = Options(method=method, tagged_word="film" if what == "tag" else "")  # type: ignore[arg-type]
-    result = counterfactuals.run(one.ours, FILM, options=options)
+    result = counterfactuals.run(twin.ours, FILM, options=options)
     assert (result.target, result.tagged) == (what, "film" if what == "tag" else "")
     assert result.edits and all("film" not in [c.old for c in e.changes] for e in result.edits if what == "tag")
     for edit in result.edits:
         ids = tokenizer(edit.texts[0])["input_ids"]
         with torch.no_grad():
-            logits = one.theirs(input_ids=torch.tensor([ids])).logits[0].double()
+            logits = twin.theirs(input_ids=torch.tensor([ids])).logits[0].double()
         row = logits[ids.index(tokenizer.convert_tokens_to_ids("film"))] if what == "tag" else logits
         shares = row.softmax(-1).tolist()
-        by_name = dict(zip(one.ours.labels, shares, strict=True))
-        assert edit.kept == pytest.approx(by_name[result.answer], rel=of_encoder(one.ours.config, LOGITS))
+        by_name = dict(zip(twin.ours.labels, shares, strict=True))
+        assert edit.kept == pytest.approx(by_name[result.answer], rel=of_encoder(twin.ours.config, LOGITS))
         assert by_name[edit.answer] == max(shares)
         assert edit.flipped == (edit.answer != result.answer)
 
 
 def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
-    """In bf16 padding changes the rounding, and an answer would depend on the texts beside it."""
+    """In bf16, padding changes the rounding: an answer would depend on the other texts of its batch."""
     asked = make_predictor(small, TEXTS[0], "answer", "")
     editor = Editor.of(small, asked)
     made = [editor.draft(changes) for changes in ({1: "nurse"}, {4: ""}, {1: "", 4: ""}, {3: "he"})]

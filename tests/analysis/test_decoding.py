@@ -22,7 +22,7 @@ def method(result: Decoding, name: str) -> Filling:
 
 
 def by_hand(reference: Reference, ids: list[int], pieces: dict[int, int], order: list[int]) -> list[float]:
-    """Log-probability of each piece, filled in *order*, each given those before it."""
+    """Log-probability of each piece filled in *order*, given the pieces before it."""
     now, result = list(ids), []
     for spot in order:
         result.append(float(reference.log_probs(now)[spot, pieces[spot]]))
@@ -31,7 +31,9 @@ def by_hand(reference: Reference, ids: list[int], pieces: dict[int, int], order:
 
 
 @pytest.mark.parametrize("text", [TWO, "In [MASK] [MASK], the [MASK] is [MASK]."])
-def test_claims_and_chains_are_what_a_loop_finds(mini: Checkpoint, reference: Reference, text: str) -> None:
+def test_claimed_and_chained_probabilities_equal_those_of_a_loop(
+    mini: Checkpoint, reference: Reference, text: str
+) -> None:
     result, ids = decoding.run(mini, text), reference.ids(text)
     masks = [i for i, token in enumerate(ids) if token == reference.mask]
     assert [f.method for f in result.fillings] == list(METHODS)
@@ -47,14 +49,14 @@ def test_claims_and_chains_are_what_a_loop_finds(mini: Checkpoint, reference: Re
         assert filling.claimed == pytest.approx(sum(own), abs=CLOSE * len(masks))
 
 
-def test_independent_takes_the_best_of_each(mini: Checkpoint, reference: Reference) -> None:
+def test_the_independent_method_takes_the_best_token_of_each_mask(mini: Checkpoint, reference: Reference) -> None:
     rows = reference.log_probs(reference.ids(TWO))
     for step in method(decoding.run(mini, TWO), "independent").steps:
         assert step.id == int(rows[step.position].argmax())
 
 
 @pytest.mark.parametrize("text", [TWO, "In [MASK] [MASK], the [MASK] is [MASK]."])
-def test_greedy_orders(mini: Checkpoint, reference: Reference, text: str) -> None:
+def test_each_greedy_method_fills_masks_in_its_order(mini: Checkpoint, reference: Reference, text: str) -> None:
     for name in ("left to right", "most certain first"):
         now = reference.ids(text)
         for step in method(decoding.run(mini, text), name).steps:
@@ -103,7 +105,7 @@ def test_it_terminates_if_the_best_answer_is_the_mask_itself(
         assert sorted(s.position for s in filling.steps) == list(result.positions)
 
 
-def test_sentences_tokens_and_rows(mini: Checkpoint) -> None:
+def test_sentences_and_rows_match_the_tokens(mini: Checkpoint) -> None:
     result = decoding.run(mini, TWO)
     for filling, sentence in zip(result.fillings, result.sentences, strict=True):
         words = iter(filling.tokens)
@@ -112,7 +114,7 @@ def test_sentences_tokens_and_rows(mini: Checkpoint) -> None:
     assert [(r["method"], r["order"]) for r in rows] == list(itertools.product(METHODS, (1, 2)))
 
 
-def test_too_many_masks(mini: Checkpoint) -> None:
+def test_too_many_masks_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="100 masks.*20"):
         decoding.run(mini, "[MASK] " * 100)
     assert torch.isfinite(torch.tensor([f.claimed for f in decoding.run(mini, "a [MASK] b").fillings])).all()

@@ -36,7 +36,7 @@ def run(checkpoint: Checkpoint, text: Text | str, **options: Any) -> Counterfact
 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("text", ODD)
-def test_odd_texts_keep_all_but_their_changes(text: str, method: str, small: Checkpoint) -> None:
+def test_odd_texts_keep_everything_but_the_edited_words(text: str, method: str, small: Checkpoint) -> None:
     result = run(small, text, method=method, candidates=5, function_words=True)
     before = [word for side in result.words for word in side]
     for edit in result.edits:
@@ -49,7 +49,7 @@ def test_odd_texts_keep_all_but_their_changes(text: str, method: str, small: Che
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])
 @pytest.mark.parametrize("method", METHODS)
-def test_vocabularies_that_count_spaces(family: str, method: str, tiny: Callable[[str], Path]) -> None:
+def test_vocabularies_with_leading_spaces_are_edited(family: str, method: str, tiny: Callable[[str], Path]) -> None:
     ours = load(tiny(family), name=family, precision="fp32", device="cpu")
     text = "the a <mask> the is , a of ."
     try:
@@ -73,7 +73,7 @@ def test_hidden_words_are_masks_and_stay(small: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("wanted", ["", "z", "movie", "he"])
-def test_another_word_changes_only_where_fewer_are_not_enough(wanted: str, small: Checkpoint) -> None:
+def test_no_edit_changes_more_words_than_necessary(wanted: str, small: Checkpoint) -> None:
     counts = []
     for most in (1, 2, 3):
         result = run(small, SENTENCE, word=wanted, edits=most, candidates=3)
@@ -110,14 +110,14 @@ def test_long_texts_are_bounded_and_reported(small: Checkpoint, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("text", ["[MASK]", "[MASK] .", "the [MASK] of it", "[CLS] [MASK] [SEP]"])
-def test_no_word_to_replace(text: str, small: Checkpoint) -> None:
+def test_a_text_without_a_replaceable_word_is_rejected(text: str, small: Checkpoint) -> None:
     for method in ("gradient", "fill-mask"):
         with pytest.raises(ExplorerError, match="no word to replace"):
             run(small, text, method=method)
 
 
 @pytest.mark.parametrize("text", ["[MASK]", "[CLS] [MASK] [SEP]", "[MASK] [MASK]"])
-def test_no_word_to_remove(text: str, small: Checkpoint) -> None:
+def test_a_text_without_a_removable_word_is_rejected(text: str, small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="no word to remove"):
         run(small, text, method="reduction")
 
@@ -132,13 +132,13 @@ def test_errors_name_what_is_missing(small: Checkpoint, tiny: Callable[[str], Pa
     answer = run(small, SENTENCE).answer
     with pytest.raises(ExplorerError, match="already"):
         run(small, SENTENCE, word=answer)
-    one = tuned(tiny, "label")
+    twin = tuned(tiny, "label")
     with pytest.raises(ExplorerError, match="no MLM head|no masked-LM head|has no"):
-        run(one.ours, FILM, method="fill-mask")
+        run(twin.ours, FILM, method="fill-mask")
     with pytest.raises(ExplorerError, match="no label 'great'; there are bad, so-so, good"):
-        run(one.ours, FILM, word="great")
+        run(twin.ours, FILM, word="great")
     with pytest.raises(ExplorerError, match="gives a score"):
-        run(of_problem(one.ours, "regression"), FILM)
+        run(of_problem(twin.ours, "regression"), FILM)
     with pytest.raises(ExplorerError, match="other spans"):
         run(tuned(tiny, "span").ours, ASKED)
 
@@ -155,13 +155,13 @@ def test_spaces_and_signs_are_kept(small: Checkpoint) -> None:
     assert editor.draft(dict.fromkeys(range(len(editor.words)), "")) is None
 
 
-def test_a_reduction_keeps_the_answer_whatever_is_to_be_reached(small: Checkpoint) -> None:
+def test_a_reduction_keeps_the_answer_for_every_goal(small: Checkpoint) -> None:
     plain = run(small, SENTENCE, method="reduction")
     for word in ("she", plain.answer, "unbelievable"):
         assert run(small, SENTENCE, method="reduction", word=word).texts == plain.texts
 
 
-def test_rows_and_facts(small: Checkpoint) -> None:
+def test_rows_and_facts_hold_the_edits(small: Checkpoint) -> None:
     result = run(small, SENTENCE)
     table = counterfactuals.rows(result)
     assert len(table) == 1 + len(result.edits) and len({tuple(row) for row in table}) == 1

@@ -33,7 +33,7 @@ def unit(vectors: np.ndarray) -> np.ndarray:
     return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
 
-def test_tokens_on_the_plane_of_scikit_learn(mini: Checkpoint, reference: Reference) -> None:
+def test_tokens_lie_on_the_plane_of_scikit_learn(mini: Checkpoint, reference: Reference) -> None:
     vectors = unit(states(reference, TEXT)[3])
     for dimensions, count in (("2-D", 2), ("3-D", 3)):
         result = embedding_map.run(mini, TEXT, options=Options(layer=3, dimensions=dimensions))
@@ -48,7 +48,7 @@ def test_tokens_on_the_plane_of_scikit_learn(mini: Checkpoint, reference: Refere
     assert result.baseline == baseline(mini)[3]
 
 
-def test_neighbours_by_brute_force(mini: Checkpoint, reference: Reference) -> None:
+def test_neighbours_equal_those_of_a_brute_force_search(mini: Checkpoint, reference: Reference) -> None:
     vectors = unit(states(reference, TEXT)[6])
     result = embedding_map.run(mini, Text(TEXT, picked=(Span(0, 4, 8),)), options=Options(neighbours=7))
     assert result.chosen == 2
@@ -61,7 +61,7 @@ def test_neighbours_by_brute_force(mini: Checkpoint, reference: Reference) -> No
     assert gone.chosen is None and gone.notes == "Point 500 no longer exists."
 
 
-def test_a_point_says_how_it_is_picked(mini: Checkpoint) -> None:
+def test_a_point_knows_the_span_that_picks_it(mini: Checkpoint) -> None:
     points = embedding_map.run(mini, Text("A bank.", "A cat.")).points
     assert [p.picks for p in points] == [
         "2:0-1",
@@ -77,7 +77,7 @@ def test_a_point_says_how_it_is_picked(mini: Checkpoint) -> None:
     assert [p.label for p in points][1:6] == ["sentence A"] * 3 + ["special", "sentence B"]
 
 
-def test_sentences_among_the_built_in_ones(mini: Checkpoint, reference: Reference) -> None:
+def test_sentences_are_placed_among_the_built_in_ones(mini: Checkpoint, reference: Reference) -> None:
     text = "The judge listened. The witness lied."
     result = embedding_map.run(mini, text, options=Options(unit="sentences", layer=4))
     assert [p.label for p in result.points[:3]] == [ABOVE, ABOVE, BUILT_IN[0].label] and len(result.points) == 62
@@ -94,7 +94,7 @@ def test_law_is_near_law_in_mini(mini: Checkpoint) -> None:
 
 @pytest.mark.parametrize("method", ["PCA", "t-SNE"])
 @pytest.mark.parametrize("dimensions", ["2-D", "3-D"])
-def test_uploaded_lines(method: str, dimensions: str, small: Checkpoint) -> None:
+def test_uploaded_lines_are_placed_on_the_map(method: str, dimensions: str, small: Checkpoint) -> None:
     options = Options(unit="sentences", method=method, dimensions=dimensions, lines="key", point=3)
     one, two = (embedding_map.run(small, "a cat", options=options, lines=LINES) for _ in range(2))
     np.testing.assert_array_equal(one.places, two.places)
@@ -106,7 +106,7 @@ def test_uploaded_lines(method: str, dimensions: str, small: Checkpoint) -> None
     assert tokens.points[0].text == "the" and tokens.chosen is None
 
 
-def test_at_most_ten_thousand_tokens(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_map_has_at_most_ten_thousand_tokens(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(embedding_map, "MAX_POINTS", 20)
     result = embedding_map.run(small, "a cat", options=Options(lines="key"), lines=LINES)
     assert len(result.points) == 16 and "Only the first 2 lines are drawn, which hold 16 tokens." in result.notes
@@ -121,14 +121,14 @@ def test_many_points_take_fewer_steps(small: Checkpoint, monkeypatch: pytest.Mon
     assert result.places.shape == (30, 2) and result.trust is None
 
 
-def test_umap_says_what_to_install(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_umap_is_reported_with_its_package(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "umap", None)
     with pytest.raises(ExplorerError, match="umap-learn, which is not installed. Run pip install umap-learn"):
         embedding_map.run(small, TEXT, options=Options(method="UMAP"))
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_has_a_map(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     for pooling in ("mean", "CLS", "max", "last four summed"):
         for unit_ in ("tokens", "sentences"):
@@ -137,7 +137,7 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize("text", ["\u202eبنك في بنك", "</script><img src=x onerror=1>", "[MASK] a \ud800", "a " * 3000])
-def test_odd_text(text: str, small: Checkpoint) -> None:
+def test_odd_text_is_answered(text: str, small: Checkpoint) -> None:
     result = embedding_map.run(small, text)
     assert np.isfinite(result.places).all() and ("beyond" in result.notes) == (len(text) > 1000)
 
@@ -154,7 +154,7 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
         embedding_map.run(small, "a", options=Options("sentences", lines="k"), lines=LINES[:2])
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_the_points(small: Checkpoint) -> None:
     for options in (Options(), Options(dimensions="3-D", point=1)):
         rows = embedding_map.rows(embedding_map.run(small, "a bank .", options=options))
         assert len(rows) == 5 and len({tuple(row) for row in rows}) == 1

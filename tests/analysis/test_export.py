@@ -45,7 +45,7 @@ def answer(module: ModuleType, checkpoint: Checkpoint) -> tuple[Text, object, Ro
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_csv_reads_back(module: ModuleType, mini: Checkpoint) -> None:
+def test_a_csv_file_is_read_back_unchanged(module: ModuleType, mini: Checkpoint) -> None:
     _, _, rows = answer(module, mini)
     rows = rows[:300]
     back = list(csv.DictReader(io.StringIO(export.as_csv(rows), newline="")))
@@ -75,7 +75,7 @@ def test_other_cells_are_unchanged(cell: str) -> None:
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_json_parses_strictly_and_has_the_question(module: ModuleType, mini: Checkpoint) -> None:
+def test_json_is_strict_and_contains_the_question(module: ModuleType, mini: Checkpoint) -> None:
     text, options, rows = answer(module, mini)
     safe = export.as_json(module, mini, text, options, rows)
     whole = json.loads(safe, parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
@@ -89,7 +89,7 @@ def test_json_rejects_nan(mini: Checkpoint) -> None:
         export.as_json(fill_mask, mini, Text("a"), fill_mask.Options(), [{"p": math.nan}])
 
 
-def test_provenance(mini: Checkpoint) -> None:
+def test_an_export_contains_its_provenance(mini: Checkpoint) -> None:
     facts = export.provenance(mini)
     assert facts["checkpoint"] == "mini" and facts["precision"] == "fp32" and facts["family"] == "bert"
     assert facts["revision"].startswith("sha256:") and len(facts["revision"]) == 19

@@ -17,7 +17,7 @@ FRANCE = "Paris is the [MASK] of France."
 
 
 @pytest.mark.parametrize("top", [1, 5, 100])
-def test_answers_are_those_of_the_pipeline(mini: Checkpoint, reference: Reference, top: int) -> None:
+def test_answers_equal_those_of_the_pipeline(mini: Checkpoint, reference: Reference, top: int) -> None:
     pipeline = transformers.pipeline("fill-mask", model=reference.model, tokenizer=reference.tokenizer, device="cpu")
     wanted = pipeline(FRANCE, top_k=top)
     (blank,) = fill_mask.run(mini, FRANCE, options=Options(top=top)).blanks
@@ -27,7 +27,9 @@ def test_answers_are_those_of_the_pipeline(mini: Checkpoint, reference: Referenc
     assert [c.rank for c in blank.candidates] == list(range(1, top + 1))
 
 
-def test_entropy_original_and_rank(mini: Checkpoint, reference: Reference) -> None:
+def test_entropy_and_the_rank_of_the_original_equal_a_computation_by_hand(
+    mini: Checkpoint, reference: Reference
+) -> None:
     text = "The farmers cultivate the land to grow crops."
     start = text.index("land")
     (blank,) = fill_mask.run(mini, Text(text, hidden=(Span(0, start, start + 4),))).blanks
@@ -49,7 +51,7 @@ def test_a_typed_mask_has_no_original(mini: Checkpoint) -> None:
     assert fill_mask.run(mini, FRANCE).blanks[0].original is None
 
 
-def test_each_blank_is_answered_with_the_others_open(mini: Checkpoint, reference: Reference) -> None:
+def test_each_mask_is_answered_while_the_others_stay_masked(mini: Checkpoint, reference: Reference) -> None:
     text = "The [MASK] sat on the [MASK]."
     ids = reference.ids(text)
     rows = reference.log_probs(ids)
@@ -58,7 +60,7 @@ def test_each_blank_is_answered_with_the_others_open(mini: Checkpoint, reference
         assert blank.candidates[0].id == int(rows[blank.position].argmax())
 
 
-def test_named_words_of_one_and_of_several_pieces(mini: Checkpoint, reference: Reference) -> None:
+def test_requested_words_of_one_or_several_pieces_get_their_probability(mini: Checkpoint, reference: Reference) -> None:
     """Several pieces: the sum over pieces i of log p(i | pieces before i, later ones hidden)."""
     words = "capital, unbelievably ,  capital, Heart"
     (blank,) = fill_mask.run(mini, FRANCE, options=Options(words=words)).blanks
@@ -85,7 +87,7 @@ def test_named_words_of_one_and_of_several_pieces(mini: Checkpoint, reference: R
     assert next(w for w in blank.words if w.word == "capital").rank == above + 1 < 5
 
 
-def test_a_word_that_the_vocabulary_lacks_gets_no_number(mini: Checkpoint) -> None:
+def test_a_word_outside_the_vocabulary_gets_no_probability(mini: Checkpoint) -> None:
     """The probability of [UNK] is not that of the word."""
     with pytest.raises(ExplorerError, match="🤖.*vocabulary"):
         fill_mask.run(mini, FRANCE, options=Options(words="capital, 🤖"))
@@ -96,7 +98,7 @@ def test_masks_beyond_the_limit_are_counted(mini: Checkpoint) -> None:
     assert len(result.blanks) == MAX_BLANKS and result.left_out == 100 - MAX_BLANKS
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_answers_in_order(mini: Checkpoint) -> None:
     text = Text("Paris is the capital of [MASK].", hidden=(Span(0, 0, 5),))
     result = fill_mask.run(mini, text, options=Options(top=3, words="rome"))
     rows = fill_mask.rows(result)

@@ -41,7 +41,7 @@ def loop(weights: np.ndarray, tokens: list[str], cls: str, sep: str, punctuation
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_shares_are_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
+def test_shares_equal_those_of_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(TEXT)
     attention = eager(tiny(family), encoding).attention.numpy()
@@ -69,14 +69,14 @@ def test_the_sample_is_the_mean_over_its_sentences(mini: Checkpoint) -> None:
     assert (result.texts, result.tokens) == (20, sum(a.tokens for a in alone)) and result.points is None
 
 
-def test_main_roles() -> None:
+def test_the_main_role_of_a_head_is_its_largest_clear_share() -> None:
     measures = {name: np.full((1, 3), 0.1) for name in MEASURES}
     measures |= {"next": np.array([[0.9, 0.2, CLEAR]]), "[SEP]": np.array([[0.05, 0.25, 0.29]])}
     measures |= {"distance": np.full((1, 3), 9.0)}
     assert head_roles.main_roles(measures) == (("next", "broad", "next"),)
 
 
-def test_distances_are_those_of_scipy() -> None:
+def test_distances_equal_those_of_scipy() -> None:
     rows = np.random.default_rng(0).dirichlet(np.full(7, 0.2), (4, 6))
     result = distances(rows)
     for i, j in np.ndindex(4, 4):
@@ -97,7 +97,7 @@ def test_the_plane_preserves_points_of_a_plane() -> None:
     assert plane(np.zeros((1, 1)))[0].tolist() == [[0, 0]] and plane(np.zeros((3, 3)))[1] == 1
 
 
-def test_the_map(mini: Checkpoint) -> None:
+def test_the_map_places_every_head(mini: Checkpoint) -> None:
     result = ask(mini, "The cat sat.", show="map", on="this text")
     assert result.points is not None and result.points.shape == (6, 12, 2) and result.divergences is not None
     assert result.divergences.shape == (72, 72) and result.compared == 6 and 0 < result.preserved <= 1
@@ -111,7 +111,7 @@ def test_a_long_text_is_compared_at_evenly_spaced_tokens(mini: Checkpoint) -> No
     assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_shares_of_every_head(mini: Checkpoint) -> None:
     rows = head_roles.rows(ask(mini, "The cat.", show="map"))
     assert len(rows) == 72 and len({tuple(row) for row in rows}) == 1
     assert rows[13]["layer"] == 2 and rows[13]["head"] == 2 and isinstance(rows[13]["map_x"], float)
@@ -119,6 +119,6 @@ def test_rows(mini: Checkpoint) -> None:
     assert head_roles.rows(ask(mini, "The cat."))[0]["map_x"] is None
 
 
-def test_this_text_must_be_readable(mini: Checkpoint) -> None:
+def test_an_unreadable_text_is_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Type a sentence"):
         ask(mini, "\ud800", on="this text")

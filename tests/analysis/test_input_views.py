@@ -19,7 +19,7 @@ NAMES = ("bert", "roberta", "electra-generator", "distilbert", "modernbert", "xl
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("order", ["cosine", "dot product"])
-def test_neighbours_are_those_of_a_loop_over_the_table(tiny, name: str, order: str) -> None:
+def test_neighbours_equal_those_of_a_loop_over_the_table(tiny, name: str, order: str) -> None:
     folder = tiny(name)
     ours = load(folder, precision="fp32", device="cpu")
     table = transformers.AutoModelForMaskedLM.from_pretrained(folder).get_input_embeddings().weight.detach()
@@ -42,7 +42,7 @@ def test_neighbours_are_those_of_a_loop_over_the_table(tiny, name: str, order: s
         assert near.typical == pytest.approx(float(np.median([c for c, *_ in scores])), abs=of_sum(table.shape[1]))
 
 
-def test_a_hidden_token_counts_as_what_it_was_and_the_longest_is_the_default(tiny) -> None:
+def test_a_hidden_token_counts_as_its_original_and_the_longest_is_the_default(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     span = Span(0, 4, 10)
     hidden = nearest_pieces.run(ours, Text("the doctor", hidden=(span,), picked=(span,)))
@@ -50,7 +50,7 @@ def test_a_hidden_token_counts_as_what_it_was_and_the_longest_is_the_default(tin
     assert nearest_pieces.run(ours, "the terrible cat").found[0].token == "terrible"
 
 
-def test_more_than_three_picks_and_too_many_neighbours(tiny) -> None:
+def test_too_many_picks_or_neighbours_are_rejected(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     result = nearest_pieces.run(ours, Text("the cat and a dog", picked=(Span(0, 0, 17),)))
     assert len(result.found) == 3 and result.left_out == 2 and "2 more" in nearest_figure.say(result)
@@ -61,7 +61,7 @@ def test_more_than_three_picks_and_too_many_neighbours(tiny) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_vectors_add_up_and_are_those_of_the_tables(tiny, name: str) -> None:
+def test_vectors_add_up_and_equal_those_of_the_tables(tiny, name: str) -> None:
     folder = tiny(name)
     ours = load(folder, precision="fp32", device="cpu")
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder).eval()

@@ -73,7 +73,7 @@ def check(result: Layers, wanted: Tensor, top: int) -> None:
         assert all(low <= rank <= high for rank, (low, high) in zip(word.ranks.tolist(), near, strict=True))
 
 
-def test_every_layer_of_mini_is_that_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+def test_every_layer_of_mini_equals_that_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     ids = reference.ids(FRANCE)
     result = layers.run(mini, FRANCE, options=Options(words="capital, paris", top=10))
     check(result, lens(reference, ids, result.position), 10)
@@ -82,7 +82,7 @@ def test_every_layer_of_mini_is_that_of_transformers(mini: Checkpoint, reference
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "modernbert"])
-def test_every_layer_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_layer_of_a_family_equals_that_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode("the capital of <mask> is good .")
     result = layers.run(checkpoint, "the capital of <mask> is good .")
@@ -106,7 +106,7 @@ def test_modernbert_passes_its_final_norm_at_every_layer(tiny: Callable[[str], P
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_last_layer_is_fill_mask(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_last_layer_gives_the_answers_of_fill_mask(family: str, tiny: Callable[[str], Path]) -> None:
     for precision in ("fp32", "bf16"):
         checkpoint = load(tiny(family), precision=precision, device="cpu")
         result = layers.run(checkpoint, FRANCE, options=Options(top=10))
@@ -124,7 +124,7 @@ def test_bf16_is_near_fp32(mini: Checkpoint, bundled: Path) -> None:
         assert a.entropy == pytest.approx(b.entropy, abs=0.3)  # bits; near is meant, not equal
 
 
-def test_the_position_is_the_first_mask(mini: Checkpoint) -> None:
+def test_the_default_position_is_the_first_mask(mini: Checkpoint) -> None:
     text = "The [MASK] sat on the [MASK]."
     result = layers.run(mini, text)
     assert result.position == 2 and result.other_masks == 1
@@ -133,7 +133,7 @@ def test_the_position_is_the_first_mask(mini: Checkpoint) -> None:
         assert (results.id, results.probability) == (other.id, pytest.approx(other.probability, rel=CLOSE))
 
 
-def test_positions_in_any_order_and_twice(mini: Checkpoint) -> None:
+def test_positions_may_be_given_in_any_order_and_twice(mini: Checkpoint) -> None:
     encoding = mini.tokenizer.encode("The [MASK] sat on the [MASK].")
     result = layer_log_probs(mini, encoding, [6, 2, 6])
     assert result.shape == (7, 3, mini.config.vocab_size) and result.dtype == torch.float32
@@ -141,7 +141,7 @@ def test_positions_in_any_order_and_twice(mini: Checkpoint) -> None:
         assert_same(mini.config, result[:, column], layer_log_probs(mini, encoding, [spot])[:, 0])
 
 
-def test_followed_by_itself_with_the_hidden_word(mini: Checkpoint) -> None:
+def test_the_final_answers_and_the_hidden_word_are_followed(mini: Checkpoint) -> None:
     text = "The farmers cultivate the land to grow crops."
     result = layers.run(mini, Text(text, hidden=(Span(0, 26, 30),)))
     assert {c.id for c in result.layers[-1].candidates} <= {word.id for word in result.followed}
@@ -150,7 +150,7 @@ def test_followed_by_itself_with_the_hidden_word(mini: Checkpoint) -> None:
     assert not any(word.hidden for word in layers.run(mini, FRANCE).followed)
 
 
-def test_settled(mini: Checkpoint) -> None:
+def test_the_settled_layer_is_the_first_of_the_final_answer(mini: Checkpoint) -> None:
     result = layers.run(mini, FRANCE)
     first = [answer.candidates[0].id for answer in result.layers]
     assert len(set(first[result.settled :])) == 1 and first[result.settled - 1] != first[-1]
@@ -161,7 +161,7 @@ def test_a_word_of_several_pieces_is_rejected_with_its_pieces(mini: Checkpoint) 
         layers.run(mini, FRANCE, options=Options(words="capital, unbelievably"))
 
 
-def test_too_many_words_and_unknown_words(mini: Checkpoint) -> None:
+def test_too_many_or_unknown_words_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=f"9 words.*limit is {MAX_FOLLOWED}"):
         layers.run(mini, FRANCE, options=Options(words="a, b, c, d, e, f, g, h, i"))
     with pytest.raises(ExplorerError, match="🤖.*vocabulary"):
@@ -169,18 +169,18 @@ def test_too_many_words_and_unknown_words(mini: Checkpoint) -> None:
     assert len(layers.run(mini, FRANCE, options=Options(words="Paris, paris")).followed) == 1
 
 
-def test_no_mask(small: Checkpoint) -> None:
+def test_a_text_without_a_mask_is_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"Nothing is hidden.*\[MASK\]"):
         layers.run(small, "The cat is here.")
 
 
-def test_no_head(tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         layers.run(checkpoint, FRANCE)
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_answers_of_every_layer(mini: Checkpoint) -> None:
     rows = layers.rows(layers.run(mini, FRANCE, options=Options(words="capital", top=2)))
     assert len(rows) == 7 * 3 and len({tuple(row) for row in rows}) == 1
     assert [row["layer"] for row in rows[:6]] == [0, 0, 0, 1, 1, 1]

@@ -1,4 +1,4 @@
-"""Left context: nothing to the right of the blank reaches its left-only answer."""
+"""Left context: nothing to the right of the blank affects its left-only answer."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from tests.analysis.conftest import CLOSE, Reference
 TEXTS = ("The farmers cultivate the [MASK] to grow crops.", "The farmers cultivate the [MASK] near a big city.")
 
 
-def test_words_to_the_right_change_both_sides_alone(mini: Checkpoint) -> None:
+def test_words_to_the_right_change_only_the_two_sided_answer(mini: Checkpoint) -> None:
     one, two = (left_context.run(mini, text) for text in TEXTS)
     for a, b in zip(one.left.candidates, two.left.candidates, strict=True):
         assert (a.id, a.rank) == (b.id, b.rank)
@@ -21,12 +21,12 @@ def test_words_to_the_right_change_both_sides_alone(mini: Checkpoint) -> None:
     assert abs(one.both.entropy - two.both.entropy) > 0.01
 
 
-def test_words_to_the_left_change_the_left_answer(mini: Checkpoint) -> None:
+def test_words_to_the_left_change_the_left_only_answer(mini: Checkpoint) -> None:
     other = left_context.run(mini, TEXTS[0].replace("farmers", "sailors"))
     assert abs(other.left.entropy - left_context.run(mini, TEXTS[0]).left.entropy) > 1e-3
 
 
-def test_both_answers_are_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+def test_both_answers_equal_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     result, ids = left_context.run(mini, TEXTS[0], options=Options(top=5)), reference.ids(TEXTS[0])
     spot = ids.index(reference.mask)
     triangle = torch.ones(len(ids), len(ids), dtype=torch.bool).tril()
@@ -38,13 +38,13 @@ def test_both_answers_are_those_of_transformers(mini: Checkpoint, reference: Ref
 
 
 @pytest.mark.parametrize("text", [TEXTS[0], "[MASK]"])
-def test_who_looks_at_whom(mini: Checkpoint, text: str) -> None:
+def test_the_matrices_show_which_tokens_each_token_sees(mini: Checkpoint, text: str) -> None:
     result = left_context.run(mini, text)
     count = len(result.tokens)
     assert result.sees_both.shape == (count, count) and result.sees_both.all()
     np.testing.assert_array_equal(result.sees_left, np.tri(count, dtype=bool))
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_both_answers(mini: Checkpoint) -> None:
     rows = left_context.rows(left_context.run(mini, TEXTS[0], options=Options(top=3)))
     assert [(r["context"], r["rank"]) for r in rows] == [(c, i) for c in ("both sides", "left only") for i in (1, 2, 3)]

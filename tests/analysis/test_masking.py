@@ -12,7 +12,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 TEXT = "The farmers cultivate the land to grow crops for the whole village, and they sell what is left in the town."
 
 
-def test_shares_are_those_requested(mini: Checkpoint) -> None:
+def test_each_kind_of_masking_has_its_requested_share(mini: Checkpoint) -> None:
     """Within five standard deviations of a binomial draw."""
     result = masking.run(mini, TEXT)
     tokens = COUNTED * result.can_be_chosen
@@ -23,7 +23,7 @@ def test_shares_are_those_requested(mini: Checkpoint) -> None:
     assert result.counts[[0, -1]].sum() == 0  # [CLS] and [SEP]
 
 
-def test_what_is_shown_is_what_was_drawn(mini: Checkpoint) -> None:
+def test_the_displayed_pieces_match_the_drawn_masking(mini: Checkpoint) -> None:
     result = masking.run(mini, TEXT, options=Options(chosen=0.5, masked=0.3, random=0.4))
     for kinds, pieces in zip(result.kinds, result.pieces, strict=True):
         for kind, token, piece in zip(kinds, result.tokens, pieces, strict=True):
@@ -32,12 +32,12 @@ def test_what_is_shown_is_what_was_drawn(mini: Checkpoint) -> None:
     assert set(np.unique(result.kinds)) == {NOT_CHOSEN, MASKED, SAME, RANDOM}
 
 
-def test_the_same_roll_is_the_same_and_another_is_another(mini: Checkpoint) -> None:
+def test_a_roll_is_repeatable_and_differs_from_the_next(mini: Checkpoint) -> None:
     first, again, other = (masking.run(mini, TEXT, options=Options(roll=roll)) for roll in (1, 1, 2))
     assert np.array_equal(first.kinds, again.kinds) and not np.array_equal(first.kinds, other.kinds)
 
 
-def test_the_pieces_of_a_word_go_together(mini: Checkpoint) -> None:
+def test_all_pieces_of_a_word_are_masked_together(mini: Checkpoint) -> None:
     result = masking.run(mini, "Untranslatable misunderstandings.", options=Options(whole_words=True, chosen=0.4))
     starts = [i for i, token in enumerate(result.tokens) if not token.startswith("##")] + [len(result.tokens)]
     for kinds in result.kinds != NOT_CHOSEN:

@@ -31,7 +31,7 @@ EVIL = "<img src=x onerror=1></script> & $x$"
 
 @dataclass
 class Twin:
-    """The same weights twice; theirs are run one pair at a time, without padding."""
+    """The same weights loaded twice; transformers runs one pair at a time, without padding."""
 
     ours: Checkpoint
     theirs: transformers.PreTrainedModel
@@ -75,7 +75,7 @@ def check(twin: Twin, score: Score, first: str, second: str) -> None:
     assert score.is_next + score.not_next == pytest.approx(1)
 
 
-def test_both_orders_are_those_of_transformers(twin: Twin) -> None:
+def test_both_orders_equal_those_of_transformers(twin: Twin) -> None:
     result = next_sentence.run(twin.ours, STORE)
     check(twin, result.forward, STORE.first, STORE.second)
     check(twin, result.backward, STORE.second, STORE.first)
@@ -83,7 +83,7 @@ def test_both_orders_are_those_of_transformers(twin: Twin) -> None:
     assert result.candidates == (result.forward,) and result.rank == 1
 
 
-def test_candidates_of_unlike_lengths_are_those_of_transformers(twin: Twin) -> None:
+def test_candidates_of_different_lengths_equal_those_of_transformers(twin: Twin) -> None:
     result = next_sentence.run(twin.ours, STORE, options=Options(" | ".join(CANDIDATES)))
     assert {c.second for c in result.candidates} == {STORE.second, *CANDIDATES}
     for score in result.candidates:
@@ -93,7 +93,7 @@ def test_candidates_of_unlike_lengths_are_those_of_transformers(twin: Twin) -> N
     assert result.candidates[result.rank - 1] is result.forward
 
 
-def test_what_is_hidden_stays_hidden(twin: Twin) -> None:
+def test_hidden_words_stay_hidden(twin: Twin) -> None:
     first, second = STORE.first, STORE.second
     hidden = (Span(0, first.index("man"), first.index("man") + 3), Span(1, 0, 2))
     result = next_sentence.run(twin.ours, Text(first, second, hidden), options=Options(f"Yes. | {second}"))
@@ -114,7 +114,7 @@ def test_the_label_order_is_that_of_the_published_head(mini: Checkpoint) -> None
     assert [c.second for c in result.candidates] == [STORE.second, "Penguins are flightless."]
 
 
-def test_tokens_and_segments(mini: Checkpoint) -> None:
+def test_tokens_have_the_segment_of_their_sentence(mini: Checkpoint) -> None:
     result = next_sentence.run(mini, STORE)
     assert " ".join(result.tokens) == "[CLS] the man went to the store . [SEP] he bought a gallon of milk . [SEP]"
     assert result.segments == (0,) * 9 + (1,) * 8
@@ -167,7 +167,7 @@ def test_invalid_input_is_rejected(text: Text | str, typed: str, sentence: str, 
 
 @pytest.mark.parametrize("recipe", ["roberta", "bert-mlm", "electra-discriminator", "distilbert", "modernbert"])
 @pytest.mark.parametrize("text", [STORE, ""])
-def test_no_head(recipe: str, text: Text | str, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(recipe: str, text: Text | str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(recipe), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="has no next-sentence head.*such as mini"):
         next_sentence.run(checkpoint, text)
@@ -188,7 +188,7 @@ def test_markup_is_kept_as_typed(small: Checkpoint) -> None:
     assert result.forward.first == EVIL and EVIL in {c.second for c in result.candidates}
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_pair_and_its_candidates(mini: Checkpoint) -> None:
     rows = next_sentence.rows(next_sentence.run(mini, STORE, options=Options("Penguins are flightless.")))
     assert [(r["pair"], r["rank"]) for r in rows] == [("A, B", ""), ("B, A", ""), ("candidate", 1), ("candidate", 2)]
     assert {k: v for k, v in rows[0].items() if k not in ("pair", "rank")} == {
@@ -201,7 +201,7 @@ def test_extreme_logits_have_a_probability() -> None:
     assert (sure.is_next, sure.not_next) == (1, 0)
 
 
-def test_the_engine_keeps_the_order_whatever_the_budget(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_engine_keeps_the_order_for_every_budget(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [Text("The cat sat. " * n, "It is a dog.") for n in (4, 1, 3, 1, 2)]
     encodings = [twin.ours.tokenizer.encode(text) for text in texts]
     whole = task_heads.next_sentence_logits(twin.ours, encodings)
@@ -215,7 +215,7 @@ def test_the_engine_keeps_the_order_whatever_the_budget(twin: Twin, monkeypatch:
     assert task_heads.next_sentence_logits(twin.ours, []).shape == (0, 2)
 
 
-def test_numbers_that_are_not_finite(tiny: Callable[[str], Path]) -> None:
+def test_non_finite_numbers_are_rejected(tiny: Callable[[str], Path]) -> None:
     broken = load(tiny("bert"), name="broken", precision="fp32", device="cpu")
     with torch.no_grad():
         broken.next_sentence.output.bias.fill_(float("nan"))
@@ -223,7 +223,7 @@ def test_numbers_that_are_not_finite(tiny: Callable[[str], Path]) -> None:
         next_sentence.run(broken, STORE)
 
 
-def test_bf16_is_near(bundled: Path, mini: Checkpoint) -> None:
+def test_bf16_stays_near_fp32(bundled: Path, mini: Checkpoint) -> None:
     rough = load(bundled, name="mini", precision="bf16", device="cpu")
     ours, exact = (next_sentence.run(c, STORE).forward for c in (rough, mini))
     assert ours.logits == pytest.approx(exact.logits, abs=0.1)  # near is meant, not equal

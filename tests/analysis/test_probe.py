@@ -74,7 +74,7 @@ def states(reference: Reference, text: str) -> tuple[np.ndarray, list[tuple[int,
         pytest.param("word order", (3,), marks=SLOW),
     ],
 )
-def test_the_answers_are_those_of_transformers_and_sklearn_by_hand(
+def test_the_answers_equal_a_pipeline_of_transformers_and_scikit_learn(
     mini: Checkpoint, reference: Reference, task: Task, layers: tuple[int, ...]
 ) -> None:
     result = probe.run(mini, options=Options(task=task, seeds=2))
@@ -102,7 +102,7 @@ def test_the_answers_are_those_of_transformers_and_sklearn_by_hand(
     assert len(result.unusable) == result.unconverged == result.left_out == 0
 
 
-def test_a_word_that_is_there_is_known_at_layer_0_and_shuffled_labels_nowhere(mini: Checkpoint) -> None:
+def test_layer_0_knows_a_planted_word_and_no_layer_knows_shuffled_labels(mini: Checkpoint) -> None:
     rows = planted()
     result = run(mini, rows)
     assert (
@@ -115,7 +115,7 @@ def test_a_word_that_is_there_is_known_at_layer_0_and_shuffled_labels_nowhere(mi
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_document_is_on_one_side_and_all_labels_are_in_training(seed: int) -> None:
+def test_documents_stay_on_one_side_and_training_has_all_labels(seed: int) -> None:
     documents = [str(i // 5) for i in range(60)]
     labels = np.array([int(i < 10) for i in range(60)])  # one label is in two documents only
     held = probe_fit.held_out_rows(labels, documents, seed)
@@ -137,7 +137,7 @@ def test_the_result_keeps_documents_whole(mini: Checkpoint) -> None:
         assert np.isnan(margins[~held]).all() and (right[held] == (margins[held] > 0)).all()
 
 
-def test_control_labels_belong_to_types_and_are_distributed_as_the_labels() -> None:
+def test_control_labels_depend_on_the_word_and_are_distributed_as_the_labels() -> None:
     types = np.random.default_rng(3).permutation([f"w{i % 40}" for i in range(200)]).tolist()
     labels = np.array([0] * 150 + [1] * 50)
     drawn = probe_fit.control_labels(labels, types, 0)
@@ -181,7 +181,7 @@ def test_the_nth_occurrence_of_a_word_is_probed(mini: Checkpoint) -> None:
     assert result.positions[0] == (1,) and result.positions[1] == (4,)
 
 
-def test_as_many_of_each_label_as_possible_are_taken(mini: Checkpoint) -> None:
+def test_the_sample_has_as_many_rows_of_each_label_as_possible(mini: Checkpoint) -> None:
     rows = planted(80)
     for row in rows[:20]:
         row["label"] = "rare"
@@ -196,7 +196,9 @@ def test_few_steps_are_reported_as_not_converged(mini: Checkpoint, monkeypatch: 
         assert run(mini, planted(40), seeds=1).unconverged > 0
 
 
-def test_it_stops_between_two_fits_and_says_how_far_it_is(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_stops_between_two_fits_and_reports_its_progress(
+    mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     work, calls, real = Work(), [], probe.fit
 
     def fit(*given):
@@ -230,7 +232,7 @@ BAD = [
 
 
 @pytest.mark.parametrize(("bad", "why"), BAD, ids=[why for _, why in BAD])
-def test_a_row_that_cannot_be_used_is_named_and_the_others_are_used(mini: Checkpoint, bad: dict, why: str) -> None:
+def test_an_unusable_row_is_named_and_the_others_are_used(mini: Checkpoint, bad: dict, why: str) -> None:
     fine = [{"text": f"we can open {i}", "word": "can", "label": "ab"[i % 2]} for i in range(20)]
     result = run(mini, [*fine, bad], seeds=1)
     (unusable,) = result.unusable
@@ -253,7 +255,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("given", "why"), REFUSED, ids=[why for _, why in REFUSED])
-def test_rows_that_cannot_be_probed_are_refused(mini: Checkpoint, given: list[dict], why: str) -> None:
+def test_unsuitable_rows_are_rejected(mini: Checkpoint, given: list[dict], why: str) -> None:
     with pytest.raises(ExplorerError, match=why):
         run(mini, given)
 
@@ -266,7 +268,7 @@ def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
     assert [(item.line, item.what) for item in result.unusable] == [(4, what), (5, what)]
 
 
-def test_documents_that_cannot_be_split_are_rejected() -> None:
+def test_documents_without_a_possible_split_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="cannot be split so that training has every label"):
         probe_fit.held_out_rows(np.array([0, 0, 1, 1]), ["x", "x", "y", "y"], 0)
     held = probe_fit.held_out_rows(np.array([0, 1, 2, 0, 1, 1]), ["x", "x", "x", "y", "y", "y"], 0)

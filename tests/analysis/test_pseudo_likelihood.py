@@ -17,7 +17,7 @@ TEXT = "The unbelievably hypersensitive man went to the store."
 
 
 @pytest.mark.parametrize("hide", ["the piece", "the rest of its word too"])
-def test_scores_are_those_of_a_loop(mini: Checkpoint, reference: Reference, hide: str) -> None:
+def test_scores_equal_those_of_a_loop(mini: Checkpoint, reference: Reference, hide: str) -> None:
     result = pseudo_likelihood.run(mini, TEXT, options=Options(hide=hide))
     ids = reference.ids(TEXT)
     tokens = reference.tokenizer.convert_ids_to_tokens(ids)
@@ -36,7 +36,7 @@ def test_scores_are_those_of_a_loop(mini: Checkpoint, reference: Reference, hide
     assert result.perplexity == pytest.approx(math.exp(-total / result.scored), rel=CLOSE)
 
 
-def test_only_the_two_ends_have_no_score(mini: Checkpoint) -> None:
+def test_only_the_first_and_the_last_token_have_no_score(mini: Checkpoint) -> None:
     result = pseudo_likelihood.run(mini, TEXT)
     assert np.flatnonzero(np.isnan(result.log_probabilities)).tolist() == [0, len(result.tokens) - 1]
     assert np.flatnonzero(result.ranks == 0).tolist() == [0, len(result.tokens) - 1]
@@ -64,7 +64,7 @@ def test_an_ordinary_sentence_is_likelier_than_an_odd_one(mini: Checkpoint) -> N
 
 
 @pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]"])
-def test_nothing_but_masks(mini: Checkpoint, text: str) -> None:
+def test_a_text_of_masks_alone_is_rejected(mini: Checkpoint, text: str) -> None:
     with pytest.raises(ExplorerError, match="has only masks"):
         pseudo_likelihood.run(mini, text)
 
@@ -74,7 +74,7 @@ def test_a_text_of_unknown_characters_is_not_called_a_mask(mini: Checkpoint) -> 
         pseudo_likelihood.run(mini, "🤖")
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_score_of_each_token(mini: Checkpoint) -> None:
     rows = pseudo_likelihood.rows(pseudo_likelihood.run(mini, "The cat sat."))
     assert [r["token"] for r in rows] == ["the", "cat", "sat", "."]
     assert [r["position"] for r in rows] == [1, 2, 3, 4]

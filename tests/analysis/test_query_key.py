@@ -1,4 +1,4 @@
-"""Query and key: products add up to scores whose softmax is the attention; the token that looks; errors; long texts."""
+"""Query and key: products add up to scores whose softmax is the attention; the default query; errors; long texts."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +20,7 @@ def ask(checkpoint: Checkpoint, text: Text | str, layer: int = 1, head: int = 1)
     return query_key.run(checkpoint, text, options=Options(layer=layer, head=head))
 
 
-def test_the_softmax_of_the_scores_is_the_weight_in_the_view_heads(mini: Checkpoint) -> None:
+def test_the_softmax_of_the_scores_equals_the_weights_of_the_view_heads(mini: Checkpoint) -> None:
     result = ask(mini, KEYS, 4, 2)
     every = attention.run(mini, KEYS).every
     powers = np.exp(result.scores - result.scores.max())
@@ -31,28 +31,28 @@ def test_the_softmax_of_the_scores_is_the_weight_in_the_view_heads(mini: Checkpo
     assert result.tokens[int(result.weights.argmax())] == "keys"
 
 
-def test_the_token_that_looks(mini: Checkpoint) -> None:
-    def who(text: Text | str) -> tuple[str, bool, int]:
+def test_the_query_is_the_picked_token_or_the_mask(mini: Checkpoint) -> None:
+    def query_of(text: Text | str) -> tuple[str, bool, int]:
         result = ask(mini, text)
         return result.tokens[result.position], result.picked, result.others
 
-    assert who(KEYS) == ("[MASK]", False, 0)
-    assert who("The cat sat.") == ("the", False, 0)
-    assert who(Text(KEYS, picked=(Span(0, 4, 8),))) == ("keys", True, 0)
-    assert who(Text(KEYS, picked=(Span(0, 4, 11),))) == ("keys", True, 1)
-    assert who(Text(KEYS, picked=(Span(TOKENS, 0, 1),))) == ("[CLS]", True, 0)
-    assert who(Text("The cat sat.", picked=(Span(0, 90, 99),))) == ("the", False, 0)
-    assert who("[SEP]")[0] == "[CLS]"
+    assert query_of(KEYS) == ("[MASK]", False, 0)
+    assert query_of("The cat sat.") == ("the", False, 0)
+    assert query_of(Text(KEYS, picked=(Span(0, 4, 8),))) == ("keys", True, 0)
+    assert query_of(Text(KEYS, picked=(Span(0, 4, 11),))) == ("keys", True, 1)
+    assert query_of(Text(KEYS, picked=(Span(TOKENS, 0, 1),))) == ("[CLS]", True, 0)
+    assert query_of(Text("The cat sat.", picked=(Span(0, 90, 99),))) == ("the", False, 0)
+    assert query_of("[SEP]")[0] == "[CLS]"
 
 
 @pytest.mark.parametrize(("layer", "head", "message"), [(7, 1, "Layer 7.*6 layers"), (1, 13, "Head 13.*12 heads"),
                                                      (0, 1, "Layer 0"), (1, 0, "Head 0")])  # fmt: skip
-def test_an_unknown_layer_or_head(layer: int, head: int, message: str, mini: Checkpoint) -> None:
+def test_an_unknown_layer_or_head_is_rejected(layer: int, head: int, message: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=message):
         ask(mini, KEYS, layer, head)
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_products_scores_and_weights(mini: Checkpoint) -> None:
     result = ask(mini, KEYS, 4, 2)
     rows = query_key.rows(result)
     assert len(rows) == 12 * 32 and len({tuple(row) for row in rows}) == 1
@@ -74,7 +74,7 @@ def test_a_long_export_keeps_the_tokens_with_the_largest_weights(
     assert kept == set(np.argsort(-result.weights)[:3].tolist())
 
 
-def test_the_window_of_a_local_layer(tiny: Callable[[str], Path]) -> None:
+def test_tokens_outside_the_window_of_a_local_layer_have_weight_0(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
     text = "The doctor said it was good, and she believes it. She works in <mask>."
     local = next(layer for layer in range(5) if checkpoint.config.is_local(layer))
@@ -83,7 +83,7 @@ def test_the_window_of_a_local_layer(tiny: Callable[[str], Path]) -> None:
     assert {row["seen"] for row in query_key.rows(result)} == {True, False}
 
 
-def test_facts(mini: Checkpoint) -> None:
+def test_facts_give_the_numbers_of_a_token(mini: Checkpoint) -> None:
     result = ask(mini, KEYS, 4, 2)
     facts = query_key.Facts(mini, Text(KEYS), result)
     assert facts.weight("keys") == pytest.approx(0.95, abs=0.02) and facts.score("keys") == result.scores.max()

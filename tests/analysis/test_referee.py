@@ -56,7 +56,7 @@ def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_curves_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_curves_of_every_family_equal_those_of_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
     ours, theirs = load(tiny(family), name=family, precision="fp32", device="cpu"), refer(tiny(family))
     encoding = ours.tokenizer.encode(SENTENCE)
     (spot,) = encoding.masked
@@ -70,7 +70,7 @@ def test_curves_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
     check(ours, SENTENCE, Options(orders=3, points=64), words, read)
 
 
-def test_curves_of_a_pair(tiny: Callable[[str], Path]) -> None:
+def test_curves_of_a_pair_equal_those_of_a_loop(tiny: Callable[[str], Path]) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
     theirs = transformers.BertForNextSentencePrediction.from_pretrained(tiny("bert")).eval()
     encoding = ours.tokenizer.encode(PAIR)
@@ -85,7 +85,7 @@ def test_curves_of_a_pair(tiny: Callable[[str], Path]) -> None:
     check(ours, PAIR, Options(target="next sentence", orders=4, points=5), words, read)
 
 
-def test_random_orders_are_orders(small: Checkpoint) -> None:
+def test_random_orders_are_permutations(small: Checkpoint) -> None:
     """With every step drawn, hiding one token more changes one token: no order repeats or skips one."""
     seen: list[list[int]] = []
     _, question = saliency.question_within_limit(small, SENTENCE, "mask", "")
@@ -104,7 +104,7 @@ def test_random_orders_are_orders(small: Checkpoint) -> None:
     assert (one == two).all() and len({tuple(line) for line in one}) > 1
 
 
-def test_points_of_a_long_text(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_sampled_at_fewer_points(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "[MASK] " + "cat dog " * 20
     assert referee.run(small, text, options=Options(points=7)).hidden.tolist() == [0, 6, 11, 17, 23, 29, 34, 40]
     monkeypatch.setattr(referee, "PASS_TOKENS", 1)
@@ -112,13 +112,13 @@ def test_points_of_a_long_text(small: Checkpoint, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.parametrize("text", ["[MASK]", "cat [MASK]", "[CLS] [MASK] [SEP]"])
-def test_nothing_to_order(text: str, small: Checkpoint) -> None:
+def test_a_text_without_words_to_order_is_rejected(text: str, small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="no order to test"):
         referee.run(small, text)
 
 
 @pytest.mark.parametrize("text", ["\ud800 cat [MASK] dog", "قطة [MASK] هنا", "</script><img src=x onerror=1> [MASK]"])
-def test_odd_texts(text: str, small: Checkpoint) -> None:
+def test_odd_texts_are_answered(text: str, small: Checkpoint) -> None:
     result = referee.run(small, text, options=Options(orders=3, points=4))
     assert all(np.isfinite(trial.deletion).all() for trial in result.trials)
 
@@ -130,7 +130,7 @@ def test_errors_name_what_is_missing(small: Checkpoint) -> None:
         referee.run(small, "the cat [MASK] .", options=Options(word="unbelievable"))
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_every_point_of_a_curve(small: Checkpoint) -> None:
     result = referee.run(small, SENTENCE, options=Options(orders=3))
     rows = referee.rows(result)
     assert len(rows) == (2 * 6 + 3) * len(result.hidden) and len({tuple(row) for row in rows}) == 1
@@ -138,8 +138,8 @@ def test_rows(small: Checkpoint) -> None:
     assert {type(row["hidden"]) for row in rows} == {int}
 
 
-def test_the_work_is_announced_before_it_starts(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that the time left is right from the first batch on."""
+def test_the_amount_of_work_is_announced_before_it_starts(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate of the remaining time is then right from the first batch on."""
     announced: list[int] = []
     monkeypatch.setattr(progress, "expect", announced.append)
     work = progress.Work()

@@ -30,7 +30,7 @@ def test_pieces_are_merged_to_words(mini: Checkpoint) -> None:
         assert merged.scores.sum() == pytest.approx(result.scores.sum())
 
 
-def test_a_requested_word(mini: Checkpoint, reference: Reference) -> None:
+def test_a_requested_word_is_explained(mini: Checkpoint, reference: Reference) -> None:
     text = "The keys to the cabinet [MASK] on the table."
     result = saliency.run(mini, text, options=Options(method="occlusion", word=" Are "))
     row = reference.log_probs(reference.ids(text))[result.position]
@@ -47,7 +47,7 @@ def test_a_requested_word(mini: Checkpoint, reference: Reference) -> None:
         ("x" * 300, "300"),
     ],
 )
-def test_words_that_cannot_be_explained(word: str, message: str, mini: Checkpoint) -> None:
+def test_unusable_words_are_rejected(word: str, message: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=message):
         saliency.run(mini, "It is [MASK].", options=Options(word=word))
 
@@ -78,13 +78,13 @@ def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Pat
     ],
 )
 @pytest.mark.parametrize("method", ["all", *METHODS])
-def test_odd_texts(text: str, method: str, small: Checkpoint) -> None:
+def test_odd_texts_are_answered(text: str, method: str, small: Checkpoint) -> None:
     result = saliency.run(small, text, options=Options(method=method, samples=50, steps=4))
     assert all(np.isfinite(results.scores).all() for results in result.attributions)
     assert saliency.rows(result)
 
 
-def test_a_long_text_is_read_more_coarsely(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_explained_in_groups_of_tokens(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribution, "PASS_TOKENS", 64 * 16)
     options = Options(method="all", samples=1000, steps=256)
     result = saliency.run(small, "[MASK] " + "cat dog " * 50, options=options)
@@ -104,7 +104,7 @@ def test_a_long_text_is_read_more_coarsely(small: Checkpoint, monkeypatch: pytes
         saliency.run(small, "[MASK] " + "cat dog " * 50)
 
 
-def test_masks_and_hidden_words(mini: Checkpoint) -> None:
+def test_masks_and_hidden_words_have_no_score_of_their_own(mini: Checkpoint) -> None:
     text = Text("The farmers harvest the land to [MASK] crops.", hidden=(Span(0, 24, 28),))
     result = saliency.run(mini, text, options=Options(method="occlusion"))
     assert result.position == mini.tokenizer.encode(text).masked[0] and result.other_masks == 1
@@ -112,7 +112,7 @@ def test_masks_and_hidden_words(mini: Checkpoint) -> None:
     assert scores["[MASK]"] == 0 and "land" not in scores and scores["crops"] != 0
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_the_score_of_each_unit(mini: Checkpoint) -> None:
     result = saliency.run(mini, "Paris is the [MASK] of France.", options=Options(method="all"))
     rows = saliency.rows(result)
     assert len(rows) == 6 * len(result.units) and len({tuple(row) for row in rows}) == 1

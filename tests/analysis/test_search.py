@@ -41,7 +41,7 @@ class Plain:
         return [(float(scores[i]), payloads[i]) for i in np.argsort(-scores)[:top]]
 
 
-def test_the_ranking_is_that_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+def test_the_ranking_equals_that_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     def vector(text: str) -> np.ndarray:
         with torch.no_grad():
             results = reference.model(input_ids=torch.tensor([reference.ids(text)]), output_hidden_states=True)
@@ -58,7 +58,7 @@ def test_the_ranking_is_that_of_transformers(mini: Checkpoint, reference: Refere
     assert result.built_in and result.count == 60 and result.hits[0].label == "law"
 
 
-def test_an_index_gives_the_same(small: Checkpoint) -> None:
+def test_an_index_gives_the_same_ranking(small: Checkpoint) -> None:
     index = Plain()
     options = Options(lines="key")
     alone = search.run(small, "a cat", options=options, lines=LINES)
@@ -87,7 +87,7 @@ def test_a_half_filled_index_is_filled_again(small: Checkpoint) -> None:
     assert result.indexed == "new" and len(result.hits) == 4
 
 
-def test_other_vectors_are_another_collection(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_different_vectors_have_different_collections(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
     half = load(tiny("bert-mlm"), precision="bf16", device="cpu")
     other = load(tiny("bert-untied"), precision="fp32", device="cpu")
     names = {
@@ -102,7 +102,7 @@ def test_other_vectors_are_another_collection(small: Checkpoint, tiny: Callable[
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_can_search(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = search.run(checkpoint, Text("paris", "a cat"), options=Options(lines="k"), lines=LINES)
     assert result.query == "paris a cat" and len(result.hits) == 4
@@ -121,12 +121,12 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
         search.run(small, "a", options=Options(lines="k"), lines=[Line(""), Line(" ")], index=Plain())
 
 
-def test_long_and_odd_text(small: Checkpoint) -> None:
+def test_long_and_odd_texts_are_searched(small: Checkpoint) -> None:
     for text in ("a " * 300, "\ud800 x", "\u202eقط", "</script><img src=x onerror=1>", "[MASK]"):
         result = search.run(small, text)
         assert len(result.hits) == 10 and ("beyond the checkpoint's limit" in result.notes) == (len(text) > 300)
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_the_hits_in_order(small: Checkpoint) -> None:
     rows = search.rows(search.run(small, "a cat", options=Options(top=3)))
     assert [row["rank"] for row in rows] == [1, 2, 3] and len({tuple(row) for row in rows}) == 1

@@ -1,4 +1,4 @@
-"""Sentence matrix: a loop over pairs with transformers gives the same, and the text is cut where the rule says."""
+"""Sentence matrix: it equals a loop over pairs with transformers, and the text is split by the rule for sentences."""
 
 import json
 import math
@@ -34,7 +34,7 @@ def small(tiny: Callable[[str], Path]) -> Checkpoint:
     return load(tiny("bert"), name="small", precision="fp32", device="cpu")
 
 
-def test_a_loop_over_pairs_gives_the_same(mini: Checkpoint, bundled: Path) -> None:
+def test_the_matrix_equals_a_loop_over_pairs(mini: Checkpoint, bundled: Path) -> None:
     theirs = transformers.BertForNextSentencePrediction.from_pretrained(bundled, attn_implementation="eager")
     tokenizer = transformers.AutoTokenizer.from_pretrained(bundled)
     result = sentence_matrix.run(mini, " ".join(STORY))
@@ -52,7 +52,7 @@ def test_a_loop_over_pairs_gives_the_same(mini: Checkpoint, bundled: Path) -> No
             )
 
 
-def test_two_sentences_are_a_pair_both_ways(mini: Checkpoint) -> None:
+def test_two_sentences_form_a_pair_in_both_orders(mini: Checkpoint) -> None:
     matrix = sentence_matrix.run(mini, " ".join(STORY[:2]))
     pair = next_sentence.run(mini, Text(*STORY[:2]))
     assert matrix.matrix[0, 1] == pytest.approx(pair.forward.is_next, abs=of_encoder(mini.config, LOGITS))
@@ -66,7 +66,7 @@ def test_the_second_text_goes_on_with_the_first(mini: Checkpoint) -> None:
     np.testing.assert_array_equal(one.matrix, two.matrix)
 
 
-def test_what_is_hidden_stays_hidden(mini: Checkpoint) -> None:
+def test_hidden_words_stay_hidden(mini: Checkpoint) -> None:
     whole = " ".join(STORY[:3])
     words = ("man", "milk", "penguins", "coast")
     hidden = tuple(Span(0, whole.index(w), whole.index(w) + len(w)) for w in words)
@@ -97,12 +97,12 @@ def test_what_is_hidden_stays_hidden(mini: Checkpoint) -> None:
         (" \n . ", []),
     ],
 )
-def test_where_the_text_is_cut(text: str, wanted: list[str]) -> None:
+def test_the_text_is_split_at_the_ends_of_sentences(text: str, wanted: list[str]) -> None:
     assert [text[start:end] for start, end in sentences(text)] == wanted
 
 
 @pytest.mark.parametrize("unit", [" ", ". ", ".", "\n", '."', ". (", "A. ", "[", ".\t\n"])
-def test_cutting_is_quick(unit: str) -> None:
+def test_splitting_is_quick(unit: str) -> None:
     started = time.perf_counter()
     list(sentences("." + unit * (20_000 // len(unit))))
     assert time.perf_counter() - started < 0.5
@@ -127,7 +127,7 @@ def test_invalid_input_is_rejected(text: str, message: str, small: Checkpoint) -
 
 
 @pytest.mark.parametrize("text", [" ".join(STORY), ""])
-def test_no_head(text: str, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(text: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("roberta"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="has no next-sentence head"):
         sentence_matrix.run(checkpoint, text)
@@ -140,7 +140,7 @@ def test_the_thirteenth_sentence_is_left_out(small: Checkpoint) -> None:
     assert np.isfinite(result.matrix).sum() == 12 * 11 == len(sentence_matrix.rows(result))
 
 
-def test_long_sentences_and_odd_ones(small: Checkpoint) -> None:
+def test_long_and_odd_sentences_are_answered(small: Checkpoint) -> None:
     evil = "<img src=x onerror=1></script>"
     text = Text(f"{evil} Cat. " + "Word " * 900 + ". \ud800Dog 👩‍🔬! [SEP] [CLS]. 巴黎")
     result = sentence_matrix.run(small, text)
@@ -151,7 +151,7 @@ def test_long_sentences_and_odd_ones(small: Checkpoint) -> None:
     compile(export.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
 
 
-def test_the_share_of_neighbours_by_hand() -> None:
+def test_the_share_of_neighbours_equals_a_computation_by_hand() -> None:
     odds = np.array([[math.nan, 0.9, 0.2], [0.6, math.nan, 0.4], [0.5, 0.7, math.nan]])  # mean of the others: 0.5
     result = SentenceMatrix(("a", "b", "c"), np.stack([np.log(odds), np.log(1 - odds)], axis=-1), 0)
     np.testing.assert_allclose(result.matrix, odds)
@@ -159,7 +159,7 @@ def test_the_share_of_neighbours_by_hand() -> None:
     assert result.matrix[result.others].mean() == pytest.approx(0.5)
 
 
-def test_rows(mini: Checkpoint) -> None:
+def test_rows_hold_every_pair(mini: Checkpoint) -> None:
     rows = sentence_matrix.rows(sentence_matrix.run(mini, " ".join(STORY[:3])))
     assert [(r["first"], r["second"], r["neighbours"]) for r in rows] == [
         (1, 2, True),
@@ -171,5 +171,5 @@ def test_rows(mini: Checkpoint) -> None:
     ]
 
 
-def test_there_is_nothing_to_set() -> None:
+def test_the_view_has_no_settings() -> None:
     assert option_specs(Options) == () and build(Options, {}) == Options()

@@ -1,4 +1,4 @@
-"""Drawn pairs are what their kind says, and the head's answers are those of transformers' own pass."""
+"""Drawn pairs match their kind, and the head's answers equal those of transformers."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,7 +21,7 @@ STORY = ("The man went to the store.", "He bought milk.", "Then he walked home."
 
 
 @pytest.mark.parametrize("options", [Options(), Options(same_document=1.0), Options(not_next=1.0, roll=3)])
-def test_pairs_are_what_they_are_called(mini: Checkpoint, options: Options) -> None:
+def test_each_pair_matches_its_kind(mini: Checkpoint, options: Options) -> None:
     result = sentence_pairs.run(mini, " ".join(STORY), options=options)
     others = {sentence for topic in TOPICS.values() for sentence in topic}
     for pair in result.pairs:
@@ -31,7 +31,7 @@ def test_pairs_are_what_they_are_called(mini: Checkpoint, options: Options) -> N
     assert (NEXT in kinds) == (options.not_next < 1) and (SAME in kinds) == (options.same_document > 0)
 
 
-def test_answers_are_those_of_transformers(mini: Checkpoint, bundled: Path) -> None:
+def test_answers_equal_those_of_transformers(mini: Checkpoint, bundled: Path) -> None:
     result = sentence_pairs.run(mini, " ".join(STORY))
     model = transformers.BertForPreTraining.from_pretrained(bundled, dtype=torch.float32).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(bundled)
@@ -41,7 +41,7 @@ def test_answers_are_those_of_transformers(mini: Checkpoint, bundled: Path) -> N
         assert answer == pytest.approx(float(logits.softmax(-1)[0, 0]), abs=of_encoder(mini.config, logits))
 
 
-def test_without_the_head_the_pairs_are_drawn_all_the_same(tiny: Callable[[str], Path]) -> None:
+def test_pairs_are_also_drawn_without_the_head(tiny: Callable[[str], Path]) -> None:
     result = sentence_pairs.run(load(tiny("roberta")), " ".join(STORY))
     assert np.isnan(result.is_next).all() and 5 <= len(result.pairs) <= sentence_pairs.PAIRS
     assert {row["is_next"] for row in sentence_pairs.rows(result)} == {""}, "JSON has no NaN"
@@ -67,6 +67,6 @@ def test_a_blank_line_ends_a_document(tiny: Callable[[str], Path]) -> None:
         sentence_pairs.run(checkpoint, "\n\n".join(STORY))
 
 
-def test_one_sentence_has_no_next(mini: Checkpoint) -> None:
+def test_a_single_sentence_is_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="one sentence"):
         sentence_pairs.run(mini, "The man went to the store.")

@@ -53,7 +53,7 @@ def total(reference: Reference, text: str) -> float:
     return result
 
 
-def test_minimal_pairs_are_those_of_a_loop_over_transformers(mini: Checkpoint, reference: Reference) -> None:
+def test_minimal_pairs_are_scored_as_by_a_loop_over_transformers(mini: Checkpoint, reference: Reference) -> None:
     result = run(mini, PAIRS)
     assert (result.kind, result.chance) == ("minimal pairs", 0.5)
     for given, item in zip(PAIRS, result.outcomes, strict=True):
@@ -131,7 +131,7 @@ def test_a_template_expects_a_direction(mini: Checkpoint, reference: Reference, 
     assert len(logs) == 3 and one.score == pytest.approx(least, abs=2 * CLOSE) and one.right == (least > 0)
 
 
-def test_what_should_stay_the_same_stays_if_the_first_answer_does(mini: Checkpoint, reference: Reference) -> None:
+def test_an_expected_same_answer_is_right_if_the_first_answer_stays(mini: Checkpoint, reference: Reference) -> None:
     given = {"template": "{Anna|Paul} lives in a small [MASK].", "expect": "same"}
     (one,) = run(mini, [given]).outcomes
     tops = set()
@@ -182,7 +182,7 @@ def test_two_checkpoints_are_compared_by_mcnemars_test() -> None:
     assert compare_paired(first, first).p == 1
 
 
-def test_as_many_of_each_category_as_possible_are_taken(mini: Checkpoint) -> None:
+def test_the_sample_has_as_many_rows_of_each_category_as_possible(mini: Checkpoint) -> None:
     given = [{"first": "He ate.", "second": "It rained.", "next": "yes", "category": c} for c in "aaaaabbc"]
     result = run(mini, given, most=5)
     assert [(share.name, share.count) for share in result.shares] == [("a", 2), ("b", 2), ("c", 1)]
@@ -215,7 +215,7 @@ FINE = {
 
 
 @pytest.mark.parametrize(("bad", "why"), BAD, ids=[why for _, why in BAD])
-def test_a_row_that_cannot_be_scored_is_named_and_the_others_are(mini: Checkpoint, bad: dict, why: str) -> None:
+def test_an_unusable_row_is_named_and_the_others_are_scored(mini: Checkpoint, bad: dict, why: str) -> None:
     result = run(mini, [FINE[next(iter(bad))], bad])
     (unusable,) = result.unusable
     assert unusable.line == 3 and why in unusable.what and result.total.count == 1
@@ -224,7 +224,7 @@ def test_a_row_that_cannot_be_scored_is_named_and_the_others_are(mini: Checkpoin
         run(mini, [bad])
 
 
-def test_columns_that_are_not_a_suite_are_rejected(mini: Checkpoint) -> None:
+def test_columns_of_no_known_kind_of_suite_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"The columns name, x are not those of a suite\. Wanted: good and bad"):
         run(mini, [{"name": "a", "x": "b"}])
     with pytest.raises(ExplorerError, match="are no longer stored"):
@@ -251,7 +251,7 @@ def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: 
     assert (result, case.category, unusable) == (kind, category, [])
 
 
-def test_labelled_rows_are_those_of_a_fine_tuned_transformers(tiny: Callable[[str], Path]) -> None:
+def test_labelled_rows_are_answered_as_by_transformers(tiny: Callable[[str], Path]) -> None:
     case = tuned(tiny, "label")
     names = case.ours.labels
     given = [{"text": f"film {n} was good", "label": names[n % len(names)]} for n in range(7)]
@@ -270,12 +270,12 @@ def test_labelled_rows_are_those_of_a_fine_tuned_transformers(tiny: Callable[[st
 
 
 def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    given = {"template": "a {good|bad} film", "expect": "lower", "answer": one.ours.labels[0]}
-    (result,) = run(one.ours, [given]).outcomes
+    twin = tuned(tiny, "label")
+    given = {"template": "a {good|bad} film", "expect": "lower", "answer": twin.ours.labels[0]}
+    (result,) = run(twin.ours, [given]).outcomes
     with torch.no_grad():
         logs = [
-            one.theirs(torch.tensor([one.ours.tokenizer.encode(text).ids])).logits[0].double().log_softmax(-1)
+            twin.theirs(torch.tensor([twin.ours.tokenizer.encode(text).ids])).logits[0].double().log_softmax(-1)
             for text in result.case.texts
         ]
     assert result.score == pytest.approx(float(logs[0][0] - logs[1][0]), abs=2 * CLOSE)

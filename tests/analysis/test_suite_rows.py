@@ -25,7 +25,7 @@ def run(checkpoint: Checkpoint, given: list[dict], **options) -> suite.Suite:
 
 
 @pytest.mark.parametrize("text", ["word " * 600, "x" * 30_000, "\x01\x02"], ids=["tokens", "characters", "controls"])
-def test_a_labelled_row_that_cannot_be_encoded_is_named(tiny: Callable[[str], Path], text: str) -> None:
+def test_an_unencodable_labelled_row_is_named(tiny: Callable[[str], Path], text: str) -> None:
     checkpoint = tuned(tiny, "label").ours
     label = checkpoint.labels[0]
     result = run(checkpoint, [{"text": text, "label": label}, {"text": "a film", "label": label}])
@@ -36,7 +36,7 @@ LONG = ["{a|b}" * 26, "{a|b}" * 200_000, "{" + "a|" * 200_000, "{" * 1_000_000, 
 
 
 @pytest.mark.parametrize("template", LONG, ids=["26 slots", "200,000 slots", "no end", "braces", "one slot"])
-def test_a_template_with_too_many_fillings_is_named_at_once(template: str) -> None:
+def test_a_template_with_too_many_fillings_is_named_quickly(template: str) -> None:
     fine = {"template": "A {b|c|b} {d|e} [MASK].", "expect": "same"}
     started = time.process_time()
     _, (case,), (unusable,) = cases(list(enumerate([fine, {"template": template, "expect": "same"}], 2)))
@@ -45,7 +45,7 @@ def test_a_template_with_too_many_fillings_is_named_at_once(template: str) -> No
     assert case.texts == ("A b d [MASK].", "A b e [MASK].", "A c d [MASK].", "A c e [MASK].")
 
 
-def test_chance_for_a_template_is_that_of_a_random_order(mini: Checkpoint) -> None:
+def test_the_chance_level_of_a_template_is_that_of_a_random_order(mini: Checkpoint) -> None:
     """Over all orders of n fillings, the first is the lowest in one of n."""
     given = [
         {"template": "The {nurse|king} said that [MASK] was late.", "answer": "he", "expect": "higher"},
@@ -68,7 +68,7 @@ def test_fillings_of_the_same_tokens_cannot_move(mini: Checkpoint) -> None:
     assert [(row.line, "the same tokens" in row.what) for row in result.unusable] == [(3, True)]
 
 
-def test_negation_says_that_guessing_is_within_its_interval(mini: Checkpoint) -> None:
+def test_the_sentence_on_negation_says_that_chance_lies_within_the_interval(mini: Checkpoint) -> None:
     result = suite.run(mini, options=Options(suite="negation"))
     assert result.chance == 0.5 and result.total.interval.low <= 0.5 <= result.total.interval.high
     assert "; guessing gets 50 %, which the interval includes" in figure.say(result)
@@ -99,7 +99,7 @@ def test_winobias_gets_the_pronoun_of_the_other_gender(text: str, other: str) ->
     assert case.texts[1] == other
 
 
-def test_an_accepted_word_that_cannot_be_scored_leaves_the_others(mini: Checkpoint) -> None:
+def test_an_unusable_accepted_word_does_not_affect_the_others(mini: Checkpoint) -> None:
     text = "Paris is a large [MASK]."
     result = run(mini, [{"text": text, "answer": answer} for answer in ("☃|city", "city", "☃|☂")])
     both, alone = result.outcomes
@@ -123,7 +123,7 @@ def test_a_word_of_several_pieces_does_not_hide_the_rank_of_a_word_of_one(
     assert run(mini, [{"text": text, "answer": "colour|kindnesses"}]).total.mrr == pytest.approx(1 / rank)
 
 
-def test_a_right_row_has_rank_1_in_the_mean() -> None:
+def test_a_correct_row_counts_with_rank_1_in_the_mean() -> None:
     case = Case("cloze", 2, "", ("A [MASK].",), ("x",))
     outcomes = [
         Outcome(case, right, 0.0, "x", rank) for right, rank in ((True, 9), (False, 4), (False, None), (True, None))
@@ -158,7 +158,7 @@ def test_a_category_of_few_cases_is_marked(counts: dict[str, int], message: str)
     assert marked == [name for name, count in counts.items() if count < 30]
 
 
-def test_the_direction_is_wanted_with_its_word(mini: Checkpoint) -> None:
+def test_the_expected_direction_is_shown_with_its_word(mini: Checkpoint) -> None:
     words = {"higher": "more likely: bird", "lower": "less likely: bird", "same": "same"}
     given = [{"template": "A robin {is|is not} a [MASK].", "answer": "bird", "expect": expect} for expect in words]
     result = run(mini, given)

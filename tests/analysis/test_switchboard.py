@@ -96,7 +96,7 @@ def test_each_head_alone_and_some_together_equal_a_hook_in_transformers(pair) ->
     assert result.after.value == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
 
 
-def test_the_mean_is_that_over_the_plain_sentences(pair) -> None:
+def test_the_mean_is_taken_over_the_plain_sentences(pair) -> None:
     ours, theirs = pair
     off = (Head(1, 2),)
     result = switchboard.run(ours, TEXT, options=Options(off="2·3", how="mean"))
@@ -107,7 +107,7 @@ def test_the_mean_is_that_over_the_plain_sentences(pair) -> None:
     assert result.after.value == pytest.approx(wanted, rel=of_encoder(ours.config, LOGITS))
 
 
-def test_a_patch_is_the_other_sentences_output_place_by_place(pair) -> None:
+def test_a_patch_is_the_output_for_the_other_sentence_at_each_position(pair) -> None:
     ours, theirs = pair
     source = "The france of capital is [MASK]."
     off = (Head(0, 0), Head(2, 3))  # the last layer too, which runs at the blank alone
@@ -140,7 +140,7 @@ def test_a_pair_without_a_blank_is_about_its_next_sentence_decision(tiny) -> Non
     assert blank.before.is_next is not None and blank.after.is_next is not None
 
 
-def test_random_sets_are_as_large_and_leave_the_chosen_alone(tiny) -> None:
+def test_random_sets_have_the_same_size_and_avoid_the_chosen_heads(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     board = switchboard.Board(ours, ours.tokenizer.encode(TEXT), Options())
     off = (Head(0, 1), Head(2, 3))
@@ -170,7 +170,7 @@ def test_without_a_choice_no_head_is_off(tiny) -> None:
         (Options(how="patch", source="a cat"), "tokens and yours"),
     ],
 )
-def test_bad_settings_are_named(tiny, options: Options, words: str) -> None:
+def test_invalid_settings_are_named(tiny, options: Options, words: str) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match=words):
         switchboard.run(ours, TEXT, options=options)

@@ -40,57 +40,57 @@ def number(one: Tuned, what: str, position: int, index: int) -> Callable[[Tensor
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 @pytest.mark.parametrize(("head", "what"), CASES)
-def test_the_number_and_its_integrated_gradients_are_captums(
+def test_the_number_and_its_integrated_gradients_equal_those_of_captum(
     head: str, what: str, family: str, tiny: Callable[[str], Path]
 ) -> None:
-    one = tuned(tiny, head, family)
-    result = saliency.run(one.ours, one.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
-    decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
-    read = number(one, what, decision.position, decision.index)
-    ids = torch.tensor([one.encoding.ids])
+    twin = tuned(tiny, head, family)
+    result = saliency.run(twin.ours, twin.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
+    decision = decide(twin.ours, twin.text, what)  # type: ignore[arg-type]
+    read = number(twin, what, decision.position, decision.index)
+    ids = torch.tensor([twin.encoding.ids])
     value = float(read(ids).detach())
     assert (result.target, result.answer, result.position) == (what, decision.answer, decision.position)
-    assert result.value == pytest.approx(value, abs=of_encoder(one.ours.config, LOGITS))
-    assert result.probability == pytest.approx(np.exp(value), rel=of_encoder(one.ours.config, LOGITS))
+    assert result.value == pytest.approx(value, abs=of_encoder(twin.ours.config, LOGITS))
+    assert result.probability == pytest.approx(np.exp(value), rel=of_encoder(twin.ours.config, LOGITS))
     start = ids.clone()
-    odd = one.ours.tokenizer.special_ids
-    start[0, [i for i, token in enumerate(one.encoding.ids) if token not in odd]] = one.encoding.mask_id
-    method = LayerIntegratedGradients(read, one.theirs.get_input_embeddings())
+    odd = twin.ours.tokenizer.special_ids
+    start[0, [i for i, token in enumerate(twin.encoding.ids) if token not in odd]] = twin.encoding.mask_id
+    method = LayerIntegratedGradients(read, twin.theirs.get_input_embeddings())
     wanted = method.attribute(ids, baselines=start, n_steps=STEPS, method="gausslegendre")
     scores = wanted[0].sum(-1).detach().double().numpy()
-    assert_within(result.attributions[0].scores, scores, of_gradient(one.ours.config, LOGITS))
+    assert_within(result.attributions[0].scores, scores, of_gradient(twin.ours.config, LOGITS))
     assert np.abs(scores).max() > 1e-2
 
 
 @pytest.mark.parametrize(("head", "what"), CASES)
-def test_occlusion_by_hand(head: str, what: str, tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, head)
-    result = saliency.run(one.ours, one.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
-    decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
-    read = number(one, what, decision.position, decision.index)
-    texts = torch.tensor([one.encoding.ids]).repeat(len(one.encoding) + 1, 1)
-    texts[range(1, len(texts)), range(len(texts) - 1)] = one.encoding.mask_id
+def test_occlusion_equals_a_loop_by_hand(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, head)
+    result = saliency.run(twin.ours, twin.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
+    decision = decide(twin.ours, twin.text, what)  # type: ignore[arg-type]
+    read = number(twin, what, decision.position, decision.index)
+    texts = torch.tensor([twin.encoding.ids]).repeat(len(twin.encoding) + 1, 1)
+    texts[range(1, len(texts)), range(len(texts) - 1)] = twin.encoding.mask_id
     with torch.no_grad():
         whole, *lost = read(texts).double().tolist()
-    assert_within(result.attributions[0].scores, whole - np.array(lost), of_gradient(one.ours.config, LOGITS))
+    assert_within(result.attributions[0].scores, whole - np.array(lost), of_gradient(twin.ours.config, LOGITS))
 
 
-def test_several_labels_are_explained_one_by_one_and_a_score_itself(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    logits = one.logits(torch.tensor([one.encoding.ids])).detach()[0]
-    several = of_problem(one.ours, "multi_label_classification")
+def test_labels_are_explained_one_by_one_and_a_score_is_explained_itself(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    logits = twin.logits(torch.tensor([twin.encoding.ids])).detach()[0]
+    several = of_problem(twin.ours, "multi_label_classification")
     result = saliency.run(several, FILM, options=Options(word="So-So", method="gradient x input"))
     assert (result.target, result.answer) == ("label", "so-so")
-    assert result.value == pytest.approx(float(logits[1].sigmoid().log()), abs=of_encoder(one.ours.config, LOGITS))
-    score = of_problem(one.ours, "regression")
+    assert result.value == pytest.approx(float(logits[1].sigmoid().log()), abs=of_encoder(twin.ours.config, LOGITS))
+    score = of_problem(twin.ours, "regression")
     result = saliency.run(score, FILM, options=Options(word="good"))
     assert result.target == "score" and np.isnan(result.probability)
-    assert result.value == pytest.approx(float(logits[2]), abs=of_encoder(one.ours.config, LOGITS))
+    assert result.value == pytest.approx(float(logits[2]), abs=of_encoder(twin.ours.config, LOGITS))
     with pytest.raises(ExplorerError, match="follows the probability.*Saliency"):
         counterfactuals.run(score, FILM)
 
 
-def test_the_automatic_choice(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+def test_the_target_is_chosen_automatically(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
     """A mask if there is one and a head for it, else the fine-tuned head, else the next sentence."""
     heads = {head: tuned(tiny, head).ours for head in ("label", "tag", "span")}
     pair, masked = Text("a cat .", "a dog ."), Text("a [MASK] .", "a dog .")
@@ -119,7 +119,7 @@ def test_the_old_names_and_the_automatic_choice_agree(mini: Checkpoint) -> None:
         assert saliency.rows(one) == saliency.rows(other) and one.target == name
 
 
-def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
+def test_the_word_and_the_answer_can_be_chosen(tiny: Callable[[str], Path]) -> None:
     tagger, reader = tuned(tiny, "tag"), tuned(tiny, "span")
     words = FILM.first.split()
     named = decide(tagger.ours, FILM, "tag", "b-loc", "London")
@@ -154,12 +154,12 @@ def test_which_word_and_which_answer(tiny: Callable[[str], Path]) -> None:
 def test_errors_name_the_unknown_word_or_label(
     head: str, what: str, answer: str, word: str, message: str, tiny: Callable[[str], Path]
 ) -> None:
-    one = tuned(tiny, head)
+    twin = tuned(tiny, head)
     with pytest.raises(ExplorerError, match=message):
-        decide(one.ours, one.text, what, answer, word)  # type: ignore[arg-type]
+        decide(twin.ours, twin.text, what, answer, word)  # type: ignore[arg-type]
 
 
-def test_a_question_needs_its_passage_and_a_decision_its_head(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="no passage") as caught:
         saliency.run(tuned(tiny, "span").ours, "where is the cat ?")
     assert caught.value.missing == "pair"
@@ -175,11 +175,11 @@ def test_a_question_needs_its_passage_and_a_decision_its_head(tiny: Callable[[st
 
 
 def test_the_referee_judges_a_label(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    result = referee.run(one.ours, FILM, options=referee.Options(orders=3, points=4))
-    label = decide(one.ours, FILM, "label")
+    twin = tuned(tiny, "label")
+    result = referee.run(twin.ours, FILM, options=referee.Options(orders=3, points=4))
+    label = decide(twin.ours, FILM, "label")
     with torch.no_grad():
-        wanted = float(one.logits(torch.tensor([one.encoding.ids])).softmax(-1)[0, label.index])
+        wanted = float(twin.logits(torch.tensor([twin.encoding.ids])).softmax(-1)[0, label.index])
     assert (result.target, result.answer) == ("label", label.answer)
     for trial in result.trials:
-        assert trial.deletion[0] == pytest.approx(wanted, rel=of_encoder(one.ours.config, LOGITS))
+        assert trial.deletion[0] == pytest.approx(wanted, rel=of_encoder(twin.ours.config, LOGITS))

@@ -1,4 +1,4 @@
-"""Template: every way to choose, each answered as fill-mask answers it."""
+"""Template: every combination of choices is answered as by fill-mask."""
 
 import itertools
 
@@ -16,7 +16,7 @@ from tests.analysis.conftest import CLOSE
 DOCTOR = "The {doctor|nurse| old  teacher } said that [MASK] is {busy|ill}."
 
 
-def test_fillings_are_the_product(mini: Checkpoint) -> None:
+def test_fillings_are_the_product_of_all_choices(mini: Checkpoint) -> None:
     result = template.run(mini, DOCTOR)
     wanted = list(itertools.product(("doctor", "nurse", "old  teacher"), ("busy", "ill")))
     assert list(result.fillings) == wanted
@@ -24,7 +24,7 @@ def test_fillings_are_the_product(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("words", ["he, she, unbelievably", ""])
-def test_probabilities_are_those_of_fill_mask(mini: Checkpoint, words: str) -> None:
+def test_probabilities_equal_those_of_fill_mask(mini: Checkpoint, words: str) -> None:
     result = template.run(mini, DOCTOR, options=Options(words=words, top=4))
     assert result.probabilities.shape == (6, len(result.words))
     assert len(result.words) == (3 if words else 4)
@@ -35,7 +35,7 @@ def test_probabilities_are_those_of_fill_mask(mini: Checkpoint, words: str) -> N
         assert answer == blank.candidates[0].token
 
 
-def test_the_cost_of_its_words_is_announced_before_anything_runs(mini: Checkpoint) -> None:
+def test_the_cost_of_the_words_is_announced_before_anything_runs(mini: Checkpoint) -> None:
     whole = Work()
     options = Options(words="he, unbelievably, electroencephalogram")
     with working(whole):
@@ -55,7 +55,7 @@ def test_without_words_the_likeliest_on_average_are_shown(mini: Checkpoint) -> N
     assert means[0] >= named.max() - 1e-6
 
 
-def test_a_word_hidden_by_a_click_is_a_mask(mini: Checkpoint) -> None:
+def test_a_word_hidden_by_a_click_counts_as_a_mask(mini: Checkpoint) -> None:
     plain = "The {doctor|nurse} said that she is busy."
     start = plain.index("she")
     clicked = template.run(mini, Text(plain, hidden=(Span(0, start, start + 3),)), options=Options(words="he"))
@@ -85,7 +85,7 @@ def test_invalid_input_is_rejected(mini: Checkpoint, text: str, message: str) ->
         template.run(mini, text)
 
 
-def test_as_many_as_allowed(mini: Checkpoint) -> None:
+def test_the_largest_allowed_template_is_answered(mini: Checkpoint) -> None:
     result = template.run(mini, "{a|b|c|d|e|f|g|h} {a|b|c|d|e|f|g|h} [MASK]")
     assert len(result.fillings) == MAX_FILLINGS
     assert len(template.rows(result)) == MAX_FILLINGS * 5

@@ -25,7 +25,7 @@ FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-generator", "electra-disc
 
 
 def catch(module: torch.nn.Module, found: dict[str, Any], name: str) -> Any:
-    """Keep what goes into and comes out of *module*."""
+    """Record the input and output of *module*."""
 
     def keep(_: torch.nn.Module, given: tuple[torch.Tensor, ...], out: torch.Tensor) -> None:
         found[f"{name} in"], found[name] = given[0].reshape(-1, given[0].shape[-1]), out.reshape(-1, out.shape[-1])
@@ -63,7 +63,7 @@ def check(result: Tokenization, wanted: dict[str, np.ndarray]) -> None:
     assert_within(result.cosines, torch.cosine_similarity(word, given), of_sum(word.shape[1], sums=AROUND))
 
 
-def test_vectors_of_mini(mini: Checkpoint, reference: Reference) -> None:
+def test_the_vectors_of_mini_equal_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     result = tokenization.run(mini, PAIR)
     coded = reference.tokenizer(PAIR.first, PAIR.second)
     assert list(result.ids) == coded["input_ids"] and list(result.segments) == coded["token_type_ids"]
@@ -73,7 +73,7 @@ def test_vectors_of_mini(mini: Checkpoint, reference: Reference) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vectors_of_a_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_vectors_of_every_family_equal_those_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
     """No fill-mask head is needed."""
     result = tokenization.run(load(tiny(family), precision="fp32", device="cpu"), PAIR)
     model = transformers.AutoModel.from_pretrained(tiny(family)).eval()
@@ -96,14 +96,14 @@ def test_the_last_part_is_what_enters_the_first_layer(tiny: Callable[[str], Path
             assert torch.equal(last, forward(checkpoint, [encoding]).hidden[0][0].float())
 
 
-def test_unbelievable_step_by_step(small: Checkpoint) -> None:
+def test_a_word_is_split_step_by_step(small: Checkpoint) -> None:
     (word,) = tokenization.run(small, "Unbelievable").words
     assert (word.text, word.read) == ("Unbelievable", "unbelievable")
     assert [(s.piece, s.rest) for s in word.steps] == [("un", "believable"), ("##believ", "able"), ("##able", "")]
     assert [word.read[s.start : s.end] for s in word.steps] == ["un", "believ", "able"]
 
 
-def test_unknown_with_the_reason(small: Checkpoint, mini: Checkpoint) -> None:
+def test_an_unknown_piece_has_its_reason(small: Checkpoint, mini: Checkpoint) -> None:
     words = tokenization.run(small, "a 🤖 cat").words
     assert [s.piece for s in words[1].steps] == ["[UNK]"] and words[1].text == "🤖"
     assert "“🤖”" in words[1].reason and not words[0].reason
@@ -116,7 +116,7 @@ def test_unknown_with_the_reason(small: Checkpoint, mini: Checkpoint) -> None:
 @pytest.mark.parametrize(
     "text", [*ODD.values(), "Beyoncé, naïve ŁÓDŹ, İstanbul ﬁne café re\u0301sume\u0301 x\u00ady 10,000 don't"]
 )
-def test_the_steps_agree_with_the_tokenizer(text: str, mini: Checkpoint, small: Checkpoint) -> None:
+def test_the_steps_match_the_tokenizer(text: str, mini: Checkpoint, small: Checkpoint) -> None:
     for checkpoint in (mini, small):
         encoding = checkpoint.tokenizer.encode(text)
         model = json.loads(checkpoint.tokenizer.backend.to_str())["model"]
@@ -133,14 +133,14 @@ def test_the_steps_agree_with_the_tokenizer(text: str, mini: Checkpoint, small: 
             assert steps[: len(word.steps)] == word.steps, "the steps are ours, not copied from the tokenizer"
 
 
-def test_hidden_words_are_cut_as_written_and_go_in_as_masks(mini: Checkpoint) -> None:
+def test_hidden_words_are_split_as_written_and_read_as_masks(mini: Checkpoint) -> None:
     text = "The farmers cultivate the land."
     result = tokenization.run(mini, Text(text, hidden=(Span(0, 26, 30),)))
     assert "[MASK]" in result.tokens and mini.tokenizer.mask_id in result.ids
     assert "land" in [word.text for word in result.words]
 
 
-def test_bpe_and_unigram_pieces(tiny: Callable[[str], Path]) -> None:
+def test_bpe_and_unigram_words_are_split(tiny: Callable[[str], Path]) -> None:
     for family, kind in (("roberta", "BPE"), ("xlm-roberta", "Unigram")):
         checkpoint = load(tiny(family), precision="fp32", device="cpu")
         result = tokenization.run(checkpoint, "the doctor said paris")
@@ -150,13 +150,13 @@ def test_bpe_and_unigram_pieces(tiny: Callable[[str], Path]) -> None:
         assert [word.text for word in result.words] == ["the", "doctor", "said", "paris"]
 
 
-def test_empty_and_no_mask_needed(small: Checkpoint) -> None:
+def test_an_empty_text_is_rejected_and_no_mask_is_needed(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Type a sentence"):
         tokenization.run(small, " ")
     assert tokenization.run(small, "the cat").tokens == ("[CLS]", "the", "cat", "[SEP]")
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_pieces_and_vectors(small: Checkpoint) -> None:
     result = tokenization.run(small, PAIR)
     rows = tokenization.rows(result)
     assert len(rows) == len(result.tokens) and len({tuple(row) for row in rows}) == 1

@@ -25,7 +25,7 @@ def tuned(mini: Checkpoint) -> Layers:
 
 
 @pytest.mark.slow
-def test_mini_is_read_better_at_every_layer(tuned: Layers) -> None:
+def test_the_tuned_lens_is_better_than_the_raw_one_at_every_layer_of_mini(tuned: Layers) -> None:
     result = tuned.tuned
     assert result is not None and result.worse == ()
     assert all(new < 0.75 * old for old, new in zip(result.raw, result.tuned, strict=True)), (result.raw, result.tuned)
@@ -40,7 +40,7 @@ def test_the_last_layer_is_untouched(tuned: Layers, mini: Checkpoint) -> None:
 
 
 @pytest.mark.slow
-def test_rows(tuned: Layers, mini: Checkpoint) -> None:
+def test_rows_hold_both_lenses(tuned: Layers, mini: Checkpoint) -> None:
     rows, raw = layers.rows(tuned), layers.rows(layers.run(mini, FRANCE, options=replace(TUNED, lens="raw")))
     assert tuned.tuned is not None and [tuple(row) for row in rows] == [tuple(row) for row in raw]
     assert {row["lens"] for row in rows} == {"tuned"} and {row["held_out_kl_raw_bits"] for row in raw} == {None}
@@ -54,7 +54,7 @@ def test_worse_layers_are_named() -> None:
     assert Tuned(10, 5, (2.0, 1.0, 0.5), (1.0, 1.1, 0.5), 1.0).worse == (1,)
 
 
-def test_it_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_lens_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     first = tuned_lens.cached_lens(small)
     monkeypatch.setattr(tuned_lens, "fit_on_samples", lambda _: pytest.fail("fitted again"))
     assert tuned_lens.cached_lens(small) is first
@@ -92,7 +92,7 @@ def test_a_caller_that_stops_does_not_stop_those_that_wait(
     assert sorted(type(item).__name__ for item in result) == ["Stopped", "TunedLens"] and len(calls) == 2
 
 
-def test_held_out_sentences_are_others(small: Checkpoint) -> None:
+def test_held_out_sentences_are_not_fitted(small: Checkpoint) -> None:
     encodings, held = tuned_lens.masked_sentences(small, tuned_lens.POSITIONS)
     sides = [
         {sentence.texts[0] for sentence, out in zip(encodings, held, strict=True) if out is side}
@@ -103,7 +103,7 @@ def test_held_out_sentences_are_others(small: Checkpoint) -> None:
     assert tuned_lens.masked_sentences(small, 50)[0] == encodings[: len(tuned_lens.masked_sentences(small, 50)[0])]
 
 
-def test_words_of_one_group_stay_together() -> None:
+def test_words_of_a_group_stay_together() -> None:
     groups = tuned_lens.sentence_groups()
     assert len({line for group in groups for line in group}) == sum(map(len, groups)) > 500
     (walk,) = [group for group in groups if "That walk took an hour." in group]

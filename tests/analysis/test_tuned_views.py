@@ -55,11 +55,11 @@ def pooler(one: Tuned) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize(("head", "what"), CASES)
-def test_every_layer_is_read_by_the_head(head: str, what: str, tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, head)
-    result = layers.run(one.ours, one.text, options=layers.Options(target=what, top=10))  # type: ignore[arg-type]
-    decision = decide(one.ours, one.text, what)  # type: ignore[arg-type]
-    wanted, close = pick(one, what, decision.position, lens(one)), of_encoder(one.ours.config, LOGITS)
+def test_the_head_reads_every_layer(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, head)
+    result = layers.run(twin.ours, twin.text, options=layers.Options(target=what, top=10))  # type: ignore[arg-type]
+    decision = decide(twin.ours, twin.text, what)  # type: ignore[arg-type]
+    wanted, close = pick(twin, what, decision.position, lens(twin)), of_encoder(twin.ours.config, LOGITS)
     assert len(result.layers) == len(wanted) == 4 and (result.target, result.word) == (what, decision.word)
     for results, row in zip(result.layers, wanted, strict=True):
         assert [c.probability for c in results.candidates] == pytest.approx(
@@ -75,21 +75,21 @@ def test_every_layer_is_read_by_the_head(head: str, what: str, tiny: Callable[[s
     assert result.settled == max((i for i, first in enumerate(firsts) if first != firsts[-1]), default=-1) + 1
 
 
-def test_labels_are_followed_by_name_and_words_by_mask_stay(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    result = layers.run(one.ours, FILM, options=layers.Options(words="good, bad"))
+def test_labels_are_followed_by_name_and_words_at_a_mask(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    result = layers.run(twin.ours, FILM, options=layers.Options(words="good, bad"))
     assert {word.token for word in result.followed} == {"good", "bad"}
     rows = layers.rows(result)
     assert len({tuple(row) for row in rows}) == 1 and rows[0]["layer"] == 0
     with pytest.raises(ExplorerError, match="no label 'great'; there are bad, so-so, good"):
-        layers.run(one.ours, FILM, options=layers.Options(words="great"))
+        layers.run(twin.ours, FILM, options=layers.Options(words="great"))
 
 
-def test_several_labels_have_a_yes_and_a_no_each(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    several = of_problem(one.ours, "multi_label_classification")
-    result, close = layers.run(several, FILM), of_encoder(one.ours.config, LOGITS)
-    shares = lens(one).double().sigmoid()
+def test_each_of_several_labels_has_a_yes_and_a_no(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    several = of_problem(twin.ours, "multi_label_classification")
+    result, close = layers.run(several, FILM), of_encoder(twin.ours.config, LOGITS)
+    shares = lens(twin).double().sigmoid()
     chance = torch.distributions.Bernoulli(probs=shares)
     final = torch.distributions.Bernoulli(probs=shares[-1])
     for i, results in enumerate(result.layers):
@@ -102,9 +102,9 @@ def test_several_labels_have_a_yes_and_a_no_each(tiny: Callable[[str], Path]) ->
 
 
 def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "label")
-    result, close = layers.run(of_problem(one.ours, "regression"), FILM), of_encoder(one.ours.config, LOGITS)
-    wanted = lens(one)
+    twin = tuned(tiny, "label")
+    result, close = layers.run(of_problem(twin.ours, "regression"), FILM), of_encoder(twin.ours.config, LOGITS)
+    wanted = lens(twin)
     assert result.scores == pytest.approx(wanted[:, int(wanted[-1].argmax())].tolist(), abs=close)
     assert [row["score"] for row in layers.rows(result)] == list(result.scores) and result.target == "score"
     near = 0.1 * (max(result.scores) - min(result.scores))
@@ -113,7 +113,9 @@ def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize(("head", "what"), [*CASES, ("label", "score")])
-def test_each_head_off_is_a_hook_in_transformers(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+def test_each_head_switched_off_equals_a_hook_in_transformers(
+    head: str, what: str, tiny: Callable[[str], Path]
+) -> None:
     one, scored = tuned(tiny, head), what == "score"
     if scored:
         one = replace(one, ours=of_problem(one.ours, "regression"))
@@ -154,11 +156,11 @@ def test_each_head_off_is_a_hook_in_transformers(head: str, what: str, tiny: Cal
     assert ("%" in switchboard_figure.say(result)) is not scored
 
 
-def test_a_named_tag_is_measured(tiny: Callable[[str], Path]) -> None:
-    one = tuned(tiny, "tag")
-    result = switchboard.run(one.ours, FILM, options=switchboard.Options(word="I-PER", tagged_word="film", controls=0))
+def test_a_requested_tag_is_measured(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "tag")
+    result = switchboard.run(twin.ours, FILM, options=switchboard.Options(word="I-PER", tagged_word="film", controls=0))
     assert result.target == "film: I-PER"
-    word = answer.run(one.ours, FILM).words[1]
+    word = answer.run(twin.ours, FILM).words[1]
     assert result.before.value == pytest.approx(next(x.value for x in word.labels if x.name == "I-PER"))
 
 

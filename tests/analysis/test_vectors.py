@@ -34,7 +34,7 @@ def cosine(a: np.ndarray, b: np.ndarray) -> float:
     return float(a @ b / np.sqrt((a @ a) * (b @ b)))
 
 
-def test_cosines() -> None:
+def test_cosines_equal_those_of_numpy() -> None:
     result = cosines(RANDOM[None])
     assert result.shape == (1, 60, 60)
     assert result[0, 3, 7] == pytest.approx(cosine(RANDOM[3], RANDOM[7]))
@@ -45,7 +45,7 @@ def test_cosines() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_components_are_those_of_an_svd_and_of_scikit_learn(count: int) -> None:
+def test_components_equal_those_of_an_svd_and_of_scikit_learn(count: int) -> None:
     centre, axes, shares = principal(RANDOM, count)
     _, values, right = np.linalg.svd(RANDOM - RANDOM.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(np.abs((axes * right[:count]).sum(axis=1)), 1, atol=1e-9)  # float64
@@ -56,7 +56,7 @@ def test_components_are_those_of_an_svd_and_of_scikit_learn(count: int) -> None:
     assert all(axis[np.abs(axis).argmax()] > 0 for axis in axes)
 
 
-def test_components_of_too_few_points() -> None:
+def test_too_few_points_give_shares_of_zero() -> None:
     _, axes, shares = principal(RANDOM[:2], 2)
     assert shares == pytest.approx([1, 0], abs=1e-9) and axes.shape == (2, 17)  # float64
     _, _, shares = principal(np.ones((4, 3)), 2)
@@ -64,13 +64,13 @@ def test_components_of_too_few_points() -> None:
 
 
 @pytest.mark.parametrize("neighbours", [1, 5, 12])
-def test_trustworthiness_is_that_of_scikit_learn(neighbours: int) -> None:
+def test_trustworthiness_equals_that_of_scikit_learn(neighbours: int) -> None:
     for drawn in (RANDOM[:, :2], RANDOM[:, -2:], np.random.default_rng(1).normal(size=(60, 2))):
         wanted = manifold.trustworthiness(RANDOM, drawn, n_neighbors=neighbours)
         assert trustworthiness(RANDOM, drawn, neighbours) == pytest.approx(wanted)
 
 
-def test_the_baseline_is_the_mean_over_all_pairs_of_other_words_in_other_sentences(
+def test_the_baseline_is_the_mean_over_pairs_of_different_words_in_different_sentences(
     mini: Checkpoint, reference: Reference
 ) -> None:
     """With transformers' hidden states and its own offsets, pair by pair, at one layer."""
@@ -102,14 +102,14 @@ def test_every_family_has_a_baseline(family: str, tiny: Callable[[str], Path]) -
     assert result.shape == (checkpoint.config.num_layers + 1,) and np.isfinite(result).all()
 
 
-def test_layers(small: Checkpoint) -> None:
+def test_an_unknown_layer_is_rejected(small: Checkpoint) -> None:
     assert [layer_of(small, layer) for layer in (-1, 0, 3)] == [3, 0, 3]
     for layer in (4, -2, 10**9):
         with pytest.raises(ExplorerError, match=rf"Layer {layer} was requested; small has layers 1 to 3"):
             layer_of(small, layer)
 
 
-def test_lines_that_cannot_be_read_are_reported(small: Checkpoint) -> None:
+def test_unreadable_lines_are_reported(small: Checkpoint) -> None:
     lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
     encodings, places, note = encode_lines(small, lines)
     assert places == [0, 2, 4] and len(encodings) == 3
@@ -118,6 +118,6 @@ def test_lines_that_cannot_be_read_are_reported(small: Checkpoint) -> None:
         encode_lines(small, [Line(" ")])
 
 
-def test_the_built_in_lines() -> None:
+def test_the_built_in_lines_are_distinct_and_labelled() -> None:
     assert len(BUILT_IN) == len({line.text for line in BUILT_IN}) == 60
     assert len({line.label for line in BUILT_IN}) == 10

@@ -33,7 +33,7 @@ def states(reference: Reference, sentence: str, word: str) -> torch.Tensor:
     return torch.stack([state[0, spot] for state in hidden])
 
 
-def test_cosines_are_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
+def test_cosines_equal_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS))
     wanted = [states(reference, sentence, "bank") for sentence in SENTENCES]
     for i, j in combinations(range(4), 2):
@@ -45,7 +45,7 @@ def test_cosines_are_those_of_transformers(mini: Checkpoint, reference: Referenc
     assert_within(result.static, 1, of_sum(mini.config.hidden_size))
 
 
-def test_means_by_hand(mini: Checkpoint) -> None:
+def test_means_equal_a_loop_over_pairs(mini: Checkpoint) -> None:
     result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS, layer=3))
     layer = result.cosines[3]
     same = [layer[0, 1], layer[2, 3]]
@@ -67,12 +67,12 @@ def test_senses_separate_in_mini(mini: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("labels", ["a bank | a bank", "x: a bank | y: a bank", "x: a bank | x: a bank"])
-def test_no_separation_without_two_senses_and_two_of_one(labels: str, small: Checkpoint) -> None:
+def test_separation_needs_two_senses_and_two_occurrences_of_one(labels: str, small: Checkpoint) -> None:
     result = word_in_context.run(small, "the bank", options=Options("bank", labels))
     assert result.within is None and result.between is None
 
 
-def test_pieces_are_averaged(mini: Checkpoint, reference: Reference) -> None:
+def test_the_pieces_of_a_word_are_averaged(mini: Checkpoint, reference: Reference) -> None:
     texts = ("It is unbelievably good.", "He sang unbelievably.")
     result = word_in_context.run(mini, texts[0], options=Options("unbelievably", texts[1]))
     vectors = []
@@ -97,14 +97,14 @@ def test_hidden_words_are_masks(mini: Checkpoint, reference: Reference) -> None:
     assert [o.hidden for o in result.occurrences] == [True, False]
 
 
-def test_no_more_than_forty(small: Checkpoint) -> None:
+def test_at_most_forty_occurrences_are_used(small: Checkpoint) -> None:
     result = word_in_context.run(small, "bank " * 50, options=Options("bank"))
     assert len(result.occurrences) == MAX_OCCURRENCES and result.left_out == 10
     assert result.cosines.shape == (4, 40, 40)
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_is_answered(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = word_in_context.run(checkpoint, "the bank is good .", options=Options("bank", "a bank . | no money"))
     layers = checkpoint.config.num_layers + 1
@@ -112,14 +112,14 @@ def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
     assert result.static[0, 1] == pytest.approx(1, abs=of_sum(checkpoint.config.hidden_size))
 
 
-def test_bad_layers_and_empty_text(small: Checkpoint) -> None:
+def test_invalid_layers_and_an_empty_text_are_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Layer 9"):
         word_in_context.run(small, "bank bank", options=Options(layer=9))
     with pytest.raises(ExplorerError, match="text is empty"):
         word_in_context.run(small, " ")
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_the_cosine_of_each_pair(small: Checkpoint) -> None:
     rows = word_in_context.rows(word_in_context.run(small, "bank bank", options=Options("bank", "a bank")))
     assert len(rows) == 3 * 4 and len({tuple(row) for row in rows}) == 1
     assert {(row["a"], row["b"]) for row in rows} == {(1, 2), (1, 3), (2, 3)}

@@ -19,7 +19,7 @@ def said(found: Occurrences) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_pieces_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_pieces_of_an_occurrence_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = find_occurrences(
         checkpoint, "the unbelievable bank, bank.", "bank, unbelievable", "a riverbank | banks | no bank!"
@@ -34,13 +34,13 @@ def test_pieces_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None
     assert result.lacking == 2 and result.beyond == 0
 
 
-def test_case_is_the_tokenizers(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+def test_case_matters_if_the_tokenizer_keeps_it(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
     assert len(find_occurrences(mini, "Bank and bank and BANK.", "bank").occurrences) == 3
     cased = load(tiny("roberta"), precision="fp32", device="cpu")
     assert said(find_occurrences(cased, "Bank and bank and BANK.", "bank")) == [(0, "bank")]
 
 
-def test_picked(mini: Checkpoint) -> None:
+def test_a_picked_token_selects_its_word(mini: Checkpoint) -> None:
     text = "An unbelievable bank is a bank."
     assert find_occurrences(mini, Text(text, picked=(Span(0, 17, 18),)), "").words == ("bank",)
     assert find_occurrences(mini, Text(text, picked=(Span(0, 5, 6), Span(0, 16, 20))), "").words == (
@@ -53,7 +53,7 @@ def test_picked(mini: Checkpoint) -> None:
         find_occurrences(mini, Text(text, picked=(Span(TOKENS, 0, 1),)), "")
 
 
-def test_the_default_word(mini: Checkpoint) -> None:
+def test_the_default_is_a_word_that_occurs_repeatedly_or_a_long_one(mini: Checkpoint) -> None:
     assert find_occurrences(mini, "The bank lent and the bank took.", "").words == ("bank",)
     assert find_occurrences(mini, "The money is there.", "", "It is money. | Where is it?").words == ("money",)
     assert find_occurrences(mini, "The happy farmers sing.", "").words == ("farmers",)
@@ -62,12 +62,12 @@ def test_the_default_word(mini: Checkpoint) -> None:
         find_occurrences(mini, "!?", "")
 
 
-def test_pair_and_hidden(mini: Checkpoint) -> None:
+def test_occurrences_in_a_pair_and_hidden_ones_are_found(mini: Checkpoint) -> None:
     result = find_occurrences(mini, Text("The bank is open.", "A bank!", (Span(1, 2, 6),)), "bank")
     assert [(o.sentence, o.hidden) for o in result.occurrences] == [("The bank is open.", False), ("A bank!", True)]
 
 
-def test_labels() -> None:
+def test_labels_precede_their_sentences() -> None:
     result = list(
         parse_sentences(
             "river: We sat there.|\n no label \r\n river bank: a: b | http://x | x:y | One two three: no | a:"
@@ -105,13 +105,13 @@ def test_built_in_sentences_are_added(mini: Checkpoint) -> None:
         ("x" * 500_000, "", "500,000 characters was given; the limit is 200"),
     ],
 )
-def test_too_few(word: str, sentences: str, said: str, mini: Checkpoint) -> None:
+def test_too_few_occurrences_are_reported(word: str, sentences: str, said: str, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=said) as caught:
         find_occurrences(mini, "The capital of France.", word, sentences, least=2)
     assert len(str(caught.value)) < 400
 
 
-def test_beyond_the_limit(small: Checkpoint) -> None:
+def test_occurrences_beyond_the_limit_are_counted(small: Checkpoint) -> None:
     result = find_occurrences(small, "bank " + "a " * 100 + "bank", "bank")
     assert len(result.occurrences) == 1 and result.beyond == 1
     with pytest.raises(ExplorerError, match="1 more beyond the last token"):
@@ -121,6 +121,6 @@ def test_beyond_the_limit(small: Checkpoint) -> None:
 @pytest.mark.parametrize(
     "text", ["银行在河边的银行", "\u202eالبنك في البنك\u202c", "\ud800bank bank", "<img src=x> bank"]
 )
-def test_odd_scripts(text: str, mini: Checkpoint) -> None:
+def test_occurrences_in_odd_scripts_are_found(text: str, mini: Checkpoint) -> None:
     word = {"银": "银行", "\u202e": "البنك"}.get(text[0], "bank")
     assert len(find_occurrences(mini, text, word).occurrences) >= 1

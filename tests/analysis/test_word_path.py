@@ -26,7 +26,7 @@ def states(reference: Reference, text: str) -> np.ndarray:
     return torch.cat(hidden)[:, 1:-1].double().numpy()
 
 
-def test_the_plane_and_the_paths(mini: Checkpoint, reference: Reference) -> None:
+def test_the_plane_and_the_paths_equal_an_svd(mini: Checkpoint, reference: Reference) -> None:
     result = word_path.run(mini, TEXTS[0], options=Options(word="bank", sentences=TEXTS[1]))
     results = [states(reference, text) for text in TEXTS]
     every = np.concatenate([hidden.reshape(-1, hidden.shape[-1]) for hidden in results])
@@ -46,13 +46,13 @@ def test_the_plane_and_the_paths(mini: Checkpoint, reference: Reference) -> None
     assert result.tokens == ("they", "sat", "on", "the", ".", "the", "lent", "him", "money", ".")
 
 
-def test_the_plane_does_not_move_with_the_layer(mini: Checkpoint) -> None:
+def test_the_plane_is_the_same_for_every_layer(mini: Checkpoint) -> None:
     one, two = (word_path.run(mini, TEXTS[0], options=Options(layer, "bank")) for layer in (1, 5))
     np.testing.assert_array_equal(one.paths, two.paths)
     assert (one.layer, two.layer) == (1, 5)
 
 
-def test_pieces_of_a_word_make_one_path(mini: Checkpoint, reference: Reference) -> None:
+def test_the_pieces_of_a_word_form_one_path(mini: Checkpoint, reference: Reference) -> None:
     result = word_path.run(mini, "It is unbelievably good.", options=Options(word="unbelievably"))
     assert result.paths.shape == (1, 7, 2) and result.apart is None
     (o,) = result.occurrences
@@ -67,19 +67,19 @@ def test_picked_words_each_have_a_path(mini: Checkpoint) -> None:
     assert [o.word for o in word_path.run(mini, text).occurrences] == ["doctor", "nurse"]
 
 
-def test_no_more_than_seven(small: Checkpoint) -> None:
+def test_at_most_seven_words_have_a_path(small: Checkpoint) -> None:
     result = word_path.run(small, "bank " * 20, options=Options(word="bank"))
     assert len(result.occurrences) == MAX_PATHS and result.left_out == 13
 
 
 @pytest.mark.parametrize("text", ["bank", "\u202eبنك", "<img src=x>", "[MASK]", "\ud800 a", "bank " * 2000])
-def test_odd_text(text: str, small: Checkpoint) -> None:
+def test_odd_text_is_answered(text: str, small: Checkpoint) -> None:
     result = word_path.run(small, text)
     assert np.isfinite(result.paths).all() and np.isfinite(result.explained).all()
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_is_answered(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = word_path.run(checkpoint, "the unbelievable bank and a bank .", options=Options(word="bank, unbelievable"))
     assert result.paths.shape == (3, checkpoint.config.num_layers + 1, 2)
@@ -93,7 +93,7 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
         word_path.run(small, "a cat", options=Options(4))
 
 
-def test_rows(small: Checkpoint) -> None:
+def test_rows_hold_every_point_of_a_path(small: Checkpoint) -> None:
     rows = word_path.rows(word_path.run(small, "a bank or a bank", options=Options(word="bank")))
     assert len(rows) == 2 * 4 and len({tuple(row) for row in rows}) == 1
     assert [row["cosine_to_input"] for row in rows if row["layer"] == 0] == pytest.approx([1, 1])
