@@ -1,4 +1,4 @@
-"""A class as the tests see it: a teacher's browser and phones."""
+"""A class for the tests: a teacher's browser and phones."""
 
 import json
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ STEPS = ("vote1", "closed1", "discuss", "vote2", "closed2", "reveal")
 
 @dataclass
 class Class:
-    """A class that was opened, and its teacher's browser."""
+    """An open class and its teacher's browser."""
 
     served: Served
     teacher: httpx.Client
@@ -36,7 +36,7 @@ class Class:
         return answer
 
     def until(self, phase: str) -> "Class":
-        """Go on to that phase of the present question."""
+        """Advance to that phase of the current question."""
         done = STEPS.index(self.phase) + 1 if self.phase in STEPS else 0
         for to in STEPS[done:]:
             if self.phase == phase:

@@ -31,7 +31,7 @@ class Served(Listening):
     """A server of the API."""
 
     def __init__(self, models: Path, data: Path, **more: Any) -> None:
-        """*more*: of Settings. Runs stay in line until `slots` of the supervisor says otherwise."""
+        """*more*: of Settings. Runs stay queued until the supervisor has `slots`."""
         self.settings = replace(Settings(port=0, models_dir=models, data_dir=data, checkpoint="little"), **more)
         self.library = CheckpointRegistry(self.settings)
         self.service = RunService(self.library, self.settings)
@@ -44,7 +44,7 @@ class Served(Listening):
         self.listen(app)
 
     def browser(self, **more: Any) -> httpx.Client:
-        """Somebody: their cookie is kept."""
+        """The browser of one person, which keeps its cookie."""
         return httpx.Client(base_url=f"{self.url}/api/v1", timeout=60, **more)
 
 
@@ -78,7 +78,7 @@ def browser(served: Served) -> Iterator[httpx.Client]:
 
 
 def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
-    """What the layers around *app* answer."""
+    """The answers of the layers around *app*."""
 
     async def asking() -> httpx.Response:
         behind = add_layers(app, Settings(data_dir=data), SIGNER, Readiness())
@@ -86,5 +86,5 @@ def settled(app: Any, data: Path, method: str, path: str) -> httpx.Response:
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as client:
             return await client.request(method, path)
 
-    with ThreadPoolExecutor(1) as thread:  # in this one a browser of other tests may have its own loop
+    with ThreadPoolExecutor(1) as thread:  # a browser of other tests may run an event loop in this thread
         return thread.submit(asyncio.run, asking()).result()

@@ -1,4 +1,4 @@
-"""A lesson with a question of each kind, made for a tiny checkpoint, and one with markup; and what is read of them."""
+"""A lesson with a question of each kind for a tiny checkpoint, one with markup, and helpers that read them."""
 
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,7 @@ Which {EVIL}?
 
 
 def lessons(folder: Path) -> Path:
-    """A teacher's folder with both lessons, and what cannot be read as one."""
+    """A teacher's folder with both lessons and unreadable files."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "30-pieces.md").write_text(LESSON, "utf-8")
     (folder / "31-markup.md").write_text(MARKUP, "utf-8")

@@ -1,4 +1,4 @@
-"""Every analysis over HTTP says what it says when it is called, and one that cannot answer says why."""
+"""Every analysis gives the same answer over HTTP as in Python; one that cannot answer says why."""
 
 import json
 import shutil
@@ -19,7 +19,7 @@ from tests.tolerance import of_encoder
 
 SENTENCE = "The doctor said that she is a good [MASK] of the bank."
 TUNED = "bert-SequenceClassification"
-TEXTS = {  # where the first example is too much for a checkpoint of 64 positions
+TEXTS = {  # where the first example is too long for a checkpoint of 64 positions
     "answer": {"text": "The film is great.", "checkpoint": TUNED},
     "head-roles": {"text": SENTENCE, "on": "this text"},
     "masking": {"text": SENTENCE},
@@ -54,7 +54,7 @@ def called(served: Any, view: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: httpx.Client, tiny: Any) -> None:
+def test_the_answer_equals_that_of_the_analysis(view: str, served: Any, browser: httpx.Client, tiny: Any) -> None:
     if asked(view).get("checkpoint") == TUNED:
         shutil.copytree(tiny(TUNED), served.settings.models_dir / TUNED, dirs_exist_ok=True)
     answer = browser.post(f"/{view}", json=asked(view), params={"figure": "plotly"})
@@ -76,13 +76,13 @@ def test_the_answer_is_that_of_the_analysis(view: str, served: Any, browser: htt
 
 
 def alike(config: EncoderConfig, found: Any, wanted: Any) -> bool:
-    """The same except for rounding: simultaneous questions share a batch."""
+    """Equal except for rounding, as simultaneous questions share a batch."""
     if not isinstance(wanted, float):
         return bool(found == json.loads(json.dumps(wanted)))
     return abs(found - wanted) <= of_encoder(config, wanted)
 
 
-def test_a_hidden_word_is_as_good_as_a_mask(browser: httpx.Client) -> None:
+def test_a_hidden_word_counts_as_a_mask(browser: httpx.Client) -> None:
     mask = browser.post("/fill-mask", json={"text": "Paris is the [MASK] of France.", "top": 3}).json()
     text, hidden = "Paris is the capital of France.", [{"side": 0, "start": 13, "end": 20}]
     word = browser.post("/fill-mask", json={"text": text, "hidden": hidden, "top": 3}).json()
@@ -105,7 +105,7 @@ def test_a_missing_mask_or_pair_is_reported_without_advice_about_the_page(browse
         assert "click" not in answer.json()["detail"] and "ress “" not in answer.json()["detail"]
 
 
-def test_progress_goes_ahead_of_the_answer_where_lines_are_accepted(browser: httpx.Client) -> None:
+def test_progress_precedes_the_answer_if_lines_are_accepted(browser: httpx.Client) -> None:
     message = {"accept": "application/x-ndjson"}
     asked = {"text": SENTENCE, "method": "LIME", "samples": 1000}
     with browser.stream("POST", "/saliency", json=asked, headers=message) as answer:

@@ -16,7 +16,7 @@ from bertexplorer.ui.explore import VIEWS
 TEXT = "Paris is the [MASK] of France."
 LONG = "x" * 5000
 JSON = {"content-type": "application/json"}
-UNFIT = [  # view, what is sent, what is said
+UNFIT = [  # view, request, message
     ("fill-mask", {}, "text: got nothing; wanted a value."),
     ("fill-mask", {"text": 7}, "text: got 7; wanted text."),
     ("fill-mask", {"text": None}, "text: got null; wanted text."),
@@ -52,7 +52,7 @@ UNFIT = [  # view, what is sent, what is said
 
 
 @pytest.mark.parametrize(("view", "sent", "message"), UNFIT)
-def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, message: str, browser: httpx.Client) -> None:
+def test_an_invalid_field_is_named(view: str, sent: Any, message: str, browser: httpx.Client) -> None:
     answer = browser.post(f"/{view}", json=sent)
     body = answer.json()
     assert (answer.status_code, answer.headers["content-type"]) == (422, "application/problem+json")
@@ -61,7 +61,7 @@ def test_a_field_that_does_not_fit_is_named(view: str, sent: Any, message: str, 
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_every_setting_rejects_values_of_other_kinds(view: str, browser: httpx.Client) -> None:
+def test_every_setting_rejects_values_of_other_types(view: str, browser: httpx.Client) -> None:
     for setting in option_specs(VIEWS[view].analysis.Options):
         option, wrong = setting.option, [[], {"a": 1}, None]
         wrong += [1] if setting.kind in (str, bool) else ["1", True]
@@ -88,14 +88,16 @@ def test_every_setting_rejects_values_of_other_kinds(view: str, browser: httpx.C
         (b'{"text": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_invalid_json_and_too_large_bodies(body: bytes, status: int, message: str, browser: httpx.Client) -> None:
+def test_invalid_json_and_oversized_bodies_are_rejected(
+    body: bytes, status: int, message: str, browser: httpx.Client
+) -> None:
     answer = browser.post("/masking", content=body, headers=JSON)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json"), answer.text
     assert message in answer.json()["detail"]
 
 
-def test_a_client_that_reads_only_once_it_has_sent_all_is_answered(served: Any) -> None:
-    """Where the server stops reading, such a client sees a broken connection."""
+def test_a_client_that_sends_everything_before_it_reads_is_answered(served: Any) -> None:
+    """If the server stopped reading, such a client would only see a broken connection."""
     body = b'{"text": "' + b"a" * 10_000_000 + b'"}'
     with pytest.raises(HTTPError) as answer:
         urlopen(Request(f"{served.url}/api/v1/fill-mask", body, JSON), timeout=60)
@@ -103,21 +105,21 @@ def test_a_client_that_reads_only_once_it_has_sent_all_is_answered(served: Any) 
 
 
 @pytest.mark.parametrize("headers", [{}, {"content-type": "application/jsonx"}])
-def test_json_must_be_marked_as_such(headers: dict[str, str], browser: httpx.Client) -> None:
+def test_json_requires_its_content_type(headers: dict[str, str], browser: httpx.Client) -> None:
     answer = browser.post("/fill-mask", content=json.dumps({"text": TEXT}), headers=headers)
     assert answer.status_code == 415 and "Content-Type: application/json" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize("text", [r"A \ud800 lone [MASK].", r"\udfff cat", r"[MASK]\ud83d"])
-def test_half_a_character_is_replaced(text: str, browser: httpx.Client) -> None:
+def test_a_lone_surrogate_is_replaced(text: str, browser: httpx.Client) -> None:
     answer = browser.post("/tokenization", content=f'{{"text": "{text}", "pair": "{text}"}}', headers=JSON)
     assert answer.status_code == 200 and "\ufffd" in answer.json()["text"]
     wrong = browser.post("/tokenization", content=f'{{"text": "a", "{text}": 1}}', headers=JSON)
     assert wrong.status_code == 422 and "\ufffd" in wrong.json()["detail"]
 
 
-def test_bounds_stand_once(browser: httpx.Client) -> None:
-    """The model's bounds are those of the setting, so a change there is one here."""
+def test_the_model_takes_its_bounds_from_the_setting(browser: httpx.Client) -> None:
+    """A change of the setting's bounds then changes the model's."""
     top = next(s for s in option_specs(VIEWS["fill-mask"].analysis.Options) if s.name == "top")
     held = field_type(top).__metadata__[0]
     assert {(type(m).__name__, getattr(m, "ge", getattr(m, "le", None))) for m in held.metadata} == {

@@ -1,4 +1,4 @@
-"""A class over HTTP, as a teacher's browser and some phones see it: what each receives, and when."""
+"""A class over HTTP: what the teacher's browser and each phone receive, and when."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -72,7 +72,7 @@ def test_a_lesson_asks_its_questions_in_order(taught: Served) -> None:
     refused(room.step("next"), "After reveal comes next")
 
 
-def test_a_lesson_of_another_checkpoint_is_answered_by_that_one(taught: Served) -> None:
+def test_the_checkpoint_of_a_lesson_answers_its_questions(taught: Served) -> None:
     room = opened(taught, lesson="pieces", checkpoint="little")
     room.until("reveal")
     assert room.seen(room.teacher)["reveal"]["link"] == f"{VIEW}&checkpoint=little"
@@ -94,7 +94,7 @@ def test_a_lesson_is_asked_and_answered_in_its_language(taught: Served) -> None:
 
 
 @pytest.mark.parametrize(("typed", "share"), [("1", 0.01), ("1 %", 0.01), ("100", 1), ("0.3", 0.3), ("30,5", 0.305)])
-def test_per_cent_are_read_as_in_a_lesson(typed: str, share: float, taught: Served) -> None:
+def test_percentages_are_read_as_in_a_lesson(typed: str, share: float, taught: Served) -> None:
     room = opened(taught, {"prompt": "How many %?"}).until("vote1")
     phone = room.phone()
     room.vote(phone, typed)
@@ -102,7 +102,7 @@ def test_per_cent_are_read_as_in_a_lesson(typed: str, share: float, taught: Serv
 
 
 def test_votes_are_hidden_until_the_answer_is_revealed(taught: Served) -> None:
-    """What a phone is sent in each phase is the same, byte for byte, however the others voted."""
+    """In each phase a phone receives the same bytes, regardless of the other votes."""
     sent: list[list[bytes]] = []
     for others in ((0, 0, 0), (2, 1, 2)):
         room = opened(taught)
@@ -121,7 +121,7 @@ def test_votes_are_hidden_until_the_answer_is_revealed(taught: Served) -> None:
     assert sent[0] == sent[1]
 
 
-def test_only_the_teacher_peeks_and_only_at_a_vote_that_has_closed(taught: Served) -> None:
+def test_only_the_teacher_sees_counts_early_and_only_of_a_closed_vote(taught: Served) -> None:
     room = opened(taught).until("vote1")
     phone = room.phone()
     room.vote(phone, 1)
@@ -153,7 +153,7 @@ def test_a_second_vote_replaces_the_first(taught: Served) -> None:
     assert room.seen(phone)["counts"][0] == [0, 1, 0]
 
 
-def test_a_double_press_and_an_old_page_move_nothing(taught: Served) -> None:
+def test_a_double_press_and_an_old_page_change_nothing(taught: Served) -> None:
     room = opened(taught)
     for _ in range(2):
         assert room.step("vote1", phase="lobby").json()["phase"] == "vote1"
@@ -180,7 +180,7 @@ def test_nothing_is_sent_while_nothing_changes(taught: Served) -> None:
     refused(phone.get(f"/class/{room.code}", params={"v": "x"}), "v")
 
 
-def test_the_code_is_drawn_as_a_picture(taught: Served) -> None:
+def test_the_code_is_drawn_as_a_qr_code(taught: Served) -> None:
     room = opened(taught)
     picture = room.teacher.get(f"/class/{room.code}/qr.svg")
     assert picture.headers["content-type"] == "image/svg+xml" and picture.text.startswith("<?xml")

@@ -1,4 +1,5 @@
-"""What is refused in a class: others' steps, closed votes, what does not fit, browsers without a cookie or a code."""
+"""What a class rejects: steps by other browsers, votes when none is open, invalid votes, browsers without a cookie or
+a code."""
 
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ BEARER = {"authorization": f"Bearer {CODE}"}
 
 
 @pytest.mark.parametrize("phase", ["lobby", "closed1", "discuss", "vote2", "closed2", "reveal"])
-def test_a_vote_that_is_not_open_is_rejected(phase: str, taught: Served) -> None:
+def test_a_vote_outside_an_open_vote_is_rejected(phase: str, taught: Served) -> None:
     room = opened(taught).until(phase)
     phone = room.phone()
     refused(room.vote(phone, 0), "This vote is closed")
@@ -38,7 +39,7 @@ UNFIT = [
 
 
 @pytest.mark.parametrize(("sent", "message"), UNFIT)
-def test_a_vote_that_does_not_fit_is_rejected(sent: Any, message: str, taught: Served) -> None:
+def test_an_unsuitable_vote_is_rejected(sent: Any, message: str, taught: Served) -> None:
     room = opened(taught).until("vote1")
     phone = room.phone()
     refused(room.vote(phone, 0, **{"round": 1, **sent}) if "choice" not in sent else room.vote(phone, **sent), message)
@@ -52,19 +53,19 @@ def test_an_invalid_number_is_rejected(typed: Any, taught: Served) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"question": 0}'])
-def test_an_invalid_vote_is_rejected(body: bytes, taught: Served) -> None:
+def test_a_malformed_vote_is_rejected(body: bytes, taught: Served) -> None:
     room = opened(taught).until("vote1")
     for who, path in ((room.phone(), "vote"), (room.teacher, "step")):
         refused(who.post(f"/class/{room.code}/{path}", content=body), "Send an object with")
 
 
-def test_a_vote_that_is_too_large_is_rejected(taught: Served) -> None:
+def test_an_oversized_vote_is_rejected(taught: Served) -> None:
     room = opened(taught).until("vote1")
     huge = b'{"question": "' + b"a" * 10_000_000 + b'"}'
     refused(room.phone().post(f"/class/{room.code}/vote", content=huge), "1,000 kB", 413)
 
 
-def test_nobody_else_moves_or_ends_a_class(taught: Served) -> None:
+def test_only_the_browser_that_opened_a_class_moves_or_ends_it(taught: Served) -> None:
     room = opened(taught)
     phone, other = room.phone(), opened(taught)
     for who in (phone, other.teacher):
@@ -78,7 +79,7 @@ def test_nobody_else_moves_or_ends_a_class(taught: Served) -> None:
     assert other.seen(other.phone())["phase"] == "lobby"
 
 
-def test_a_cookie_that_was_forged_is_another_voter(taught: Served) -> None:
+def test_a_forged_cookie_counts_as_another_voter(taught: Served) -> None:
     room = opened(taught).until("vote1")
     phone = room.phone()
     room.vote(phone, 0)
@@ -135,13 +136,13 @@ def test_other_classes_are_not_revealed(taught: Served) -> None:
         ({"question": {**OWN, "link": "/?view=nonsense&text=a"}}, "nonsense"),
     ],
 )
-def test_a_class_that_cannot_be_opened(given: Any, message: str, taught: Served) -> None:
+def test_an_invalid_class_is_rejected(given: Any, message: str, taught: Served) -> None:
     with taught.browser() as teacher:
         answer = teacher.post("/class", json=given)
         assert answer.status_code == 422 and message in answer.json()["detail"], answer.text
 
 
-def test_phones_need_no_code_but_the_teacher_does(models: Path, tmp_path: Path) -> None:
+def test_only_the_teacher_needs_the_access_code(models: Path, tmp_path: Path) -> None:
     made = Served(models, tmp_path / "data", code=CODE, lessons_dir=lessons(tmp_path / "lessons"))
     try:
         room = opened_with_code(made)

@@ -1,4 +1,5 @@
-"""The votes of a class as CSV: for its teacher, of all questions whose answer was shown, with both rounds and moves."""
+"""The votes of a class as CSV: for its teacher, of all revealed questions, with both rounds and the changes between
+them."""
 
 import csv
 import io
@@ -16,7 +17,7 @@ def rows(room: Class) -> list[tuple[str, ...]]:
     return [tuple(row[name] for name in names) for row in csv.DictReader(io.StringIO(answer.text))]
 
 
-def test_all_questions_so_far_with_both_votes_and_the_moves(taught: Served) -> None:
+def test_the_file_has_all_revealed_questions_with_both_votes_and_the_changes(taught: Served) -> None:
     room = opened(taught, lesson="pieces").until("vote1")
     phones = [room.phone() for _ in range(3)]
     for phone, choice in zip(phones, (0, 0, 1), strict=True):
@@ -43,7 +44,7 @@ def test_all_questions_so_far_with_both_votes_and_the_moves(taught: Served) -> N
     assert rows(room) == [*first, *second, *third, ("3", "1 to 2", "2.5", "3.0", "1")]
 
 
-def test_a_phone_does_not_get_them(taught: Served) -> None:
+def test_phones_cannot_download_the_votes(taught: Served) -> None:
     room = opened(taught, {"prompt": "=1+1?", "choices": ["=A1", "b"]}).until("reveal")
     refused(room.phone().get(f"/class/{room.code}/votes.csv"), "Only the browser that opened this class")
     table = room.teacher.get(f"/class/{room.code}/votes.csv").text

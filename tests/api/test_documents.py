@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the settings say, and its page needs nothing from elsewhere."""
+"""The OpenAPI document matches the settings, and its page needs no other host."""
 
 import json
 import re
@@ -41,7 +41,7 @@ def test_every_analysis_is_listed_with_its_bounds(view: str, document: dict) -> 
         assert field.get("description", "") == option.info
 
 
-def test_every_route_for_files_is_one_to_the_layers_too(document: dict) -> None:
+def test_the_layers_treat_exactly_the_file_routes_as_uploads(document: dict) -> None:
     """Other routes have the limit of a text, and their body must be JSON."""
     routes = {
         path: operations["post"]["requestBody"]["content"]
@@ -61,7 +61,7 @@ def test_every_example_fits_its_model(view: str, document: dict) -> None:
     assert example(VIEWS[view]) in json.loads(json.dumps(body["schema"].get("examples", body.get("examples", []))))
 
 
-def test_all_routes_and_their_problems_stand_there(document: dict) -> None:
+def test_all_routes_and_their_problems_are_documented(document: dict) -> None:
     paths = set(document["paths"])
     assert {f"/api/v1/{view}" for view in VIEWS} < paths
     others = {"checkpoints", "page", "view", "view/{kind}", "lines", "rows", "runs", "runs/{id}", "runs/{id}/events"}
@@ -104,7 +104,7 @@ def test_every_task_has_its_settings(document: dict) -> None:
         assert {name: own[name]["default"] for name in task.DEFAULTS} == task.DEFAULTS
 
 
-def test_the_page_asks_for_nothing_elsewhere(browser: httpx.Client) -> None:
+def test_the_documentation_page_requests_nothing_from_other_hosts(browser: httpx.Client) -> None:
     for part, kind in zip(PAGE, ("text/html", "text/javascript", "text/css"), strict=True):
         answer = browser.get(f"/{part}")
         assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)

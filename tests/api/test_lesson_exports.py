@@ -24,7 +24,7 @@ def test_exports_are_in_the_language_of_the_page(pupil: httpx.Client) -> None:
     assert rows[0]["text"].startswith("Du verdeckst “milk” in")
 
 
-def test_keys_for_a_copy_have_the_hint_of_a_press_and_the_end_of_a_find(pupil: httpx.Client) -> None:
+def test_keys_for_an_offline_copy_include_hints_and_solutions(pupil: httpx.Client) -> None:
     keys = pupil.get("/lessons/pieces/keys").json()
     assert words(keys["odd"]["hint"]) == "It has two signs in front." and keys["odd"]["right"] == ["##y"]
     assert keys["odd"]["tokens"] == ["the", "cat", "s", "##a", "##w", "x", "##y", "##z", ".", "the", "cat"]

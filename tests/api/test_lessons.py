@@ -1,4 +1,4 @@
-"""Lessons over HTTP: read without their answers, each kind of question judged, and refusals that say what is wanted."""
+"""Lessons over HTTP: sent without their answers, each kind of question graded, invalid answers rejected with advice."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ def pupil(taught: Served) -> Iterator[httpx.Client]:
 
 
 def judged(pupil: httpx.Client, part: str, answer: Any = None, **more: Any) -> dict[str, Any]:
-    """What is said of an answer that is taken."""
+    """The reply to an accepted answer."""
     result = pupil.post(f"{OWN}/{part}", json={"answer": answer, **more})
     assert result.status_code == 200, result.text
     return dict(result.json())
@@ -40,7 +40,7 @@ def refused(answer: httpx.Response, said: str, status: int = 422) -> None:
     assert said in detail and detail.endswith((".", "…")) and len(detail) < 700, detail
 
 
-def test_the_list_has_the_bundled_lessons_and_then_the_teachers(pupil: httpx.Client) -> None:
+def test_the_list_has_the_bundled_lessons_before_the_teachers(pupil: httpx.Client) -> None:
     listed = pupil.get("/lessons").json()
     assert [item["slug"] for item in listed] == [*CATALOGUE.files, "pieces", "markup"]
     own = next(item for item in listed if item["slug"] == "pieces")
@@ -57,7 +57,7 @@ def test_the_list_has_the_bundled_lessons_and_then_the_teachers(pupil: httpx.Cli
     }
 
 
-def test_the_list_shows_no_marks_of_markdown(pupil: httpx.Client) -> None:
+def test_the_list_is_shown_without_markdown(pupil: httpx.Client) -> None:
     for item in pupil.get("/lessons").json():
         words = json.dumps(item["question"] + item["can"])
         assert "*" not in words and "`" not in words, item
@@ -66,13 +66,13 @@ def test_the_list_shows_no_marks_of_markdown(pupil: httpx.Client) -> None:
 @pytest.mark.parametrize(
     ("slug", "message"), [("folder", "Is a directory."), ("gone", "No such file"), ("latin", "UTF-8")]
 )
-def test_a_file_that_cannot_be_read_is_not_listed_and_says_why(slug: str, message: str, pupil: httpx.Client) -> None:
+def test_an_unreadable_file_is_unlisted_and_reports_the_reason(slug: str, message: str, pupil: httpx.Client) -> None:
     assert pupil.get("/page").status_code == 200 and f'"{slug}"' not in pupil.get("/lessons").text
     (problem,) = pupil.get(f"/lessons/{slug}").json()["problems"]
     assert problem.startswith("Line 1: ") and message in problem and "/" not in problem
 
 
-def test_a_lesson_is_read_in_its_order(pupil: httpx.Client) -> None:
+def test_the_parts_of_a_lesson_keep_their_order(pupil: httpx.Client) -> None:
     lesson = pupil.get(OWN).json()
     kinds = ["prose", "predict", "choice", "number", "number", "find", "click", "say", "share", "claim", "claim"]
     assert [part["kind"] for part in lesson["parts"]] == [*kinds, "figure"]
@@ -84,7 +84,7 @@ def test_a_lesson_is_read_in_its_order(pupil: httpx.Client) -> None:
 
 
 def secrets(lesson: Lesson) -> Iterator[str]:
-    """All that tells an answer: feedback, hints, expressions, solutions, what is said afterwards."""
+    """Everything that gives an answer away: feedback, hints, expressions, solutions, closing remarks."""
     for block in lesson.blocks:
         yield from (value for name, value in block.fields.items() if name in RULES | {"after", "hint", "example"})
         yield from (block.fields[name] for name in ("model", "otherwise") if name in block.fields)
@@ -96,8 +96,8 @@ def secrets(lesson: Lesson) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("slug", CATALOGUE.files)
-def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) -> None:
-    """Not one feedback, key, tick, value, hint, model answer or solution of a bundled lesson is in what is sent."""
+def test_a_lesson_is_sent_without_its_answers(slug: str, pupil: httpx.Client) -> None:
+    """What is sent contains no feedback, key, tick, value, hint, model answer or solution of a bundled lesson."""
     answer = pupil.get(f"/lessons/{slug}")
     result, lesson = answer.json(), CATALOGUE.lesson(slug)
     for part in result["parts"]:
@@ -109,7 +109,7 @@ def test_a_lesson_is_read_without_its_answers(slug: str, pupil: httpx.Client) ->
     assert "ticked" not in answer.text and '"right"' not in answer.text
 
 
-def test_a_guess_is_answered_with_what_bert_does(pupil: httpx.Client) -> None:
+def test_a_guess_is_answered_with_berts_answer(pupil: httpx.Client) -> None:
     wrong, right = judged(pupil, "guess", 0), judged(pupil, "guess", 1)
     assert (wrong["right"], wrong["key"], wrong["done"]) == (False, 1, True)
     assert words(wrong["text"]) == "No: cat has a row of its own." and words(wrong["answer"]) == "xyz"
@@ -135,12 +135,12 @@ def test_a_number_gets_a_hint_and_then_the_answer(pupil: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize("typed", ["30", "30 %", "0.3", "30,4", 30])
-def test_a_share_is_taken_with_its_sign_and_without(typed: Any, pupil: httpx.Client) -> None:
+def test_a_percentage_is_accepted_with_or_without_its_sign(typed: Any, pupil: httpx.Client) -> None:
     assert judged(pupil, "share", typed)["right"]
     assert not judged(pupil, "share", "3 %")["right"]
 
 
-def test_a_find_is_judged_by_the_view_as_it_was_left(pupil: httpx.Client) -> None:
+def test_a_find_is_graded_by_the_state_of_the_view(pupil: httpx.Client) -> None:
     state = {"view": "tokenization", "text": "The cat."}
     start, near = judged(pupil, "longer"), judged(pupil, "longer", state={**state, "text": "A wxyz."})
     assert (start["right"], start["done"], words(start["text"]), start["answer"]) == (False, False, "", [])
@@ -159,14 +159,14 @@ def test_a_find_in_another_view_is_rejected(pupil: httpx.Client) -> None:
     refused(pupil.post(f"{OWN}/longer", json={"state": [1]}), "no state")
 
 
-def test_a_press_is_judged(pupil: httpx.Client) -> None:
+def test_a_press_is_graded(pupil: httpx.Client) -> None:
     wrong, last = judged(pupil, "odd", "cat"), judged(pupil, "odd", "cat", attempt=2)
     assert not wrong["right"] and not wrong["done"] and words(wrong["text"]) == "It has two signs in front."
     assert last["done"] and not last["right"]
     assert judged(pupil, "odd", "##y")["right"]
 
 
-def test_a_sentence_is_compared_by_its_writer(pupil: httpx.Client) -> None:
+def test_a_free_text_answer_is_returned_with_the_criteria(pupil: httpx.Client) -> None:
     said = judged(pupil, "words", "Some letters.")
     assert said["right"] is None and words(said["answer"]) == "A part of a word that was frequent."
     assert [words(item) for item in said["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
@@ -184,7 +184,7 @@ def test_claims_hold_on_this_checkpoint(pupil: httpx.Client) -> None:
 
 
 HUGE = "9" * 400
-UNFIT = [  # part, body, what is said
+UNFIT = [  # part, body, message
     ("guess", {"answer": 2}, "wanted the number of a choice, 0 to 1"),
     ("guess", {"answer": -1}, "wanted the number of a choice"),
     ("guess", {"answer": True}, "Got True"),
@@ -234,7 +234,9 @@ def test_an_unsuitable_answer_is_rejected(part: str, sent: Any, message: str, pu
         (b'{"answer": "' + b"a" * 10_000_000 + b'"}', 413, "1,000 kB"),
     ],
 )
-def test_invalid_json_and_too_large_bodies(body: bytes, status: int, message: str, pupil: httpx.Client) -> None:
+def test_invalid_json_and_oversized_bodies_are_rejected(
+    body: bytes, status: int, message: str, pupil: httpx.Client
+) -> None:
     kind = {"content-type": "application/json"}
     refused(pupil.post(f"{OWN}/points", content=body, headers=kind), message, status)
 
@@ -250,7 +252,7 @@ def test_invalid_json_and_too_large_bodies(body: bytes, status: int, message: st
         ("/lessons/runs/Classification", "There is no recorded run"),
     ],
 )
-def test_missing_things_are_reported(path: str, message: str, pupil: httpx.Client) -> None:
+def test_missing_lessons_and_parts_are_reported(path: str, message: str, pupil: httpx.Client) -> None:
     answer = pupil.get(path)
     refused(answer, message)
     assert "/lessons/" not in answer.json()["detail"], "a folder of the server is told"
@@ -275,7 +277,7 @@ def test_markup_in_a_lesson_stays_text(pupil: httpx.Client) -> None:
     assert evil.headers["content-type"] == "application/problem+json"
 
 
-def test_questions_go_out_as_gift(pupil: httpx.Client) -> None:
+def test_questions_are_exported_as_gift(pupil: httpx.Client) -> None:
     answer = pupil.get(f"{OWN}/gift")
     assert answer.headers["content-type"].startswith("text/plain") and answer.headers["x-file-name"] == "pieces.gift"
     message = answer.text
@@ -285,7 +287,7 @@ def test_questions_go_out_as_gift(pupil: httpx.Client) -> None:
     assert "pieces-longer" not in message and "pieces-words" not in message
 
 
-def test_questions_go_out_as_csv(pupil: httpx.Client) -> None:
+def test_questions_are_exported_as_csv(pupil: httpx.Client) -> None:
     answer = pupil.get(f"{OWN}/csv")
     assert answer.status_code == 200 and answer.headers["x-file-name"] == "pieces.csv"
     rows = list(csv.DictReader(io.StringIO(answer.text)))

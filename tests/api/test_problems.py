@@ -43,7 +43,7 @@ def problem(answer: httpx.Response, status: int, said: str) -> dict[str, Any]:
         ("DELETE", "/runs/abc", {}, 404, "There is no run 'abc' here"),
     ],
 )
-def test_a_refusal_is_a_problem(
+def test_a_rejection_is_a_problem_document(
     method: str, path: str, headers: dict[str, str], status: int, message: str, browser: httpx.Client
 ) -> None:
     answer = browser.request(method, path, json=TEXT if method == "POST" else None, headers=headers)
@@ -51,17 +51,19 @@ def test_a_refusal_is_a_problem(
     assert (status == 405) == ("allow" in answer.headers)
 
 
-def test_a_head_has_no_body(browser: httpx.Client) -> None:
+def test_the_response_to_head_has_no_body(browser: httpx.Client) -> None:
     answer = browser.head("/nowhere")
     assert (answer.status_code, answer.content) == (404, b"")
 
 
-def test_a_page_that_is_not_of_the_api_is_left_alone(served: Served) -> None:
+def test_errors_outside_the_api_stay_plain_text(served: Served) -> None:
     answer = httpx.get(f"{served.url}/nowhere")
     assert answer.status_code == 404 and answer.headers["content-type"].startswith("text/plain")
 
 
-def test_an_error_that_nobody_expected(served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unexpected_error_is_a_problem(
+    served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*given: Any) -> None:
         raise RuntimeError("secret")
 
@@ -72,7 +74,7 @@ def test_an_error_that_nobody_expected(served: Served, browser: httpx.Client, mo
         assert "secret" not in answer.text
 
 
-def test_a_layer_that_fails(models: Path, tmp_path: Path) -> None:
+def test_a_failing_layer_gives_a_problem(models: Path, tmp_path: Path) -> None:
     async def broken(scope: Any, receive: Any, send: Any) -> None:
         raise RuntimeError("secret")
 
@@ -81,7 +83,7 @@ def test_a_layer_that_fails(models: Path, tmp_path: Path) -> None:
     problem(answer, 500, "Something went wrong that should not have (error ")
 
 
-def test_beyond_the_bounds_is_503_with_the_time_to_come_again(
+def test_a_request_beyond_the_queue_limit_gets_503_with_retry_after(
     served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served.queues.quick, "capacity", 1)
@@ -131,7 +133,7 @@ def closed(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[S
     made.close()
 
 
-def test_the_class_code_is_a_bearer_or_a_cookie(closed: Served) -> None:
+def test_the_class_code_is_accepted_as_a_bearer_token_or_a_cookie(closed: Served) -> None:
     with closed.browser() as browser:
         answer = browser.post("/fill-mask", json=TEXT)
         problem(answer, 401, "The access code is required.")
@@ -147,7 +149,7 @@ def test_the_class_code_is_a_bearer_or_a_cookie(closed: Served) -> None:
         assert browser.get("/runs").status_code == 200
 
 
-def test_codes_cannot_be_guessed_one_by_one(models: Path, tmp_path: Path) -> None:
+def test_repeated_wrong_codes_are_locked_out(models: Path, tmp_path: Path) -> None:
     made = Served(models, tmp_path, code=CODE)
     with made.browser() as browser:
         for number in range(30):
@@ -158,7 +160,7 @@ def test_codes_cannot_be_guessed_one_by_one(models: Path, tmp_path: Path) -> Non
     made.close()
 
 
-def test_a_request_that_does_not_arrive(closed: Served) -> None:
+def test_an_incomplete_request_times_out(closed: Served) -> None:
     def slowly() -> Iterator[bytes]:
         yield b'{"text":'
         time.sleep(1.5)

@@ -19,7 +19,7 @@ ROWS = [{"what": f"{'a great film' if i % 2 else 'a bad film'} {i}", "label": "p
 
 @pytest.fixture
 def other(served: Served) -> Iterator[httpx.Client]:
-    """Somebody else, known to the server."""
+    """Another person known to the server."""
     with served.browser() as made:
         made.get("/page")
         yield made
@@ -39,7 +39,7 @@ def events(answer: httpx.Response) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def write(served: Served, id: str, *message: dict[str, Any]) -> None:
-    """What a run writes."""
+    """Write the events of a run."""
     path = served.service.jobs.folder / id / "events.jsonl"
     with path.open("a", encoding="utf-8") as log:
         log.writelines(json.dumps(item) + "\n" for item in message)
@@ -62,12 +62,12 @@ def test_a_run_is_queued_with_the_requested_settings(served: Served, browser: ht
     assert "/" not in json.dumps(run["spec"]), "where it lies is nobody's business"
 
 
-def test_the_defaults_are_those_of_the_task(browser: httpx.Client) -> None:
+def test_omitted_settings_have_the_defaults_of_the_task(browser: httpx.Client) -> None:
     run = started(browser, task="similarity", settings={})
     assert (run["spec"]["tuning"]["epochs"], run["spec"]["tuning"]["batch"]) == (4.0, 16)
 
 
-def test_rows_of_ones_own(served: Served, browser: httpx.Client) -> None:
+def test_rows_in_the_request_are_stored_in_the_run_alone(served: Served, browser: httpx.Client) -> None:
     run = started(browser, rows=ROWS, dev=ROWS[:6], mapping={"text": "what", "label": "label"})
     assert (run["spec"]["data"]["train"], run["spec"]["data"]["dev"]) == (40, 6)
     held = (served.service.jobs.folder / run["id"] / "data" / "train.jsonl").read_text("utf-8").splitlines()
@@ -76,7 +76,7 @@ def test_rows_of_ones_own(served: Served, browser: httpx.Client) -> None:
     assert not left, "the rows lie in the run alone"
 
 
-def test_one_key_is_one_run_and_seeds_are_several(browser: httpx.Client) -> None:
+def test_a_repeated_key_starts_one_run_and_each_seed_its_own(browser: httpx.Client) -> None:
     first, again = (browser.post("/runs", json={**TASK, "key": "k"}).json() for _ in range(2))
     assert first["id"] == again["id"]
     lead = started(browser, seeds=3, name="s")

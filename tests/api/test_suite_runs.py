@@ -1,4 +1,4 @@
-"""Suites as runs over HTTP: queued, owned, and their cases once they are there."""
+"""Suites as runs over HTTP: queueing, ownership, and the cases of a finished suite."""
 
 import csv
 import json
@@ -21,7 +21,7 @@ def other(served: Served) -> Iterator[httpx.Client]:
         yield made
 
 
-def test_a_suite_is_queued_scored_and_taken(served: Served, browser: httpx.Client, other: httpx.Client) -> None:
+def test_a_suite_is_queued_scored_and_downloaded(served: Served, browser: httpx.Client, other: httpx.Client) -> None:
     key = browser.post("/rows", files={"file": ("pairs.csv", ROWS)}).json()["rows"]
     answer = browser.post("/suites", json={"rows": key, "name": "cats"})
     assert answer.status_code == 202, answer.text
@@ -77,7 +77,7 @@ def test_two_runs_of_the_same_rows_are_compared(served: Served, browser: httpx.C
     assert refused.status_code == 404 and "scored other rows" in refused.json()["detail"]
 
 
-def test_the_built_in_one_has_all_its_rows(served: Served, browser: httpx.Client) -> None:
+def test_a_run_of_a_built_in_suite_has_all_its_rows(served: Served, browser: httpx.Client) -> None:
     run = browser.post("/suites", json={"suite": "agreement"}).json()
     held = (served.service.jobs.folder / run["id"] / "data" / "rows.jsonl").read_text("utf-8").splitlines()
     assert run["name"].startswith("Suite, agreement") and len(held) == 130
@@ -85,7 +85,7 @@ def test_the_built_in_one_has_all_its_rows(served: Served, browser: httpx.Client
 
 PICKLED = pickle.dumps({"sing": [("the cat sleeps", "the cat sleep")] * 3})
 MANY = "".join(f"The {n} old cats sleep here.,The {n} old cats sleeps here.\n" for n in range(25_000))
-UPLOADS = {  # file name -> (content, words of the notice)
+UPLOADS = {  # file name -> (content, excerpts of the notice)
     "accents.csv": ("\ufeffgood,bad\nThe cafés are full.,The cafés is full.\n".encode(), "1 row"),
     "escapes.jsonl": (b'{"good": "The caf\\u00e9s are full.", "bad": "The caf\\u00e9s is full."}\n', "1 row"),
     "syneval.pickle": (PICKLED, "3 rows"),
@@ -96,7 +96,7 @@ UPLOADS = {  # file name -> (content, words of the notice)
 
 @pytest.mark.parametrize("name", UPLOADS)
 def test_a_file_of_any_encoding_and_size_is_stored(browser: httpx.Client, name: str) -> None:
-    """A route that takes files must not be read as JSON, nor have the limit of a text."""
+    """A route for files must not require JSON, nor have the size limit of a text."""
     content, notice = UPLOADS[name]
     answer = browser.post("/rows", files={"file": (name, content)})
     assert answer.status_code == 200, answer.text
@@ -107,6 +107,6 @@ def test_a_file_of_any_encoding_and_size_is_stored(browser: httpx.Client, name: 
     ("body", "message"),
     [({"rows": "0" * 24}, "no uploaded rows"), ({"checkpoint": "no/where"}, "no/where"), ({"suite": "x"}, "suite")],
 )
-def test_what_cannot_be_scored_is_rejected(browser: httpx.Client, body: dict[str, str], message: str) -> None:
+def test_unusable_suites_are_rejected(browser: httpx.Client, body: dict[str, str], message: str) -> None:
     answer = browser.post("/suites", json=body)
     assert answer.status_code == 422 and message in answer.json()["detail"]

@@ -29,7 +29,7 @@ CODE = "class of 26"
 
 
 def asked(to: Any, ask: Callable[[Any], Awaitable[Any]]) -> Any:
-    """What *ask* returns of a client connected to *to*."""
+    """The result of *ask* with a client connected to *to*."""
 
     async def whole() -> Any:
         async with mcp.Client(to) as client:
@@ -56,7 +56,7 @@ def test_ten_analyses_and_the_checkpoints_are_offered(served: Served) -> None:
             assert fields[setting.name].get("maximum") == setting.option.high
 
 
-def test_a_tool_says_what_the_api_says(served: Served, browser: httpx.Client) -> None:
+def test_a_tool_answers_like_the_api(served: Served, browser: httpx.Client) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", text=TEXT, top=5, most_rows=3)
     same = browser.post("/fill-mask", json={"text": TEXT, "top": 5}).json()
     result = answer.structured_content
@@ -84,7 +84,7 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
         ({}, "text: got nothing; wanted a value."),
     ],
 )
-def test_what_cannot_be_is_reported(given: dict[str, Any], message: str, served: Served) -> None:
+def test_invalid_arguments_are_reported(given: dict[str, Any], message: str, served: Served) -> None:
     answer = called(f"{served.url}/mcp", "fill_mask", **given)
     assert answer.is_error and answer.content[0].text.startswith(message)
 
@@ -97,7 +97,7 @@ def test_an_unknown_tool_and_an_unforeseen_error_are_reported(served: Served, mo
     assert failed.is_error and failed.content[0].text.startswith("Something went wrong that should not have (error ")
 
 
-def test_beyond_the_bounds_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_queue_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(served.queues.quick, "capacity", 1)
     monkeypatch.setattr(served.queues.quick, "max_waiting", 0)
     with served.queues.turn(served.queues.new_work()):
@@ -123,12 +123,12 @@ def test_a_client_that_disconnects_gives_up_its_place(served: Served, monkeypatc
 
 
 def test_only_posts_are_answered(served: Served) -> None:
-    """A GET would keep a stream open on which nothing ever comes."""
+    """A GET would keep a stream open on which nothing is ever sent."""
     answer = httpx.get(f"{served.url}/mcp", headers={"accept": "text/event-stream"}, timeout=5)
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
 
 
-def test_the_layers_hold_for_mcp_too(models: Path, tmp_path: Path) -> None:
+def test_the_layers_also_protect_mcp(models: Path, tmp_path: Path) -> None:
     made = Served(models, tmp_path, code=CODE)
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     message = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {CODE}"}
@@ -148,13 +148,13 @@ def test_the_layers_hold_for_mcp_too(models: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def started(models: Path, tmp_path: Path) -> Any:
-    """How a client starts the tools over stdio."""
+    """The way a client starts the tools over stdio."""
     env = {"BERTEXPLORER_MODELS": str(models), "BERTEXPLORER_DATA": str(tmp_path), "HF_HUB_OFFLINE": "1"}
     return mcp.StdioServerParameters(command=sys.executable, args=["-m", "bertexplorer", "mcp"], cwd=str(ROOT), env=env)
 
 
 @pytest.mark.slow
-def test_over_stdio(started: Any) -> None:
+def test_the_tools_answer_over_stdio(started: Any) -> None:
     answer = called(started, "fill_mask", text=TEXT, top=2, checkpoint="little")
     assert len(answer.structured_content["rows"]) == 2
 

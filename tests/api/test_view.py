@@ -1,4 +1,4 @@
-"""The route of the Explore page: each state gets its whole answer, and what a person typed, hid and set comes back."""
+"""The route of the Explore page: each state gets a complete answer, including what a person typed, hid and set."""
 
 import json
 import re
@@ -33,7 +33,7 @@ def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -
 
 
 def chips(shown: dict[str, Any], kind: str = "masked") -> list[str]:
-    """What the tokens of a kind read, or the words under the masks."""
+    """The labels of the tokens of a kind, or the words hidden by masks."""
     return [chip["title"] if kind == "masked" else chip["label"] for chip in shown["strip"]["chips"] if chip[kind]]
 
 
@@ -46,7 +46,7 @@ def same(shown: dict[str, Any]) -> dict[str, Any]:
     return result
 
 
-def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
+def test_a_state_gets_everything_that_the_page_shows(api: Api) -> None:
     shown = api.shown(state(FRANCE))
     assert shown["state"]["text"] == FRANCE and shown["notice"] == ""
     assert [chip["label"] for chip in shown["strip"]["chips"]][:3] == ["[CLS]", "the", "capital"]
@@ -56,14 +56,14 @@ def test_a_state_gets_all_that_the_page_shows(api: Api) -> None:
     assert shown["receipt"]["short"].startswith("small · fp32 · ") and "beside" not in shown
 
 
-def test_what_is_left_out_is_as_the_page_opens(api: Api) -> None:
+def test_omitted_fields_have_the_values_of_the_opening_page(api: Api) -> None:
     back = api.shown(state(FRANCE))["state"]
     assert (back["view"], back["checkpoint"], back["precision"]) == ("fill-mask", "small", "fp32")
     empty = api.problem({"state": {}})
     assert empty["detail"].startswith("The text is empty.") and empty["state"] == {**back, "text": ""}
 
 
-def test_a_state_that_comes_back_asks_for_the_same(api: Api) -> None:
+def test_a_returned_state_gives_the_same_answer(api: Api) -> None:
     asked = state(FRANCE, view="layers", options={"top": 4}, hidden="0:4-11", against="another text", other="A [MASK].")
     first = api.shown(asked)
     again = api.shown({"state": first["state"]})
@@ -90,7 +90,7 @@ def test_two_identical_questions_get_the_same_answer(api: Api, asked: dict[str, 
     assert result[0] == result[1]
 
 
-def test_hidden_words_move_along_while_the_text_is_typed(api: Api) -> None:
+def test_hidden_words_shift_while_the_text_is_edited(api: Api) -> None:
     before = {"text": FRANCE, "pair": ""}
     typed = state(f"Look: {FRANCE}", hidden="0:4-11", view="tokenization")
     shown = api.shown({**typed, "counted_in": before})
@@ -99,19 +99,19 @@ def test_hidden_words_move_along_while_the_text_is_typed(api: Api) -> None:
     assert api.shown({**edited, "counted_in": before})["state"]["hidden"] == "0:12-18", "what was edited shows again"
 
 
-def test_spans_without_the_text_that_they_count_in_are_of_the_text_as_it_is(api: Api) -> None:
+def test_spans_refer_to_the_current_text_if_no_other_is_given(api: Api) -> None:
     shown = api.shown(state(FRANCE, hidden="0:4-11"))
     assert shown["state"]["hidden"] == "0:4-11" and "hidden: capital" in chips(shown)[0]
     assert [chip["span"] for chip in shown["strip"]["chips"] if chip["on"]] == ["0:4-11", "0:25-31"]
 
 
-def test_both_texts_are_typed_at_once(api: Api) -> None:
+def test_both_texts_can_be_edited_at_the_same_time(api: Api) -> None:
     asked = state("A cat sat.", pair="It is good.", hidden="0:0-3,1:3-5", view="tokenization")
     shown = api.shown({**asked, "counted_in": {"text": "cat sat.", "pair": "So it is good."}})
     assert shown["state"]["hidden"] == "0:2-5", "the word of the second text was edited"
 
 
-def test_a_typed_mask_that_is_pressed_takes_the_best_word(api: Api) -> None:
+def test_a_pressed_mask_is_replaced_by_the_best_word(api: Api) -> None:
     (best,) = json.loads(api.post(state(FRANCE, options={"top": 1}), f"{VIEW}/json").text)["rows"]
     filled = api.post({**state(FRANCE), "fill": "0:25-31"}).json()["state"]["text"]
     assert filled == FRANCE.replace("[MASK]", best["token"].removeprefix("##"))
@@ -120,12 +120,12 @@ def test_a_typed_mask_that_is_pressed_takes_the_best_word(api: Api) -> None:
     assert kept and shown["state"]["text"][int(kept[1]) : int(kept[2])] == "cat", "it moves along"
 
 
-def test_a_press_where_no_mask_is_changes_nothing(api: Api) -> None:
+def test_a_press_outside_a_mask_changes_nothing(api: Api) -> None:
     assert api.shown({**state(FRANCE), "fill": "0:0-3"})["state"]["text"] == FRANCE
 
 
-def test_a_press_counts_in_the_text_on_the_screen(api: Api) -> None:
-    """The mask was pressed while more was typed before it."""
+def test_a_press_refers_to_the_text_on_the_screen(api: Api) -> None:
+    """The mask was pressed while more text was typed before it."""
     message = {**state(f"Look: {FRANCE}", hidden="0:4-11"), "counted_in": {"text": FRANCE}, "fill": "0:31-37"}
     shown = api.shown({**message, "state": {**message["state"], "view": "tokenization"}})
     assert shown["state"]["text"].startswith("Look: The capital of France is ")
@@ -133,8 +133,8 @@ def test_a_press_counts_in_the_text_on_the_screen(api: Api) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_view_leaves_the_text_alone_and_has_its_own_settings(api: Api, view: str) -> None:
-    """Even where it cannot use them: then it says so, with the tokens still there."""
+def test_a_view_keeps_the_text_and_has_its_own_settings(api: Api, view: str) -> None:
+    """Even if it cannot use them: it then says so and still shows the tokens."""
     answer = api.post(state(FRANCE, pair="It is big.", view=view)).json()
     asked = answer["state"]
     assert (asked["view"], asked["text"], asked["pair"]) == (view, FRANCE, "It is big.")
@@ -142,7 +142,7 @@ def test_a_view_leaves_the_text_alone_and_has_its_own_settings(api: Api, view: s
     assert answer.get("said") or len(answer["detail"]) > 10
 
 
-def test_a_view_that_lacks_something_says_what_and_shows_no_figure(api: Api) -> None:
+def test_a_view_without_its_input_names_it_and_shows_no_figure(api: Api) -> None:
     message = api.problem(state(FRANCE, view="next-sentence"))
     assert message["missing"] == "pair" and "no second sentence" in message["detail"] and "figure" not in message
     assert message["state"]["text"] == FRANCE and message["strip"]["chips"] and message["checkpoint"]["layers"] == 3
@@ -185,8 +185,8 @@ class LongTask:
     def stop(self) -> None: ...
 
 
-def test_a_file_that_takes_long_arrives_whole() -> None:
-    """After lines about the progress, the last line is JSON, whatever kind of file it holds."""
+def test_a_slow_file_arrives_complete() -> None:
+    """After lines about the progress, the last line is JSON for every kind of file."""
     client = TestClient(TaskResponse(LongTask(), lines=True))
     first, last = read_lines(client.get("/"))
     assert first == {"done": 0.5}
@@ -202,8 +202,8 @@ def test_the_page_receives_its_views_and_its_opening_state(api: Api) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_an_example_is_taken_as_it_is_offered(api: Api, view: str) -> None:
-    """Its text and settings come back as they were given, whatever this small checkpoint makes of them."""
+def test_an_example_is_returned_unchanged(api: Api, view: str) -> None:
+    """Its text and settings are returned as given, even if this small checkpoint cannot use them."""
     for example in api.client.get("/api/v1/page").json()["views"][view]["examples"][: 1 if VIEWS[view].slow else 2]:
         given = {name: example[name] for name in ("text", "pair", "picked", "options")}
         answer = api.post({"state": {**given, "view": view}}).json()
@@ -211,7 +211,7 @@ def test_an_example_is_taken_as_it_is_offered(api: Api, view: str) -> None:
         assert {**given, "options": {**DEFAULTS[view], **given["options"]}} == {name: back[name] for name in given}
 
 
-def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_example_pressed_by_many_is_drawn_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[State] = []
     answer = Explore.answer
     monkeypatch.setattr(Explore, "answer", lambda self, given: asked.append(given) or answer(self, given))
@@ -219,7 +219,7 @@ def test_what_a_class_presses_is_drawn_once(api: Api, monkeypatch: pytest.Monkey
     first, again = (api.shown(state(example)) for _ in range(2))
     assert first == again and len(asked) == 1
     assert api.shown(state(example, options={"top": 3}))["state"] != first["state"] and len(asked) == 2
-    for _ in range(2):  # what depends on more than its text is made anew
+    for _ in range(2):  # an answer that depends on more than its text is computed again
         api.shown(state(example, against="another text", other="A cat is a [MASK]."))
     assert len(asked) == 4
     for _ in range(2):

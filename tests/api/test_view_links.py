@@ -49,7 +49,7 @@ def test_a_link_opens_what_it_names(api: Api) -> None:
     assert [chip["title"] for chip in shown["strip"]["chips"] if chip["masked"]][0].startswith("hidden: cat")
 
 
-def test_a_link_of_the_first_version_opens_as_before(api: Api) -> None:
+def test_a_link_of_version_0_1_opens_as_before(api: Api) -> None:
     query = "?view=attention&text=Paris+is+a+city.&picked=0:0-5&checkpoint=small&show=arcs&layer=2"
     shown = api.shown({"link": query})
     asked, options = shown["state"], shown["state"]["options"]
@@ -87,7 +87,9 @@ def test_names_in_a_link_that_do_not_exist_are_reported_with_the_answer(api: Api
         ({"evil": 1}, "Unknown setting evil; wanted top, words."),
     ],
 )
-def test_a_bad_setting_is_reported_and_the_next_one_counts(api: Api, options: dict[str, Any], sentence: str) -> None:
+def test_an_invalid_setting_is_reported_and_the_next_one_is_used(
+    api: Api, options: dict[str, Any], sentence: str
+) -> None:
     assert sentence in api.problem(state(FRANCE, options=options))["detail"]
     for kind in ("csv", "json", "python"):
         assert sentence in api.problem(state(FRANCE, options=options), f"{VIEW}/{kind}")["detail"]
@@ -121,7 +123,7 @@ def test_an_impossible_comparison_is_reported_with_the_answer(api: Api) -> None:
     assert "Nothing is hidden" in shown["beside"]["said"] and shown["figure"]
 
 
-def test_the_numbers_are_a_file_with_their_origin(api: Api) -> None:
+def test_a_file_has_the_numbers_and_their_origin(api: Api) -> None:
     asked = state(FRANCE, options={"top": 3})
     answer = api.post(asked, f"{VIEW}/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
@@ -143,7 +145,7 @@ def test_a_file_contains_the_comparison(api: Api) -> None:
 
 
 @pytest.mark.parametrize("kind", ["xml", "CSV", "..", "csv.zip"])
-def test_there_are_no_other_files(api: Api, kind: str) -> None:
+def test_other_kinds_of_files_do_not_exist(api: Api, kind: str) -> None:
     answer = api.post(state(FRANCE), f"{VIEW}/{kind}")
     assert answer.status_code in (404, 405, 422) and (kind == ".." or "wanted one of csv" in answer.json()["detail"])
 
@@ -152,7 +154,7 @@ def test_without_an_answer_there_is_nothing_to_export(api: Api) -> None:
     assert api.problem(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
 
 
-def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
+def test_a_run_is_shown_by_its_name_and_its_checkpoints(api: Api) -> None:
     shown = api.shown(state(FRANCE, checkpoint=f"run:{RUN}", against="another checkpoint", other=f"run:{RUN}@0"))
     assert shown["checkpoint"]["label"].startswith("my films, best · ") and shown["receipt"]["short"].startswith("my f")
     assert [name for name, *_ in shown["checkpoint"]["series"]] == [f"run:{RUN}@0", f"run:{RUN}"]
@@ -160,7 +162,7 @@ def test_a_run_is_called_by_its_name_and_tells_its_moments(api: Api) -> None:
     assert "run:" not in json.dumps([shown["said"], shown["beside"]])
 
 
-def test_lines_that_were_uploaded_are_searched(api: Api) -> None:
+def test_uploaded_lines_are_searched(api: Api) -> None:
     key, message = api.explore.save_upload(
         api.explore.lines, b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt"
     )
