@@ -44,19 +44,20 @@ SIGNER = CookieSigner(b"s" * 32)
 
 
 def settle(coroutine: Coroutine[Any, Any, Any]) -> Any:
-    """What it returns. In a thread: in this one a browser of other tests may have its own loop."""
+    """The result of a coroutine. It runs in a thread of its own: a browser of other tests may run an event loop in
+    this one."""
     with ThreadPoolExecutor(1) as thread:
         return thread.submit(asyncio.run, coroutine).result()
 
 
 async def echo(scope: Any, receive: Any, send: Any) -> None:
-    """What came through: the route, the owner, and the body."""
+    """What passed the layers: the route, the owner, and the body."""
     body, more = b"", True
     while more:
         message = await receive()
         body, more = body + message.get("body", b""), message.get("more_body", False)
     state = scope["state"]
-    if state["route"] == "upload":  # gradio says where the files lie
+    if state["route"] == "upload":  # gradio's answer with the paths of the files
         await send({"type": "http.response.start", "status": 200, "headers": [(b"x-size", str(len(body)).encode())]})
         await send({"type": "http.response.body", "body": b"[]"})
         return
@@ -67,7 +68,7 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 
 
 class Anything(Events):
-    """No event is wrong: `echo` takes them all."""
+    """Accepts every event, as `echo` does."""
 
     def problem(self, event: Any) -> str:
         return ""
@@ -79,7 +80,7 @@ class Alone:
     def __init__(self, settings: Settings) -> None:
         self.settings, self.ready = settings, Readiness()
         self.going = 0
-        self.read: set[str] = set()  # pages that wait for nothing
+        self.read: set[str] = set()  # pages without pending answers
         events = Anything(lambda: self.going, lambda page: page not in self.read)
         self.app = add_layers(echo, settings, SIGNER, self.ready, events=events)
 
@@ -94,7 +95,7 @@ def alone(tmp_path: Path) -> Callable[..., Alone]:
 
 
 class Api:
-    """The routes of the Explore page alone, asked by the browser that *owner* names."""
+    """The routes of the Explore page alone, called by the browser of *owner*."""
 
     def __init__(self, explore: Explore, opening: State) -> None:
         self.explore, self.opening, self.queues, self.owner = explore, opening, RequestQueues(), "a" * 32
@@ -114,7 +115,7 @@ class Api:
         return answer
 
     def shown(self, body: Any) -> dict[str, Any]:
-        """Everything that the page shows for a question, which must have an answer."""
+        """Everything that the page shows for a state, which must have an answer."""
         answer = self.post(body)
         assert answer.status_code == 200, answer.text
         result: dict[str, Any] = answer.json()
@@ -180,7 +181,7 @@ def running(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def written() -> Iterator[io.StringIO]:
-    """What goes to stderr."""
+    """The output on stderr."""
     root, ours = logging.getLogger(), logging.getLogger("bertexplorer")
     before, level, own = root.handlers[:], root.level, ours.level
     stream = io.StringIO()

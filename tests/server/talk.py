@@ -1,5 +1,5 @@
-"""A browser's side: of the Explore page a state posted and its answer read, of gradio's pages an event joined and its
-stream read to the answer."""
+"""The browser's side: for the Explore page, post a state and read its answer; for gradio's pages, join an event and
+read its stream up to the answer."""
 
 import json
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ LINES = {"accept": "application/x-ndjson"}
 
 
 def state(text: str = "a great [MASK]", **more: Any) -> dict[str, Any]:
-    """What asks for the view fill-mask of *text*; *more*: of the state."""
+    """A request for the view fill-mask of *text*; *more*: other fields of the state."""
     return {"state": {"text": text, **more}}
 
 
@@ -24,7 +24,7 @@ def read_lines(answer: httpx.Response) -> list[dict[str, Any]]:
 
 @contextmanager
 def asking(client: httpx.Client, body: Any, path: str = VIEW) -> Iterator[Iterator[dict[str, Any]]]:
-    """The lines of an answer as they come; the connection is closed when the block ends."""
+    """The lines of an answer as they arrive; the connection is closed when the block ends."""
     with client.stream("POST", path, json=body, headers=LINES) as answer:
         yield map(json.loads, answer.iter_lines())
 
@@ -50,7 +50,7 @@ class Page:
         return result[at]
 
     def join(self, event: dict[str, Any], *first: Any, data: Any = None) -> tuple[int, dict[str, Any]]:
-        """(status, answer) of an event, *first* in place of what its first components hold; {} if it is refused."""
+        """(status, answer) of an event with *first* as the values of its first components; {} if it is rejected."""
         held = [self.props[id].get("value") for id in event["inputs"]]
         body = {"data": [*first, *held[len(first) :]], "fn_index": event["id"], "session_hash": self.session}
         if data is not None:
@@ -60,18 +60,18 @@ class Page:
         return joined.status_code, self.answer() if joined.status_code == 200 else {"refused": joined.text}
 
     def ask(self, event: dict[str, Any], *first: Any, data: Any = None) -> dict[str, Any]:
-        """The answer to an event that is not refused."""
+        """The answer to an event that must be accepted."""
         status, message = self.join(event, *first, data=data)
         assert status == 200, message
         return message
 
     def answer(self) -> dict[str, Any]:
-        """The first answer; the stream is read to its end, as gradio drops what a page asks just after it broke off."""
+        """The first answer; the stream is read to its end, as gradio drops an event that follows a disconnection."""
         result: dict[str, Any] = {}
         with self.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": self.session}) as stream:
             rest = ""
             for text in stream.iter_text():
-                *lines, rest = (rest + text).split("\n")  # httpx would take U+2028 in an answer for its end
+                *lines, rest = (rest + text).split("\n")  # httpx would treat U+2028 in an answer as a line end
                 for message in (json.loads(line[6:]) for line in lines if line.startswith("data: ")):
                     if message.get("msg") in ("process_completed", "unexpected_error"):
                         result = result or dict(message)

@@ -1,4 +1,4 @@
-"""The access code: asked once, not to be guessed, and wanted wherever others can reach the page."""
+"""The access code: asked for once, protected from guessing, and required wherever others can reach the page."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from tests.server.conftest import settle
 CODE = "robin-2026"
 
 
-def test_the_code_opens_the_page_once_and_for_all(alone: Callable[..., Any]) -> None:
+def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         made = alone(code=CODE)
         async with made.browser() as browser:
@@ -39,7 +39,7 @@ def test_the_code_opens_the_page_once_and_for_all(alone: Callable[..., Any]) -> 
     settle(go())
 
 
-def test_it_cannot_be_tried_out(alone: Callable[..., Any]) -> None:
+def test_repeated_wrong_codes_are_locked_out(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         made = alone(code=CODE)
         async with made.browser("10.0.0.7") as one, made.browser("10.0.0.8") as two:
@@ -54,14 +54,14 @@ def test_it_cannot_be_tried_out(alone: Callable[..., Any]) -> None:
 
 
 async def guess(app: Any, client: str, code: str, said: str = "") -> int:
-    """The status of a code sent from the address *client*, which says in X-Forwarded-For that it comes from *said*."""
+    """The status of a code sent from the address *client*, with *said* as its X-Forwarded-For."""
     transport = httpx.ASGITransport(app, client=(client, 1))
     async with httpx.AsyncClient(transport=transport, base_url="http://localhost:7860") as browser:
         heads = {"x-forwarded-for": said} if said else {}
         return (await browser.post("/code", data={"code": code}, headers=heads)).status_code
 
 
-def test_wrong_codes_of_many_addresses_lock_out_those_addresses_and_nobody_else(alone: Callable[..., Any]) -> None:
+def test_wrong_codes_lock_out_only_the_addresses_that_sent_them(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         app = alone(code=CODE).app
         for address in range(11):
@@ -73,7 +73,7 @@ def test_wrong_codes_of_many_addresses_lock_out_those_addresses_and_nobody_else(
 
 
 @pytest.mark.parametrize(("client", "proxies"), [("127.0.0.1", ()), ("10.0.0.7", ("127.0.0.1",))])
-def test_the_address_that_a_stranger_claims_is_not_believed(
+def test_an_address_claimed_by_a_stranger_is_ignored(
     alone: Callable[..., Any], client: str, proxies: tuple[str, ...]
 ) -> None:
     made = alone(code=CODE, proxies=proxies)
@@ -88,7 +88,7 @@ def test_the_address_that_a_stranger_claims_is_not_believed(
     settle(go())
 
 
-def test_the_address_that_a_named_proxy_passes_on_is_believed(alone: Callable[..., Any]) -> None:
+def test_an_address_passed_on_by_a_named_proxy_is_used(alone: Callable[..., Any]) -> None:
     made = alone(code=CODE, proxies=("10.0.0.0/24",))
     served = server_config(made.app, made.settings)
     served.load()
@@ -108,18 +108,18 @@ def test_one_household_counts_as_one_address() -> None:
 
 
 @pytest.mark.parametrize("page", ["//evil.example", "http://evil.example", "/\\evil.example", "/x", "", "javascript:1"])
-def test_it_leads_nowhere_else(page: str) -> None:
+def test_the_code_page_redirects_only_to_pages_of_this_server(page: str) -> None:
     assert safe_target(page) == "/"
 
 
-def test_the_link_that_it_leads_to_is_only_text() -> None:
+def test_markup_in_the_target_link_stays_text() -> None:
     asked = safe_target("/", b'text="><script>TOLD&view=x\r\nset-cookie: a')
     assert "\r" not in asked and "<" not in asked and asked.startswith("/?text=")
     assert "<script>" not in form(asked, "<b>told") and "&lt;b&gt;told" in form(asked, "<b>told")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "bert.example"])
-def test_a_page_for_others_needs_a_code_or_public(host: str) -> None:
+def test_a_page_open_to_others_requires_a_code_or_public(host: str) -> None:
     settings = Settings(host=host)
     with pytest.raises(ExplorerError, match="BERTEXPLORER_CODE.*--public"):
         check_access(settings)
@@ -128,5 +128,5 @@ def test_a_page_for_others_needs_a_code_or_public(host: str) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.8.8.8"])
-def test_one_for_this_machine_wants_none(host: str) -> None:
+def test_a_page_for_this_machine_alone_requires_no_code(host: str) -> None:
     check_access(Settings(host=host))

@@ -1,5 +1,5 @@
-"""What was once found wrong with gradio and starlette, tried on the whole server: refused with a sentence, or without
-effect. The ids are those of the advisories; what the request filter alone refuses is in test_request_filter.py."""
+"""Published vulnerabilities of gradio and starlette, tried on the whole server: rejected with a sentence, or without
+effect. The ids are those of the advisories; test_request_filter.py covers what the request filter alone rejects."""
 
 import http.client
 import io
@@ -53,7 +53,7 @@ READS = {
 
 
 def raw(running: Any, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, Any]:
-    """(status, body, headers) of a request whose path is sent as it stands; clients would tidy it."""
+    """(status, body, headers) of a request whose path is sent verbatim; HTTP clients would normalise it."""
     host, _, port = running.url.removeprefix("http://").partition(":")
     asked = http.client.HTTPConnection(host, int(port), timeout=60)
     asked.putrequest(method, path)
@@ -67,7 +67,7 @@ def raw(running: Any, method: str, path: str, body: bytes = b"", **headers: str)
 
 
 @pytest.mark.parametrize("path", READS.values(), ids=READS)
-def test_no_file_and_no_address_is_read(running: Any, path: str) -> None:
+def test_requests_read_no_other_file_or_address(running: Any, path: str) -> None:
     data = running.settings.data_dir
     kept = data / "kept.txt"
     kept.write_text("s3cret")
@@ -90,8 +90,8 @@ ROUTES = (
 
 
 @pytest.mark.parametrize("path", ROUTES)
-def test_no_way_in_beside_the_page(running: Any, path: str) -> None:
-    """CVE-2026-27167 (a login that hands out the server's token), the queue gone round, MCP, monitoring."""
+def test_routes_that_bypass_the_page_do_not_exist(running: Any, path: str) -> None:
+    """CVE-2026-27167 (a login that hands out the server's token), a bypass of the queue, MCP, monitoring."""
     for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS", "TRACE"):
         status, content, headers = raw(running, method, path)
         assert status in (404, 405) and content.strip() and "location" not in headers
@@ -106,8 +106,8 @@ def test_redirects_stay_on_this_server(running: Any, path: str) -> None:
 
 @pytest.mark.parametrize("name", ["x_forwarded_host", "x_forwarded_prefix", "x_forwarded_server", "forwarded",
                                   "x_original_url", "x_gradio_server"])  # fmt: skip
-def test_a_header_does_not_say_where_the_server_is(running: Any, name: str) -> None:
-    """What is named in one would stand in the page as the place of its scripts, and could be kept by a proxy."""
+def test_a_header_does_not_determine_the_address_of_the_server(running: Any, name: str) -> None:
+    """A host named in one would appear in the page as the host of its scripts, and a proxy could cache it."""
     for path in ("/", "/config"):
         assert b"evil.example" not in raw(running, "GET", path, **{name: "evil.example"})[1]
 
@@ -116,7 +116,7 @@ LINKS = ("../../../../etc/passwd", "..%2f..%2fsecret", "x" * 4000, "%00", "a/b",
 
 
 @pytest.mark.parametrize("link", LINKS, ids=range(len(LINKS)))
-def test_a_deep_link_reads_nothing(running: Any, link: str) -> None:
+def test_a_deep_link_reads_no_file(running: Any, link: str) -> None:
     for path in ("/", "/config", "/train"):
         status, content, _ = raw(running, "GET", f"{path}?deep_link={link}")
         assert status < 500 and b"root:" not in content and b"Traceback" not in content
@@ -172,7 +172,7 @@ NAMES = ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "C:\\x.txt", "a\x00b.txt
 
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_file_lies_where_we_put_it(running: Any, name: str) -> None:
+def test_an_uploaded_file_stays_in_the_uploads_folder(running: Any, name: str) -> None:
     got = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, b"x"))], timeout=60)
     assert got.status_code in (200, 400), got.text
     for path in got.json() if got.status_code == 200 else []:
@@ -181,7 +181,7 @@ def test_a_file_lies_where_we_put_it(running: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.svg", "a.js", "a.xml", "a.xhtml", "a.pdf", "a.htm"])
-def test_an_uploaded_page_does_nothing(running: Any, name: str) -> None:
+def test_an_uploaded_page_runs_no_script(running: Any, name: str) -> None:
     """CVE-2024-47872."""
     evil = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
     with httpx.Client(base_url=running.url, timeout=60) as client:
@@ -203,7 +203,7 @@ RANGES = {
 
 
 @pytest.mark.parametrize("asked", RANGES.values(), ids=RANGES)
-def test_many_ranges_cost_nothing(running: Any, asked: str) -> None:
+def test_many_ranges_are_answered_quickly(running: Any, asked: str) -> None:
     sent = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))], timeout=60)
     cookie = "; ".join(f"{name}={value}" for name, value in sent.cookies.items())
     begun = time.monotonic()
@@ -212,8 +212,8 @@ def test_many_ranges_cost_nothing(running: Any, asked: str) -> None:
 
 
 def kept(running: Any, sent: bytes, before: set[Path]) -> list[Path]:
-    """Files that were not there *before* and begin as what was *sent* does, or are empty. Answers to what was asked
-    earlier may still come to lie beside them."""
+    """Files that did not exist *before* and begin like *sent*, or are empty. Answers to earlier requests may still be
+    written next to them."""
     files = (file for file in running.settings.uploads_dir.rglob("*") if file not in before and file.is_file())
     return [file for file in files if sent.startswith(file.open("rb").read(50))]
 
@@ -250,7 +250,7 @@ def test_a_thousand_files_are_rejected(running: Any) -> None:
     assert not kept(running, b"x" * 100, before)
 
 
-def test_nothing_that_is_sent_breaks_the_log(running: Any, written: io.StringIO) -> None:
+def test_no_request_breaks_a_line_of_the_log(running: Any, written: io.StringIO) -> None:
     """Newlines and escape signs in paths, headers and names."""
     evil = '\n{"level": "forged"}\x1b[31m\u2028'
     quoted = quote(evil)

@@ -1,4 +1,4 @@
-"""What no page sends to the route of Explore: refused with a sentence, and the next request is answered."""
+"""Requests that no page sends to the route of Explore: rejected with a sentence, and the next request is answered."""
 
 import io
 import json
@@ -47,7 +47,7 @@ def client(running: Running) -> Iterator[httpx.Client]:
 
 
 def refused(client: httpx.Client, body: Any, path: str = VIEW) -> dict[str, Any]:
-    """The problem that is reported, after which a good request is answered."""
+    """The reported problem, after which a valid request is answered."""
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     answer = client.post(path, content=content, headers={"content-type": "application/json"})
     assert 400 <= answer.status_code < 499, answer.text[:300]
@@ -81,7 +81,7 @@ def test_an_unknown_field_is_named(client: httpx.Client, name: str) -> None:
 
 
 @pytest.mark.parametrize("spans", SPANS, ids=range(len(SPANS)))
-def test_spans_that_are_none_are_named(client: httpx.Client, spans: str) -> None:
+def test_invalid_spans_are_named(client: httpx.Client, spans: str) -> None:
     for name in ("hidden", "picked"):
         assert "wanted spans such as" in refused(client, {"state": {"text": "a [MASK]", name: spans}})["detail"]
     assert refused(client, {**state(), "fill": spans})["detail"].startswith("fill: got ")
@@ -90,7 +90,7 @@ def test_spans_that_are_none_are_named(client: httpx.Client, spans: str) -> None
 @pytest.mark.parametrize("options", [1, "top", [], ["top"], True, {"top": [1]}, {"top": {"a": 1}}, {"top": 10**400},
                                      {"top": "9" * 5000}, {"evil": 1}, {"": ""}, {"x" * 3000: 1}, {"words": None}],
                          ids=range(13))  # fmt: skip
-def test_settings_that_are_none_are_named(client: httpx.Client, options: Any) -> None:
+def test_invalid_settings_are_named(client: httpx.Client, options: Any) -> None:
     assert "wanted" in refused(client, state(options=options))["detail"]
 
 
@@ -111,7 +111,7 @@ def test_a_request_without_a_state_is_rejected(client: httpx.Client, body: Any) 
 
 
 @pytest.mark.parametrize("before", [1, "x", [], {"text": 1}, {"text": None, "pair": [1]}, {"evil": "x"}], ids=range(6))
-def test_odd_texts_to_count_in_are_rejected_or_move_nothing(client: httpx.Client, before: Any) -> None:
+def test_odd_reference_texts_are_rejected_or_shift_nothing(client: httpx.Client, before: Any) -> None:
     answer = client.post(VIEW, json={**state(hidden="0:2-7"), "counted_in": before})
     assert answer.status_code in (200, 422) and "Traceback" not in answer.text
 
@@ -143,18 +143,18 @@ def test_an_invalid_checkpoint_is_reported(client: httpx.Client, name: str) -> N
 
 
 @pytest.mark.parametrize("body", [None, [], {}, {"name": 1}, {"name": None}, "x", {"name": ["tiny"]}], ids=range(7))
-def test_a_checkpoint_that_is_not_named_is_not_fetched(client: httpx.Client, body: Any) -> None:
+def test_a_checkpoint_that_was_not_requested_is_not_fetched(client: httpx.Client, body: Any) -> None:
     refused(client, body, "/api/v1/checkpoints")
 
 
-def test_other_methods_are_not_there(client: httpx.Client) -> None:
+def test_other_methods_are_not_allowed(client: httpx.Client) -> None:
     for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"):
         assert client.request(method, VIEW).status_code in (404, 405)
     assert client.post("/api/v1/page").status_code in (404, 405)
     assert client.post("/api/v1/nothing", json={}).status_code in (404, 405)
 
 
-def test_nothing_that_was_typed_is_written_down(running: Running, client: httpx.Client, written: io.StringIO) -> None:
+def test_typed_text_is_never_logged(running: Running, client: httpx.Client, written: io.StringIO) -> None:
     for body in (state(TOLD, view=TOLD), state(TOLD, options={TOLD: TOLD}), {"link": f"?text={TOLD}&view={TOLD}"}):
         client.post(VIEW, json=body, headers=LINES)
     client.post(VIEW, content=TOLD.encode())

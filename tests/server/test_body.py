@@ -1,4 +1,4 @@
-"""How much may come in, counted as it comes, and JSON that could never be answered mended."""
+"""Request bodies: their size is counted while they arrive, and JSON with lone surrogates is repaired."""
 
 import asyncio
 import json
@@ -24,7 +24,7 @@ def post(alone: Any, path: str, **more: Any) -> Any:
 
 
 async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
-    """A body that does not say how long it is."""
+    """A body without a content length."""
     for _ in range(count):
         yield b" " * size
 
@@ -53,7 +53,7 @@ def test_an_upload_has_a_limit_for_all_its_files(alone: Callable[..., Any]) -> N
     assert answer.status_code == 413 and "more than 1 MB" in answer.text
 
 
-def test_an_upload_has_few_files(alone: Callable[..., Any]) -> None:
+def test_an_upload_has_a_limited_number_of_files(alone: Callable[..., Any]) -> None:
     files = [("files", (f"{i}.txt", b"x" * i * 1000)) for i in range(9)]
     assert post(alone(), UPLOAD, files=files[:8]).status_code == 200
     answer = post(alone(), UPLOAD, files=files)
@@ -93,13 +93,13 @@ def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch
 
 
 @pytest.mark.parametrize("half", ["\\ud800", "\\uDFFF", "\\udc00\\ud800"])
-def test_half_a_character_is_replaced(half: str) -> None:
+def test_a_lone_surrogate_is_replaced(half: str) -> None:
     got = json.loads(clean_json(f'{{"data": ["a{half}b", {{"{half}": 1}}]}}'.encode()))
     assert got["data"][0][0] == "a" and got["data"][0].isprintable() and "\ufffd" in got["data"][0]
     assert list(got["data"][1])[0].startswith("\ufffd")
 
 
-def test_whole_characters_stay() -> None:
+def test_complete_characters_are_unchanged() -> None:
     assert json.loads(clean_json(b'["\\ud83d\\ude00", "\\u00e9", 1.5, null]')) == ["😀", "é", 1.5, None]
     assert clean_json(b'["plain"]') == b'["plain"]'
     assert "\ufffd" in clean_json(b'["\xed\xa0\x80"]').decode(), "as UTF-8 would write a half, if it did"

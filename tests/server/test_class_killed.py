@@ -1,5 +1,5 @@
-"""A server that is killed in the middle of a class, between any two steps: every vote that was acknowledged is there
-afterwards, and phones and teacher go on by the same code with the same cookies."""
+"""A server that is killed in the middle of a class, between any two steps: every acknowledged vote is preserved, and
+phones and teacher continue with the same code and cookies."""
 
 import contextlib
 import os
@@ -43,19 +43,19 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 
 class Drill:
-    """One class, asked by browsers that keep nothing but their cookies; and what was acknowledged to them."""
+    """One class, its browsers, which keep only their cookies, and everything that was acknowledged to them."""
 
     def __init__(self, server: Server) -> None:
         self.server, self.kills = server, 0
         self.jars: list[Any] = [None] * (PHONES + 1)  # of the phones; the last is the teacher's
         with self.browser(PHONES) as teacher:
-            teacher.get("/class/AAAA")  # which gives the browser its cookie, as its page did
+            teacher.get("/class/AAAA")  # gives the browser its cookie, as its page does
             self.code = teacher.post("/class", json=QUESTIONS).raise_for_status().json()["code"]
         self.phase, self.own = "lobby", [[None, None, None] for _ in range(PHONES)]
 
     @contextlib.contextmanager
     def browser(self, number: int) -> Iterator[httpx.Client]:
-        """Each time over another connection: the server may have been killed meanwhile."""
+        """A new connection each time: the server may have been killed meanwhile."""
         with httpx.Client(base_url=f"{self.server.url}/api/v1", timeout=60, cookies=self.jars[number]) as made:
             if self.jars[number] is None and number < PHONES:
                 made.get(f"{self.server.url}/j/{self.code}")
@@ -70,7 +70,7 @@ class Drill:
         self.look()
 
     def look(self) -> None:
-        """The room, as each phone and the teacher see it, is that which was acknowledged."""
+        """Each phone and the teacher see the room as it was acknowledged."""
         for number in range(PHONES):
             with self.browser(number) as phone:
                 seen = phone.get(f"/class/{self.code}").raise_for_status().json()
@@ -118,7 +118,7 @@ def test_a_server_killed_between_any_two_steps_of_a_class_loses_nothing(server: 
     assert drill.kills == (1 + 6 + 4 if EVERY else 1 + len(SOME))
 
 
-def test_a_server_killed_while_votes_arrive_keeps_each_that_was_acknowledged(server: Server) -> None:
+def test_a_server_killed_while_votes_arrive_keeps_every_acknowledged_vote(server: Server) -> None:
     drill = Drill(server)
     drill.step("vote1")
     acknowledged: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Scripts, styles and fonts: compressed once for all, whole, and nobody's cookie is kept with them."""
+"""Scripts, styles and fonts: compressed once for everyone, complete, and cached without cookies."""
 
 import gzip
 from pathlib import Path
@@ -20,8 +20,8 @@ UNPACK = {"br": brotli.decompress, "gzip": gzip.decompress, "identity": bytes}
 
 
 class Origin:
-    """Answers each request with its path, how it may be packed and its number; what is named odd with a 404, what is
-    named cut with half an answer."""
+    """Answers each request with its path, its encoding and its number; “odd” paths with a 404, “cut” paths with half
+    an answer."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -49,7 +49,7 @@ def get(assets: AssetCache, path: str, accepted: str = BROWSER, route: str = "as
     return response
 
 
-def test_each_is_made_once_for_each_way_to_pack_it() -> None:
+def test_each_file_is_compressed_once_per_encoding() -> None:
     assets = AssetCache(Origin())
     for _ in range(2):
         assert get(assets, "/assets/a.js").text == "/assets/a.js br 1"
@@ -62,7 +62,7 @@ def test_each_is_made_once_for_each_way_to_pack_it() -> None:
     assert dict(kept) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
 
 
-def test_a_script_is_changed_on_its_way() -> None:
+def test_a_script_is_patched_before_it_is_sent() -> None:
     assets = AssetCache(Origin(), patches={"/assets/a": (b"identity", b"changed, longer")})
     changed = get(assets, "/assets/a.js")
     assert changed.text == "/assets/a.js changed, longer 1" and changed.headers["content-length"] == "30"
@@ -78,7 +78,7 @@ def test_a_script_is_changed_on_its_way() -> None:
         ("/config", {"route": "config"}),
     ],
 )
-def test_all_else_passes(path: str, more: dict[str, str]) -> None:
+def test_other_responses_are_passed_through(path: str, more: dict[str, str]) -> None:
     assets = AssetCache(origin := Origin())
     for times in (1, 2):
         response = get(assets, path, **more)
@@ -89,7 +89,7 @@ def test_all_else_passes(path: str, more: dict[str, str]) -> None:
 def test_an_incomplete_response_is_not_cached() -> None:
     assets = AssetCache(Origin())
     for _ in range(2):
-        with pytest.raises(AssertionError):  # of httpx: no answer has come
+        with pytest.raises(AssertionError):  # raised by httpx, as no answer arrived
             get(assets, "/assets/cut.js")
     assert not assets.cache
 
@@ -102,7 +102,7 @@ def test_the_cache_is_limited() -> None:
 
 
 @pytest.mark.parametrize("packed", UNPACK)
-def test_they_are_those_of_the_disk(running: Running, packed: str) -> None:
+def test_files_equal_those_on_the_disk(running: Running, packed: str) -> None:
     """The largest script, the first style and a font, as two browsers get them."""
     files = [max(FRONTEND.glob("assets/*.js"), key=lambda file: file.stat().st_size)]
     files += [next(FRONTEND.glob("assets/*.css")), next(FRONTEND.glob("static/fonts/**/*.woff2"))]
@@ -123,9 +123,7 @@ def test_they_are_those_of_the_disk(running: Running, packed: str) -> None:
 
 
 @pytest.mark.parametrize("packed", ["gzip", "identity"])
-def test_the_scripts_of_explore_are_those_of_the_disk_under_a_name_that_changes_with_them(
-    running: Running, packed: str
-) -> None:
+def test_the_scripts_of_explore_have_an_address_that_changes_with_their_content(running: Running, packed: str) -> None:
     folder = scripts()
     assert f"./{folder}" in httpx.get(running.url).text
     for file in [*STATIC.glob("*.js"), *STATIC.glob("vendor/*")]:

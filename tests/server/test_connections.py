@@ -1,4 +1,4 @@
-"""Heads that do not come: their connections are closed, and others are answered meanwhile."""
+"""Request heads that do not arrive: their connections are closed, and others are answered meanwhile."""
 
 import resource
 import socket
@@ -45,12 +45,14 @@ def closed(one: socket.socket) -> bool:
 
 
 @pytest.mark.parametrize("sent", [b"", b"G", HALF])
-def test_a_head_must_come_in_time(running: Any, held: Held, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+def test_the_head_of_a_request_has_a_time_limit(
+    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
     monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
     assert closed(held.open(sent))
 
 
-def test_one_sent_byte_by_byte_gets_no_more_time(running: Any, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_head_sent_byte_by_byte_gets_no_more_time(running: Any, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.3)
     slow = held.open()
     slow.settimeout(0.02)
@@ -67,7 +69,7 @@ def test_one_sent_byte_by_byte_gets_no_more_time(running: Any, held: Held, monke
         pytest.fail("it was never closed")
 
 
-def test_the_next_head_of_a_connection_must_come_in_time_too(
+def test_the_next_head_of_a_connection_has_a_time_limit_too(
     running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = held.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -79,7 +81,7 @@ def test_the_next_head_of_a_connection_must_come_in_time_too(
     assert closed(one)
 
 
-def test_a_request_under_way_may_take_longer(running: Any, monkeypatch: pytest.MonkeyPatch, held: Held) -> None:
+def test_a_request_in_progress_may_take_longer(running: Any, monkeypatch: pytest.MonkeyPatch, held: Held) -> None:
     monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
     one = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
     one.settimeout(0.3)
@@ -109,7 +111,7 @@ def test_thousands_of_incomplete_heads_lock_nobody_out(running: Any, held: Held)
     assert newest.recv(1000).startswith(b"HTTP/1.1 200")
 
 
-def test_beyond_so_many_of_one_address_the_oldest_are_closed(
+def test_the_oldest_of_too_many_connections_from_one_address_are_closed(
     running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "MAX_IDLE", 3)

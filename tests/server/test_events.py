@@ -1,5 +1,5 @@
-"""Events of gradio: their order, and those that no page asks for, refused with a sentence and one line in the log
-that repeats nothing of theirs."""
+"""Events of gradio: their order, and the rejection of invalid ones with a sentence and one line in the log that
+repeats none of their content."""
 
 import io
 from typing import Any
@@ -25,7 +25,7 @@ def good(page: Page) -> dict[str, Any]:
 
 
 def joins(written: io.StringIO) -> list[dict[str, Any]]:
-    """The lines of the log about joining the queue: those of opening the page may still be on their way."""
+    """The lines of the log about joining the queue; those of opening the page may still arrive."""
     return [line for line in lines(written) if line.get("route") == "join"]
 
 
@@ -57,7 +57,7 @@ def test_an_invalid_event_is_rejected(
 ) -> None:
     answer = page.client.post("/gradio_api/queue/join", json=good(page) | change)
     assert answer.status_code == 400 and message in answer.text and "{" not in answer.text
-    until(lambda: bool(joins(written)))  # it is written once the answer was sent
+    until(lambda: bool(joins(written)))  # written after the answer was sent
     (line,) = joins(written)
     assert line["status"] == 400 and TOLD not in written.getvalue()
     assert capfd.readouterr().err == ""
@@ -85,7 +85,7 @@ def test_a_stream_without_a_page_is_rejected(page: Page, query: str) -> None:
         "/gradio_api/heartbeat/" + "a" * 5000,
     ],
 )
-def test_a_path_that_no_file_can_have_is_not_there(page: Page, written: io.StringIO, path: str) -> None:
+def test_an_impossible_path_is_not_found(page: Page, written: io.StringIO, path: str) -> None:
     answer = page.client.get(path)
     assert answer.status_code == 404 and "no such page" in answer.text
     assert not [line for line in lines(written) if line["level"] == "error"] and "Traceback" not in written.getvalue()
@@ -103,7 +103,7 @@ def test_a_failing_event_is_one_log_line_without_text_of_users(
     assert [line["message"] for line in lines(written) if line["level"] == "error"] == ["gradio failed at an event"]
 
 
-def test_a_preview_is_cancelled_before_anything_else_happens(page: Page) -> None:
+def test_a_preview_is_cancelled_before_any_other_event(page: Page) -> None:
     """gradio runs the events of a trigger one after the other, so a later one would cancel the preview of new rows."""
     events = page.config["dependencies"]
     cancelling = [event for event in events if event["cancels"]]

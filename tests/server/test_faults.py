@@ -1,4 +1,4 @@
-"""Pulled plugs, full disks, clocks that jump: what was accepted is still there, and what cannot be is said."""
+"""Pulled plugs, full disks, jumping clocks: accepted work is preserved, and failures are reported."""
 
 import contextlib
 import random
@@ -22,7 +22,7 @@ Begin = Callable[..., Server]
 
 @pytest.fixture
 def begin() -> Iterator[Begin]:
-    """A server on a folder; all of them are ended with their runs."""
+    """Start a server on a folder; at the end, all servers and their runs are stopped."""
     with contextlib.ExitStack() as stack:
 
         def start(folder: Path, **more: str) -> Server:
@@ -48,7 +48,7 @@ def until(holds: Callable[[], bool], seconds: float = 90) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A folder with 1.2 GB of its own; a run wants 1 GB to be free."""
+    """A folder on a disk of 1.2 GB; a run requires 1 GB of free space."""
     place = tmp_path / "disk"
     place.mkdir()
     made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(place)], check=False)
@@ -58,12 +58,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "-l", str(place)], check=False)
 
 
-def test_a_kill_of_the_server_of_the_run_and_of_both(begin: Begin, tmp_path: Path) -> None:
+def test_work_survives_kills_of_the_server_the_run_and_both(begin: Begin, tmp_path: Path) -> None:
     one = drill(begin(tmp_path), len(VICTIMS), seed=2)
     assert not one.wrong and len(one.accepted) >= 2
 
 
-def test_a_server_that_is_stopped_leaves_its_run_alone(begin: Begin, tmp_path: Path) -> None:
+def test_a_run_continues_when_its_server_is_stopped(begin: Begin, tmp_path: Path) -> None:
     server = begin(tmp_path)
     server.wait("/readyz")
     one = Drill(server, random.Random(1))
@@ -90,7 +90,7 @@ def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(begin:
             file.write(b"x" * 1_000_000)
     signal_runs(small_disk, signal.SIGCONT)
     until(lambda: one.listed(one.open())["on a full disk"][1] in ("failed", "interrupted"))
-    time.sleep(5)  # for the server to look at the disk too, which shows nowhere while it is full
+    time.sleep(5)  # lets the server check the disk, too: nothing shows this while it is full
     with pytest.raises(ValueError, match="GB are free on this disk; a run needs 1.00 GB"):
         one.begin(one.open(), "not begun")
     filler.unlink()
@@ -114,8 +114,8 @@ def test_a_folder_that_cannot_be_created_is_reported(tmp_path: Path) -> None:
     assert str(tmp_path / "file") in message and "Not a directory" in message
 
 
-def test_a_clock_that_jumps_changes_no_order(begin: Begin, tmp_path: Path) -> None:
-    """The clock that Python reads is set forward and back; libfaketime stalls the import of torch."""
+def test_a_jumping_clock_changes_no_order(begin: Begin, tmp_path: Path) -> None:
+    """Python's clock is patched, as libfaketime stalls the import of torch."""
     code = tmp_path / "clock"
     code.mkdir()
     shifted = "import os, time\nreal = time.time\ntime.time = lambda: real() + float(os.environ.get('CLOCK', '0'))\n"

@@ -26,7 +26,7 @@ def look_at(page: Page, path: str) -> tuple[int, dict[str, Any]]:
     return page.join(page.number("check", "click"), "classification", "tiny", "my file", named)
 
 
-def test_another_browser_neither_reads_an_upload_nor_looks_at_its_rows(running: Any) -> None:
+def test_another_browser_can_read_neither_an_upload_nor_its_rows(running: Any) -> None:
     mine, yours = Page(running.url, "/train", "files-mine"), Page(running.url, "/train", "files-yours")
     (path,) = upload(mine, "a.csv")
     assert mine.client.get(FILE + path).content == ROWS and look_at(mine, path)[1]["success"]
@@ -35,7 +35,7 @@ def test_another_browser_neither_reads_an_upload_nor_looks_at_its_rows(running: 
     assert yours.client.get(FILE + path).content == ROWS and look_at(yours, path)[1]["success"]
 
 
-def test_a_long_answer_to_an_upload_is_read_too(running: Any) -> None:
+def test_uploads_with_a_long_answer_can_be_read(running: Any) -> None:
     page = Page(running.url, "/train", "files-long")
     paths = upload(page, *(f"{'a' * 60}{i}.csv" for i in range(8)))
     assert len(paths) == 8 and all(page.client.get(FILE + path).content == ROWS for path in paths)
@@ -57,7 +57,7 @@ def test_uploads_count_for_their_owner(alone: Callable[..., Any]) -> None:
     settle(go())
 
 
-def test_a_full_disk_takes_no_upload(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_uploads_are_rejected_on_a_full_disk(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
 
     async def go() -> None:
@@ -68,7 +68,7 @@ def test_a_full_disk_takes_no_upload(alone: Callable[..., Any], monkeypatch: pyt
     settle(go())
 
 
-def test_paths_outside_the_folder_have_no_owner(tmp_path: Path) -> None:
+def test_files_outside_the_uploads_folder_have_no_owner(tmp_path: Path) -> None:
     folder, owner = tmp_path / "tmp", "a" * 32
     file = uploads.new_file(folder, "a.txt", owner)
     uploads.add_owner(tmp_path / "outside" / "b.txt", owner)

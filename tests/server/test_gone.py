@@ -15,11 +15,11 @@ from tests.model.test_scheduler import until
 from tests.server.conftest import Running
 from tests.server.talk import VIEW, asking, state
 
-NUMBERS = count()  # so that no answer is known from another test
+NUMBERS = count()  # so that no answer is cached by another test
 
 
 def long() -> dict[str, Any]:
-    """The score of every token of a text of some 92."""
+    """A request to score every token of a text of about 92."""
     return state("a great movie " * 30 + str(next(NUMBERS)), view="pseudo-likelihood")
 
 
@@ -38,7 +38,7 @@ class Held:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
-    """Batches of two of these texts, and long what takes more than two of them."""
+    """Batches hold two of these texts, and work counts as long beyond two of them."""
     made = Held()
     monkeypatch.setattr(inference, "forward", made)
     monkeypatch.setattr(inference, "batches", partial(collate.batches, budget=200))
@@ -69,7 +69,7 @@ def empty(running: Running) -> bool:
     return not any(queue.active or queue.line for queue in (running.queues.quick, running.queues.slow))
 
 
-def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(
+def test_two_long_texts_in_a_quick_view_do_not_block_the_quick_queue(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
     answers = [threads.submit(client.post, VIEW, json=long()) for _ in range(2)]
@@ -82,10 +82,10 @@ def test_two_long_texts_in_a_quick_view_leave_the_quick_lane_to_others(
     assert [answer.result().status_code for answer in answers] == [200, 200]
 
 
-def test_the_work_of_a_client_that_closes_its_connection_ends_after_its_batch(
+def test_work_ends_after_its_batch_if_the_client_disconnects(
     running: Running, client: httpx.Client, held: Held
 ) -> None:
-    """Between a press of Stop, a closed tab and a text typed anew there is no difference."""
+    """A press of Stop, a closed tab and a newly typed text have the same effect."""
     leaves(client, long())
     passes = held.passes
     assert passes > 0
@@ -119,7 +119,7 @@ def test_a_client_that_disconnects_leaves_the_queue(
 def test_requests_beyond_the_limit_get_retry_after(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A slow view is refused as it comes, a quick one once it or what stands beside it proves long."""
+    """A slow view is rejected immediately, a quick one once it or its comparison turns out to be long."""
     slow = running.queues.slow
     monkeypatch.setattr(slow, "max_waiting", 0)
     answers: list[Future[httpx.Response]] = []
@@ -145,7 +145,7 @@ def test_too_many_tokens_are_rejected_before_the_run(
     assert held.passes == 0
 
 
-def test_a_file_of_a_figure_waits_in_the_same_lanes(
+def test_the_export_of_a_figure_waits_in_the_same_queues(
     running: Running, client: httpx.Client, threads: ThreadPoolExecutor, held: Held
 ) -> None:
     body = long()
@@ -162,8 +162,8 @@ def test_a_file_of_a_figure_waits_in_the_same_lanes(
     assert held.passes == passes + 1
 
 
-def test_many_clients_that_leave_hold_nothing(running: Running, client: httpx.Client, held: Held) -> None:
-    """A person who types fast: each request but the last is given up."""
+def test_clients_that_disconnect_release_everything(running: Running, client: httpx.Client, held: Held) -> None:
+    """A person types fast: each request but the last is abandoned."""
     for _ in range(10):
         leaves(client, long(), after_s=0.1)
     held.go.set()

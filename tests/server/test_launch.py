@@ -35,7 +35,7 @@ def refused(given: dict[str, str], *words: str) -> Any:
     return done.stderr
 
 
-def test_it_opens_and_ends_on_a_signal(tmp_path: Path) -> None:
+def test_the_app_opens_and_ends_on_a_signal(tmp_path: Path) -> None:
     port, data = free(), tmp_path / "data"
     command = [sys.executable, "app.py"]
     app = subprocess.Popen(command, cwd=ROOT, env=env(data, port), stdout=subprocess.PIPE, text=True)
@@ -53,7 +53,7 @@ def test_it_opens_and_ends_on_a_signal(tmp_path: Path) -> None:
         app.stdout.close()
 
 
-def test_it_does_not_start_open_to_others_by_mistake(tmp_path: Path) -> None:
+def test_the_app_does_not_start_open_to_others_by_mistake(tmp_path: Path) -> None:
     far = env(tmp_path, free(), BERTEXPLORER_HOST="0.0.0.0")
     assert "--public" in refused(far) and not (tmp_path / "runs").exists()
     assert "6 at least" in refused({**far, "BERTEXPLORER_CODE": "short"})

@@ -21,7 +21,7 @@ PAGES = count()
 
 @pytest.fixture(scope="module")
 def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A server on which nothing is trained, so that a run waits for ever."""
+    """A server that trains nothing, so that runs stay queued."""
     place = tmp_path_factory.mktemp("quiet")
     (place / "data").mkdir()
     shutil.copytree(tiny("bert"), place / "models" / "tiny")
@@ -33,7 +33,7 @@ def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture
 def mine(quiet: Any) -> Iterator[tuple[Page, dict[str, str]]]:
-    """Someone's page, and their runs: one stopped, one that waits, one deleted, and one of an experiment."""
+    """A person's page and runs: one stopped, one queued, one deleted, and one of an experiment."""
     page, jobs = Page(quiet.url, "/train", f"mine-{next(PAGES)}"), quiet.service.jobs
     owner = owner_of(page)
     ids = {"stopped": run_of(jobs, owner, f"{NAME} 1"), "deleted": run_of(jobs, owner, f"{NAME} 2")}
@@ -65,7 +65,7 @@ def events(page: Page) -> list[dict[str, Any]]:
     return [*result, page.number("runs", "click"), page.number("runs", "click", at=1)]
 
 
-def test_no_event_reaches_another_persons_runs(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:
+def test_no_event_affects_runs_of_other_owners(quiet: Any, mine: tuple[Page, dict[str, str]]) -> None:
     page, ids = mine
     owner, thief = owner_of(page), Page(quiet.url, "/train", "thief")
     before = seen(quiet, owner)
@@ -98,7 +98,7 @@ def test_checkpoints_of_other_owners_cannot_be_opened(quiet: Any, mine: tuple[Pa
         for path in (VIEW, f"{VIEW}/json", f"{VIEW}/csv"):
             answer = thief.client.post(path, json=body)
             assert NAME not in answer.text and str(quiet.settings.data_dir) not in answer.text
-            if path == VIEW and answer.status_code == 200:  # its own checkpoint, and beside it why there is no other
+            if path == VIEW and answer.status_code == 200:  # of their own checkpoint, without the comparison
                 assert body.get("state", {}).get("other") == name and not answer.json()["beside"]["figure"]
             else:
                 assert answer.status_code == 422 and answer.json()["detail"], answer.text

@@ -26,7 +26,7 @@ PLAIN = {"accept": "application/json"}
 
 
 class Service:
-    """Admission around work that a test leads by hand."""
+    """Admission control around work that a test controls."""
 
     def __init__(self) -> None:
         self.queues, self.compute = RequestQueues(cores=1, quick_waiting=2), self.soon
@@ -68,7 +68,7 @@ async def until(holds: Callable[[], bool]) -> None:
     raise AssertionError("it has not come to that")
 
 
-def test_the_queue_position_then_the_answer(service: Service) -> None:
+def test_waiting_clients_receive_their_queue_position_and_then_the_answer(service: Service) -> None:
     """Each of three clients receives only its own queue position; the fourth is rejected with a waiting time."""
     service.compute, queue = service.held, service.queues.quick
 
@@ -164,9 +164,8 @@ def test_an_error_is_reported_and_releases_its_place(
             answer = await browser.post("/", headers=PLAIN)
             problem = answer.json()
             assert answer.status_code == problem["status"] == status and sentence in problem["detail"]
-            (line,) = read_lines(
-                await browser.post("/", headers=LINES)
-            )  # a page hears of it without a fault on its console
+            # a page reads the error without one on its console
+            (line,) = read_lines(await browser.post("/", headers=LINES))
             assert line["status"] == status and sentence in line["answer"]["detail"]
             assert "secret" not in answer.text and problem.get("missing") == getattr(error, "missing", None)
             service.compute = service.soon

@@ -1,4 +1,4 @@
-"""What is not answered: foreign names, foreign pages, whatever the pages do not ask for, in any spelling."""
+"""Rejected requests: unknown hosts, foreign origins, and routes that no page uses, in any spelling."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,7 +21,7 @@ def ask(alone: Any, method: str, path: str, **more: Any) -> Any:
 
 
 @pytest.mark.parametrize("host", ["localhost", "localhost:7860", "127.0.0.1:1", "[::1]:7860", "LOCALHOST"])
-def test_names_of_this_machine_are_answered(alone: Callable[..., Any], host: str) -> None:
+def test_requests_to_names_of_this_machine_are_answered(alone: Callable[..., Any], host: str) -> None:
     assert ask(alone(), "GET", "/", headers={"host": host}).status_code == 200
 
 
@@ -33,7 +33,7 @@ def test_another_host_name_is_rejected_with_advice(alone: Callable[..., Any], ho
     assert answer.status_code == 400 and "BERTEXPLORER_HOSTS" in answer.text and "set-cookie" not in answer.headers
 
 
-def test_names_can_be_added_and_a_network_uses_addresses(alone: Callable[..., Any]) -> None:
+def test_host_names_can_be_added_and_networks_use_addresses(alone: Callable[..., Any]) -> None:
     far = alone(host="0.0.0.0", public=True, hosts=("bert.school.example",))
     assert ask(far, "GET", "/", headers={"host": "bert.school.example"}).status_code == 200
     assert ask(far, "GET", "/", headers={"host": "10.0.0.7:7860"}).status_code == 200, "an address cannot be rebound"
@@ -43,13 +43,13 @@ def test_names_can_be_added_and_a_network_uses_addresses(alone: Callable[..., An
 @pytest.mark.parametrize(
     "origin", ["http://evil.example", "null", "http://localhost:1", "http://localhost:7860.evil.example"]
 )
-def test_another_sites_page_changes_nothing(alone: Callable[..., Any], origin: str) -> None:
+def test_pages_of_other_sites_are_rejected(alone: Callable[..., Any], origin: str) -> None:
     for path in (JOIN, "/gradio_api/upload", "/gradio_api/cancel", "/code", "/api/v1/view"):
         answer = ask(alone(), "POST", path, headers={"origin": origin}, content=b"{}")
         assert answer.status_code == 403 and "another site" in answer.text
 
 
-def test_its_own_page_does(alone: Callable[..., Any]) -> None:
+def test_pages_of_this_server_are_accepted(alone: Callable[..., Any]) -> None:
     own = {"origin": "http://localhost:7860"}
     assert ask(alone(), "POST", JOIN, headers=own, content=PAGE).status_code == 200
     assert ask(alone(), "POST", JOIN, content=PAGE).status_code == 200, "a program says no origin"
@@ -132,11 +132,11 @@ CROOKED = ["/gradio_api/file=/tmp/../etc/passwd", "/assets/../config", "/assets/
 
 
 @pytest.mark.parametrize("path", CROOKED)
-def test_a_crooked_path_is_none(path: str) -> None:
+def test_a_malformed_path_has_no_route(path: str) -> None:
     assert route_of(path) == ("none", ())
 
 
-def test_headers_of_every_answer(alone: Callable[..., Any]) -> None:
+def test_every_answer_has_the_security_headers(alone: Callable[..., Any]) -> None:
     for path in ("/", "/nowhere", "/healthz"):
         got = ask(alone(), "GET", path, headers={"origin": "http://evil.example"}).headers
         assert not [name for name in got if name.startswith("access-control-")], "echo sends one; it must not come out"

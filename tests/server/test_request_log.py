@@ -1,4 +1,4 @@
-"""What the server logs and counts, and who may read it."""
+"""Logs and metrics of the server, and access to them."""
 
 import io
 import logging
@@ -35,7 +35,7 @@ def test_a_request_is_one_log_line_without_text_of_users(alone: Callable[..., An
     assert "secret" not in written.getvalue()
 
 
-def test_no_text_breaks_a_line(written: io.StringIO) -> None:
+def test_no_text_breaks_a_log_line(written: io.StringIO) -> None:
     logging.getLogger("bertexplorer.x").warning("told %s", EVIL, extra={"id": EVIL, EVIL: EVIL})
     (line,) = lines(written)
     assert line["id"] == EVIL and line["message"] == f"told {EVIL}" and written.getvalue().isascii()
@@ -58,12 +58,12 @@ def test_an_unexpected_error_is_reported_only_by_its_number(written: io.StringIO
 def test_only_this_machine_can_read_the_health(alone: Callable[..., Any], path: str) -> None:
     assert get(alone(), path, "10.0.0.7").status_code == 403
     assert get(alone(), path).status_code in (200, 503)
-    for name in ("x-forwarded-for", "forwarded"):  # a proxy on this machine asks for a stranger
+    for name in ("x-forwarded-for", "forwarded"):  # a proxy on this machine forwards a stranger's request
         assert get(alone(), path, headers={name: "for=10.0.0.7"}).status_code == 403
     assert get(alone(metrics="public"), path, "10.0.0.7").status_code in (200, 503)
 
 
-def test_ready_means_that_it_can_answer(alone: Callable[..., Any]) -> None:
+def test_the_server_is_ready_once_it_can_answer(alone: Callable[..., Any]) -> None:
     made = alone()
     early = get(made, "/readyz")
     assert early.status_code == 503 and "being loaded" in early.text and get(made, "/healthz").status_code == 200

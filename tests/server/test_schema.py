@@ -1,5 +1,5 @@
-"""All that gradio says of itself in its OpenAPI description, asked of the whole server with what fits it and what does
-not: a known route or a refusal, never a failure."""
+"""Valid and invalid requests generated from gradio's OpenAPI description and sent to the whole server: a known route
+or a rejection, never a failure."""
 
 import os
 from collections.abc import Callable
@@ -27,7 +27,7 @@ REFUSED = (400, 401, 403, 404, 405, 413, 422)
 
 
 def described(running: Any) -> dict[str, Any]:
-    """The routes of the page as gradio lists them; the server itself does not tell."""
+    """The routes of the page as gradio describes them; the server does not publish them."""
     return gradio_of(running).openapi()
 
 
@@ -55,7 +55,7 @@ def test_every_operation_is_answered_or_rejected(running: Any) -> None:
 
     for result in schemathesis.openapi.from_dict(described(running)).get_all_operations():
         for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-            with suppress(SchemathesisError, Unsatisfiable):  # where nothing can be told that does not fit
+            with suppress(SchemathesisError, Unsatisfiable):  # where no invalid value exists
                 asked_for(result.ok().as_strategy(generation_mode=mode), check)
     assert counted["none"] > 100 and {"join", "page", "config", "session", "upload"} <= set(counted), counted
     assert requests.get(running.url, timeout=10).status_code == 200

@@ -45,7 +45,7 @@ def test_an_owner_cookie_needs_a_valid_signature(alone: Callable[..., Any], mark
     settle(go())
 
 
-def test_a_page_is_of_the_browser_that_opened_it(alone: Callable[..., Any]) -> None:
+def test_a_page_belongs_to_the_browser_that_opened_it(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         made = alone()
         mine = json.dumps({"session_hash": "mine"}).encode()
@@ -76,7 +76,7 @@ def test_a_page_is_of_the_browser_that_opened_it(alone: Callable[..., Any]) -> N
         "session_hash=own&x=1;a&session_hash=mine",
     ],
 )
-def test_a_request_names_one_page_only(alone: Callable[..., Any], query: str) -> None:
+def test_a_request_may_name_only_one_page(alone: Callable[..., Any], query: str) -> None:
     async def go() -> None:
         made = alone()
         async with made.browser() as one, made.browser() as two:
@@ -93,7 +93,7 @@ def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None
     async def go() -> None:
         made = alone()
         for path in (JOIN, "/gradio_api/cancel", JOIN):
-            async with made.browser() as browser:  # none is kept from one request to the next
+            async with made.browser() as browser:  # no cookie is kept from one request to the next
                 assert (await browser.post(path, content=b'{"session_hash": "s"}')).status_code == 200
 
     settle(go())

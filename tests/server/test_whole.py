@@ -15,7 +15,7 @@ from tests.server.talk import VIEW, Page, state
 
 
 def run_of(jobs: Jobs, owner: str, name: str) -> str:
-    """A stopped run, so that nothing is trained."""
+    """A stopped run, as nothing is to be trained."""
     with jobs.lock:
         run = jobs.accept(owner, name, {"kind": "finetuning", "task": "classification"})
         jobs.stop(run.id, owner)
@@ -27,24 +27,24 @@ def owner_of(page: Page) -> str:
 
 
 def gradio_of(running: Any) -> App:
-    """Gradio's own app, which is mounted beside the scripts of Explore."""
+    """Gradio's own app, which is mounted next to the scripts of Explore."""
     mounts = [route for route in running.mounted.routes if isinstance(route, Mount)]
     return next(route.app for route in mounts if isinstance(route.app, App))
 
 
-def test_gradio_keeps_its_pages_as_we_do(running: Any) -> None:
-    """And so makes nothing anew that an answer leaves as it is, and forgets the oldest."""
+def test_gradio_uses_our_store_of_pages(running: Any) -> None:
+    """It rebuilds nothing that an answer leaves unchanged, and forgets the oldest pages."""
     assert isinstance(gradio_of(running).state_holder, Pages)
 
 
 @pytest.mark.parametrize("path", ["/", "/train", "/pretrain"])
-def test_pages_open_small(running: Any, path: str) -> None:
+def test_pages_open_with_less_than_60_kb(running: Any, path: str) -> None:
     with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}, timeout=60) as got:
         assert got.status_code == 200 and got.headers["content-encoding"] == "gzip"
         assert sum(map(len, got.iter_raw())) < 60_000
 
 
-def test_half_a_character_does_not_end_the_stream(running: Any) -> None:
+def test_a_lone_surrogate_does_not_end_the_stream(running: Any) -> None:
     page = Page(running.url, "/train", "half")
     rename = page.number("rename", "submit")
     for name in ("\ud800 no such", "tiny"):
@@ -61,7 +61,7 @@ def test_a_lone_surrogate_becomes_a_replacement_character(running: Any) -> None:
     assert client.post(VIEW, json=state()).status_code == 200
 
 
-def test_runs_are_seen_by_the_browser_that_started_them(running: Any) -> None:
+def test_runs_are_visible_only_to_the_browser_that_started_them(running: Any) -> None:
     pages = [Page(running.url, "/train", f"runs-{i}") for i in range(2)]
     ids = [run_of(running.service.jobs, owner_of(page), f"run of {i}") for i, page in enumerate(pages)]
     before = run_of(running.service.jobs, "", "run from before")
@@ -75,7 +75,7 @@ def test_runs_are_seen_by_the_browser_that_started_them(running: Any) -> None:
 
 
 def running_load(page: Page, at: int) -> bool:
-    """Whether this is what happens when the page Train is opened."""
+    """Whether this is the load event of the page Train."""
     try:
         inputs = page.number("", "load", at)["inputs"]
     except IndexError:
@@ -103,7 +103,7 @@ def test_checkpoints_of_other_owners_do_not_exist(running: Any) -> None:
     jobs.delete(id, None)
 
 
-def test_the_disk_is_not_read(running: Any) -> None:
+def test_files_outside_the_uploads_folder_are_not_served(running: Any) -> None:
     page = Page(running.url)
     for path in ("/etc/passwd", str(running.settings.data_dir / "secret"), str(Path(__file__))):
         assert page.client.get(f"/gradio_api/file={path}").status_code in (403, 404)
@@ -117,7 +117,7 @@ def test_an_upload_can_be_read_by_anyone_with_its_key(running: Any) -> None:
     assert got.text == "one\n" and "sandbox" in got.headers["content-security-policy"]
 
 
-def test_it_says_how_it_is(running: Any) -> None:
+def test_health_readiness_and_metrics_are_reported(running: Any) -> None:
     assert httpx.get(f"{running.url}/healthz", timeout=60).text == "ok"
     assert httpx.get(f"{running.url}/readyz", timeout=60).text == "ready"
     numbers = httpx.get(f"{running.url}/metrics", timeout=60).text
