@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 SIZES = {"desktop": (1280, 800), "phone": (390, 844)}
 CUT_OFF = ("AbortError: signal is aborted", "Unexpected error Connection errored out")
 NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first needs a third less CPU
-PACKAGES = (("chromium-headless-shell", "fonts-liberation"), ("chromium",))  # of Debian; the first that there is
+PACKAGES = (("chromium-headless-shell", "fonts-liberation"), ("chromium",))  # on Debian; the first that exists
 expect.set_options(timeout=60_000)  # two browsers and an app share two cores, perhaps with others
 FLAGS = [
     "--no-sandbox",
@@ -33,7 +33,7 @@ FLAGS = [
 
 
 def chromium() -> str:
-    """The system's Chromium, installed with apt where there is none."""
+    """The system's Chromium, installed with apt if missing."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None and shutil.which("apt-get"):
         apt = [*([] if os.geteuid() == 0 else ["sudo", "-n"]), "apt-get", "-y", "-qq"]
@@ -54,7 +54,7 @@ def browser() -> Iterator[Browser]:
 
 
 class App:
-    """The app as a person starts it, on a port of its own, without a hub."""
+    """The app as started by a person, on its own port, without a hub."""
 
     def __init__(self, models: Path, data: Path, hub: Path) -> None:
         with socket.socket() as probe:
@@ -139,8 +139,8 @@ def opened(
     context.add_init_script(script or "0")
     page = context.new_page()
     wrong: list[str] = []
-    left: list[float] = []  # when the page was left
-    cut_off: list[float] = []  # when gradio said on the console that a request was cut off, as leaving does
+    left: list[float] = []  # when the page was closed
+    cut_off: list[float] = []  # when gradio reported an interrupted request, as it does when a page is closed
 
     def note(message: ConsoleMessage) -> None:
         if message.type == "error" and message.text.startswith(CUT_OFF):
@@ -158,7 +158,7 @@ def opened(
     page.on("request", lambda r: None if is_local(r.url, address) else wrong.append(f"request: {r.url}"))
     page.goto(address)
     yield page
-    hurt, seen = page.evaluate("window.__pwn"), list(wrong)  # before closing, which aborts what is under way
+    hurt, seen = page.evaluate("window.__pwn"), list(wrong)  # before closing, which aborts pending requests
     context.close()
     assert not seen
     assert gone or all(any(abs(at - away) < 5 for away in left[1:]) for at in cut_off), "a request was cut off"

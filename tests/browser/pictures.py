@@ -18,10 +18,10 @@ from tests.browser.steps import choose_view
 
 ASSETS = Path(__file__).parents[2] / "assets"
 WIDTH, COLOURS = 1280, 128
-TALLEST = 1200  # pixels of a view; what follows is a long table
+TALLEST = 1200  # pixels of a view; a long table follows
 LESSON = 1540  # pixels of a lesson, to the end of its first question
 SOON = 300_000  # ms; a run of a minute on a busy machine
-SHOWN = ("#exports", "#workbench", "#forms")  # what must be in the picture
+SHOWN = ("#exports", "#workbench", "#forms")  # elements that must be in the picture
 
 
 def take(page: Page, file: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a person does on the page, for the tests to say in one line."""
+"""Actions of a person on the page, one function each."""
 
 import time
 from pathlib import Path
@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Request, expect
 from bertexplorer.ui.tabs import VIEWS
 
 TEXT = "#text textarea"
-UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the requests of a page without an end yet
+UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the pending requests of a page
 
 
 def write(page: Page, text: str) -> None:
@@ -59,7 +59,8 @@ def expect_message(page: Page, words: str) -> None:
 
 
 def wait_until(page: Page, expression: str, seconds: float = 60) -> None:
-    """Until *expression* is true on the page. Playwright's own waiting compiles it there, which Explore forbids."""
+    """Until *expression* is true on the page. Playwright's own wait compiles the expression on the page, which
+    Explore forbids."""
     end = time.monotonic() + seconds
     while not page.evaluate(expression):
         assert time.monotonic() < end, f"never true: {expression}"
@@ -67,7 +68,7 @@ def wait_until(page: Page, expression: str, seconds: float = 60) -> None:
 
 
 def wait_until_quiet(page: Page, quiet_s: float = 0.5, seconds: float = 60) -> None:
-    """No request under way for *quiet_s*. Playwright's "networkidle" waits for frames too that are gone."""
+    """No request under way for *quiet_s*. Playwright's "networkidle" also waits for frames that were removed."""
     begun = quiet = time.monotonic()
     while time.monotonic() - quiet < quiet_s:
         page.wait_for_timeout(50)
@@ -77,7 +78,7 @@ def wait_until_quiet(page: Page, quiet_s: float = 0.5, seconds: float = 60) -> N
 
 
 def wait_until_idle(page: Page) -> None:
-    """Nothing is being answered any more, so that the page can be left without cutting a request off. Explore is busy
+    """No answer is pending any more, so that the page can be closed without interrupting a request. Explore is busy
     from the first key on; the parts of a figure are requested once its answer is there."""
     expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
     wait_until_quiet(page, 0.1)

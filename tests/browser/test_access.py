@@ -1,4 +1,5 @@
-"""Everybody can use the page: axe-core finds nothing on any view, in any colours or size; a keyboard is enough."""
+"""Accessibility: axe-core finds no problem on any view, in any colour scheme or size, and the keyboard alone is
+enough."""
 
 from typing import Any
 
@@ -15,7 +16,7 @@ RUN = "levels => axe.run(document, {runOnly: {type: 'tag', values: levels}, resu
 
 
 def wrong(page: Page) -> list[str]:
-    """What axe-core finds on the page as it is now, a line for each element."""
+    """The problems that axe-core finds on the page, a line for each element."""
     page.evaluate(AXE_SCRIPT)
     result: list[dict[str, Any]] = page.evaluate(RUN, LEVELS)["violations"]
     return [
@@ -32,7 +33,7 @@ def settled(page: Page) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", ["desktop", "phone"])
 def test_axe_finds_nothing(browser: Browser, address: str, size: str, scheme: str) -> None:
-    """Every view is seen at both sizes and in both schemes, one of the sizes in each."""
+    """Every view is checked at both sizes and in both schemes, at one size in each scheme."""
     result: dict[str, list[str]] = {}
     odd = (size == "phone") != (scheme == "dark")
     with opened(browser, address, size, scheme=scheme) as page:
@@ -80,7 +81,7 @@ FAINT = """() => {
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_words_of_a_figure_are_legible(browser: Browser, address: str, scheme: Any) -> None:
-    """axe-core does not look at the contrast of words in SVG."""
+    """axe-core does not check the contrast of text in SVG."""
     with opened(browser, address, scheme=scheme) as page:
         page.wait_for_selector("#figure .bars")
         for title in ("Word in context", "Path", "Map", "Saliency", "Referee", "Pairs", "Counterfactuals"):
@@ -112,7 +113,7 @@ SEEN = """() => {
 
 
 def has_focus(page: Page, which: str) -> bool:
-    """Whether the focus is on *which*; it is to be seen wherever it is."""
+    """Whether *which* has the focus; the focus must always be visible."""
     assert page.evaluate(SEEN) == ""
     return bool(page.evaluate("which => document.activeElement.matches(which)", which))
 
@@ -129,13 +130,13 @@ def tab_to(page: Page, which: str, key: str = "Tab") -> None:
 
 
 def answered(page: Page, which: str) -> None:
-    """The answer is here, and the focus where it was."""
+    """The answer has arrived, and the focus has not moved."""
     wait_until_idle(page)
     assert has_focus(page, which), f"the focus left {which}"
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_a_keyboard_does_everything(page: Page) -> None:
+def test_every_control_works_with_the_keyboard(page: Page) -> None:
     type_and_hide(page)
     set_and_open(page)
     choose_a_checkpoint(page)
@@ -243,7 +244,8 @@ def test_a_projector_has_larger_text_on_train_and_pretrain(page: Page) -> None:
     sizes = """["#start", "#wish label span", ".masthead p"].map(
         (part) => parseFloat(getComputedStyle(document.querySelector(part)).fontSize))"""
     for name in ("train", "pretrain"):
-        page.set_viewport_size({"width": 1280, "height": 800})  # before the page is opened: sizes change by transitions
+        # before the page is opened, as sizes change with transitions
+        page.set_viewport_size({"width": 1280, "height": 800})
         page.goto(f"{page.url.partition('?')[0].rpartition('/')[0]}/{name}")
         expect(page.locator("#start")).to_be_visible()
         before = page.evaluate(sizes)

@@ -1,4 +1,4 @@
-"""Bad input of every kind: a sentence that helps, the page stays usable, what was typed stays, nothing is executed."""
+"""Bad input of every kind: a helpful message, a usable page, unchanged input, and no executed markup."""
 
 from collections.abc import Iterator
 
@@ -28,7 +28,7 @@ def only(browser: Browser, address: str) -> Iterator[Page]:
 
 @pytest.fixture
 def page(only: Page) -> Page:
-    """The same page for all that is bad: after each it answers as before."""
+    """One page for all bad input: after each case it answers as before."""
     choose_view(only, "One mask")
     write(only, "The doctor is a [MASK].")
     expect(chip(only, "doctor")).to_be_visible()
@@ -37,7 +37,7 @@ def page(only: Page) -> Page:
     return only
 
 
-def test_what_cannot_be_answered_is_said(page: Page) -> None:
+def test_unanswerable_input_is_reported(page: Page) -> None:
     for typed, message in REFUSED.items():
         write(page, typed or "x")
         write(page, typed)
@@ -55,7 +55,7 @@ def test_truncation_is_visible(page: Page) -> None:
     expect(page.locator(".note")).to_contain_text("512 of 703 tokens")
 
 
-def test_odd_characters_are_shown_as_they_are(page: Page) -> None:
+def test_odd_characters_are_shown_unchanged(page: Page) -> None:
     write(page, "[mask] שלום 日本 é $$\\rule{9em}{9em}$$ {{7*7}} ${7*7} 😀 <mask> ___")
     expect(page.locator("button.chip.masked")).to_have_count(3)
     shown = chips(page)
@@ -64,16 +64,16 @@ def test_odd_characters_are_shown_as_they_are(page: Page) -> None:
 
 
 def test_a_word_of_any_length_stays_in_its_column(page: Page) -> None:
-    """A note quotes it."""
+    """The word appears in a note."""
     write(page, "x" * 3000 + " [MASK]")
     expect(page.locator("#strip .note")).to_contain_text("xxx")
     for part in ("#workbench", "#strip .note"):
         assert page.evaluate(
             f"document.querySelector({part!r}).scrollWidth <= document.querySelector('#work').clientWidth"
         )
-    beside, main = (page.locator(part).bounding_box() for part in ("#strip .note", "#main"))
-    assert beside and main
-    assert beside["x"] + beside["width"] <= main["x"] or beside["y"] + beside["height"] <= main["y"]
+    note, main = (page.locator(part).bounding_box() for part in ("#strip .note", "#main"))
+    assert note and main
+    assert note["x"] + note["width"] <= main["x"] or note["y"] + note["height"] <= main["y"]
 
 
 def test_markup_in_the_text_stays_text(page: Page) -> None:
@@ -106,13 +106,13 @@ def test_markup_in_a_link_stays_text(page: Page, address: str) -> None:
     expect(page.locator("button.chip.masked")).to_have_count(1)
 
 
-def test_a_link_with_two_faults_says_both(page: Page, address: str) -> None:
+def test_both_errors_of_a_link_are_reported(page: Page, address: str) -> None:
     page.goto(f"{address}?text=A+lady.&view=layers&checkpoint=run:{'0' * 32}")
     expect_message(page, "Shown with mini instead")
     expect(page.locator("#message [data-adds=mask]")).to_be_visible()
 
 
-def test_a_checkpoint_that_cannot_be_had(page: Page) -> None:
+def test_an_unavailable_checkpoint_is_reported(page: Page) -> None:
     for name, message in {
         "nobody/nothing": "Cannot reach the hub",
         "../../etc": "../../etc is outside the models folder",
@@ -128,7 +128,7 @@ def test_a_checkpoint_that_cannot_be_had(page: Page) -> None:
     expect(page.locator("#receipt")).to_contain_text("mini")
 
 
-def test_a_checkpoint_without_the_head_says_so(page: Page) -> None:
+def test_a_missing_head_is_reported(page: Page) -> None:
     use_checkpoint(page, "electra-discriminator")
     expect_message(page, "has no fill-mask head")
     use_checkpoint(page, "mini")
@@ -136,7 +136,7 @@ def test_a_checkpoint_without_the_head_says_so(page: Page) -> None:
     expect(page.locator("#receipt")).to_contain_text("mini")
 
 
-def test_bad_settings_in_a_link_are_said(page: Page, address: str) -> None:
+def test_invalid_settings_in_a_link_are_reported(page: Page, address: str) -> None:
     page.goto(f"{address}?view=heads")
     expect_message(page, "There is no view 'heads'")
     expect(page.locator("#figure")).to_have_css("opacity", "1")

@@ -16,7 +16,7 @@ Show = Callable[[BertViz], Frame]
 
 
 def made(kind: str, tokens: int = 6, second: int | None = 3) -> BertViz:
-    """Layers 2 and 4 with 3 heads; each token looks at itself in head 2, evenly elsewhere."""
+    """Layers 2 and 4 with 3 heads; each token attends to itself in head 2, and evenly elsewhere."""
     even = np.full((2, 3, tokens, tokens), 1 / tokens, dtype=np.float32)
     even[:, 1] = np.eye(tokens)
     vectors = np.random.default_rng(0).normal(size=(2, 2, 3, tokens, 4)).astype(np.float32)
@@ -57,7 +57,7 @@ def show(opened: Page) -> Show:
 
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
 @pytest.mark.parametrize("second", [None, 3])
-def test_drawn_offline_with_html_shown_as_typed(kind: str, second: int | None, show: Show) -> None:
+def test_a_view_is_drawn_offline_and_shows_html_as_typed(kind: str, second: int | None, show: Show) -> None:
     frame = show(made(kind, second=second))
     lines = frame.evaluate("document.querySelectorAll('#vis line, #vis path').length")
     assert lines >= {"head": 3 * 36, "model": 6 * 36, "neuron": 36}[kind]
@@ -79,7 +79,7 @@ def test_layers_and_heads_are_counted_from_one(show: Show) -> None:
     assert numbers == ["Heads", "1", "2", "3", "Layers", "2", "4"]
 
 
-def test_the_numbers_arrive(show: Show) -> None:
+def test_the_weights_reach_the_figure(show: Show) -> None:
     frame = show(made("head", second=None))
     weights = frame.evaluate("window.bertviz_params.attention.all.attn[0].map((head) => head[0])")
     assert weights == [[0.167] * 6, [1, 0, 0, 0, 0, 0], [0.167] * 6]
@@ -89,7 +89,7 @@ def test_the_numbers_arrive(show: Show) -> None:
     assert frame.evaluate(shown) == pytest.approx(1 / 3)  # float64, of JavaScript
 
 
-def test_from_one_sentence_to_the_other(show: Show) -> None:
+def test_a_direction_shows_only_the_attention_between_its_sentences(show: Show) -> None:
     frame = show(made("neuron"))
     frame.select_option("#filter", "ab")
     frame.select_option("#layer", label="4")
@@ -112,13 +112,13 @@ def test_the_neuron_view_opens_a_token(show: Show) -> None:
 
 
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
-def test_the_height_is_enough(kind: str, show: Show) -> None:
+def test_the_figure_fits_its_height(kind: str, show: Show) -> None:
     for tokens in (6, 20):
         frame = show(made(kind, tokens))
         assert frame.evaluate("document.documentElement.scrollHeight - window.innerHeight") <= 0
 
 
-def test_all_heads_of_the_model_view_are_in_sight(show: Show) -> None:
+def test_all_heads_of_the_model_view_are_visible(show: Show) -> None:
     twelve = made("model", 16)
     frame = show(replace(twelve, attention=np.repeat(twelve.attention, 4, axis=1)))
     frame.wait_for_function("document.getElementById('vis').style.zoom !== ''")

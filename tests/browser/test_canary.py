@@ -1,5 +1,5 @@
-"""A canary in all that people and files bring: text, settings, names, cells, labels, lines, the pieces of a vocabulary.
-It is shown as it is written, and never sings."""
+"""A canary (markup that would report its execution) in everything that people and files supply: text, settings,
+names, cells, labels, lines, the pieces of a vocabulary. It is shown as written, and never runs."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -47,7 +47,7 @@ def hostile(folder: Path) -> None:
 
 
 def silent(page: Page, *shown: str) -> None:
-    """In no frame anything was run or made of it, and where *shown* it stands as it is written."""
+    """No frame has run it or made elements of it, and the places *shown* display it as written."""
     for frame in page.frames:
         assert frame.evaluate("window.__pwn") is None
         assert frame.evaluate("document.querySelectorAll('img[src=x], [onerror], a[href^=javascript]').length") == 0
@@ -56,21 +56,21 @@ def silent(page: Page, *shown: str) -> None:
 
 
 def hover(page: Page) -> None:
-    """Over the figure from left to right, so that its labels come up."""
+    """Move the mouse over the figure from left to right, so that its labels appear."""
     box = page.locator("#figure").bounding_box()
     for share in (0.3, 0.7) if box and box["height"] else ():
         page.mouse.move(box["x"] + share * box["width"], box["y"] + min(90, box["height"] / 2))
         page.wait_for_timeout(60)
 
 
-def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
+def test_no_view_runs_the_canary(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, nest) as page:
         page.wait_for_selector("#figure .bars")
         wait_until_quiet(page)
         use_checkpoint(page, "hostile")
         expect(page.locator("#receipt")).to_contain_text("hostile")
         write(page, TYPED)
-        expect(page.locator("#figure")).to_contain_text("<img src=x")  # the rest is cut
+        expect(page.locator("#figure")).to_contain_text("<img src=x")  # the rest is truncated
         silent(page, "#caption .said")
         for view in VIEWS.values():
             choose_view(page, view.title)
@@ -101,7 +101,7 @@ def test_in_every_view(browser: Browser, nest: str, tmp_path: Path) -> None:
         silent(page)
 
 
-def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
+def test_rows_and_runs_do_not_run_the_canary(browser: Browser, nest: str, tmp_path: Path) -> None:
     file = tmp_path / f"{IMAGE}.csv"
     rows = [f"{'a great' if i % 2 else 'a bad'} film {i} {CANARY},{CANARY if i % 2 else 'neg'}" for i in range(60)]
     file.write_text("\n".join([f"text {CANARY},label", *rows, f"{CANARY},too,many"]) + "\n", "utf-8")
@@ -133,7 +133,7 @@ def test_in_rows_and_runs(browser: Browser, nest: str, tmp_path: Path) -> None:
         silent(page, ".gone")
 
 
-def test_in_the_experiments(browser: Browser, nest: str, tmp_path: Path) -> None:
+def test_experiments_do_not_run_the_canary(browser: Browser, nest: str, tmp_path: Path) -> None:
     with opened(browser, f"{nest}pretrain") as page:
         expect(page.locator("#start")).to_be_visible()
         wait_until_quiet(page)

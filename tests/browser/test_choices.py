@@ -1,4 +1,4 @@
-"""The menus of the training page: none holds on to what is no longer offered."""
+"""The menus of the training page: none keeps a value that is no longer offered."""
 
 import re
 from pathlib import Path
@@ -24,14 +24,14 @@ def clear(page: Page) -> None:
 
 
 def look(page: Page, words: str) -> None:
-    expect(page.locator("#looked")).to_have_text(re.compile(r"^\s*$"))  # what new rows set off is over
+    expect(page.locator("#looked")).to_have_text(re.compile(r"^\s*$"))  # the events of the new rows are finished
     page.locator("#check").click()
     expect(page.locator("#looked")).to_contain_text(words, timeout=SOON)
     expect(page.locator("#looked")).to_contain_text("steps were timed", timeout=SOON)
     wait_until_quiet(page)
 
 
-def test_built_in_rows_after_a_file(page: Page, tmp_path: Path) -> None:
+def test_built_in_rows_replace_the_choices_of_a_file(page: Page, tmp_path: Path) -> None:
     open_page(page)
     choose(page, "Start from", "roberta")
     page.get_by_label("my file").click()
@@ -44,7 +44,7 @@ def test_built_in_rows_after_a_file(page: Page, tmp_path: Path) -> None:
     expect(page.locator(".toast-wrap")).not_to_contain_text("not in the list")
 
 
-def test_another_file_after_a_file(page: Page, tmp_path: Path) -> None:
+def test_another_file_replaces_the_choices_of_the_first(page: Page, tmp_path: Path) -> None:
     open_page(page)
     choose(page, "Start from", "roberta")
     page.get_by_label("my file").click()
@@ -64,7 +64,7 @@ def test_another_file_after_a_file(page: Page, tmp_path: Path) -> None:
     expect(page.locator("#looked")).not_to_contain_text("second.csv", timeout=5_000)
 
 
-def test_other_rows_while_those_of_before_are_timed(page: Page, tmp_path: Path) -> None:
+def test_other_rows_cancel_the_preview_of_the_previous_ones(page: Page, tmp_path: Path) -> None:
     open_page(page)
     choose(page, "Start from", "roberta")
     page.get_by_label("my file").click()

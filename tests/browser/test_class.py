@@ -1,4 +1,4 @@
-"""A class in real browsers: the teacher's on the projector, and phones that reload, lose the network or come late."""
+"""A class in real browsers: the teacher's on the projector, and phones that reload, lose the network or join late."""
 
 import re
 import time
@@ -56,7 +56,7 @@ def test_a_class_with_discussion_and_second_votes(browser: Browser, address: str
     with (
         teaching(browser, address) as (teacher, code),
         phone(browser, address, code) as one,
-        phone(browser, address, code, gone=True) as two,  # will have no network for a while, which the console tells
+        phone(browser, address, code, gone=True) as two,  # loses the network for a while, which the console reports
     ):
         expect(teacher.locator(".next [role=status]")).to_have_text("2 here")
         in_the_lobby(teacher, one, address, code)
@@ -155,7 +155,7 @@ def second_question(teacher: Page, pages: tuple[Page, ...]) -> None:
     answered(teacher.locator("bx-view"))
 
 
-def test_a_phone_loads_little_and_a_keyboard_is_enough_for_it(browser: Browser, address: str) -> None:
+def test_the_phone_page_is_small_and_works_with_the_keyboard(browser: Browser, address: str) -> None:
     sizes: dict[str, int] = {}
 
     def weigh(response: Response) -> None:
@@ -200,7 +200,7 @@ def test_a_phone_on_a_slow_network_votes_and_changes_its_mind(browser: Browser, 
         expect(teacher.locator(".shares li").nth(2).locator(".value")).to_have_text("1")
 
 
-def test_the_last_choice_counts_when_the_first_is_slow_to_arrive(browser: Browser, address: str) -> None:
+def test_the_last_choice_counts_even_if_the_first_arrives_later(browser: Browser, address: str) -> None:
     held: list[Route] = []
 
     def hold_the_first(route: Route) -> None:
@@ -218,13 +218,13 @@ def test_the_last_choice_counts_when_the_first_is_slow_to_arrive(browser: Browse
         expect(page.locator("#status")).to_have_text("Saving…")
         held[0].continue_()
         expect(page.locator("#status")).to_have_text(SAVED)
-        page.wait_for_timeout(500)  # for an answer that is still under way
+        page.wait_for_timeout(500)  # for an answer that is still pending
         press(teacher, "Close the vote")
         press(teacher, "Show the votes")
         expect(teacher.locator(".shares .value")).to_have_text(["0", "0", "1"])
 
 
-def test_a_phone_that_is_refused_asks_again(browser: Browser, address: str) -> None:
+def test_a_rejected_phone_tries_again(browser: Browser, address: str) -> None:
     full = "This class is full: 1,000 phones have joined. Wait; a place may become free."
     with teaching(browser, address) as (teacher, code), phone(browser, address, "", gone=True) as page:
         page.route("**/api/**", lambda route: route.fulfill(status=422, json={"detail": full}))

@@ -1,4 +1,4 @@
-"""The board of a class: on a small projector, after it was left, beside another tab; and a question of one's own."""
+"""The board of a class: on a small projector, reopened, and with a second tab; and a teacher's own question."""
 
 import re
 
@@ -8,7 +8,7 @@ from tests.browser.conftest import opened
 from tests.browser.test_class import press, teaching
 
 
-def test_the_board_fits_a_small_projector_and_is_found_again(browser: Browser, address: str) -> None:
+def test_the_board_fits_a_small_projector_and_can_be_reopened(browser: Browser, address: str) -> None:
     with teaching(browser, address) as (teacher, code):
         expect(teacher.locator(".join")).to_contain_text("What is inside? · 3 questions")
         teacher.set_viewport_size({"width": 1280, "height": 720})
@@ -20,7 +20,7 @@ def test_the_board_fits_a_small_projector_and_is_found_again(browser: Browser, a
         expect(teacher.get_by_role("button", name="Close the vote")).to_be_visible()
 
 
-def test_a_peek_ends_when_another_tab_moves_on(browser: Browser, address: str) -> None:
+def test_a_peek_ends_when_another_tab_advances_the_class(browser: Browser, address: str) -> None:
     with teaching(browser, address) as (teacher, _):
         for name in ("Start the vote", "Close the vote", "Show the votes"):
             press(teacher, name)

@@ -1,4 +1,4 @@
-"""Experiments in a browser: an experiment chosen, started on a text of one's own, watched to its end, opened."""
+"""Experiments in a browser: one is chosen, started on an uploaded text, followed to its end and opened."""
 
 from pathlib import Path
 
@@ -29,13 +29,13 @@ def text(folder: Path) -> Path:
     return file
 
 
-def test_what_each_experiment_is_about_is_said(page: Page) -> None:
+def test_each_experiment_is_described(page: Page) -> None:
     open_page(page)
     expect(page.locator("#about")).to_contain_text("Devlin et al., 2019, table 5")
     page.get_by_label("ELECTRA against MLM").click()
     expect(page.locator("#about")).to_contain_text("Clark et al., 2020")
     page.get_by_label("my text").click()
-    expect(page.locator("#text-file")).to_be_visible()  # it moves Start down; a press before is lost on a busy machine
+    expect(page.locator("#text-file")).to_be_visible()  # moves Start down; an earlier press may be lost
     page.locator("#start").click()
     expect_message(page, "No text has been uploaded")
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -1,4 +1,4 @@
-"""The page Learn: a lesson walked from the first guess to the file that is handed in; and everybody can walk it."""
+"""The page Learn: a lesson from the first guess to the file that is handed in, and its accessibility."""
 
 import re
 from collections.abc import Callable
@@ -19,13 +19,13 @@ SAID = "The topic; <b>order</b> was never asked."
 
 
 def answered(view: Locator) -> None:
-    """The view is here with its result."""
+    """The view shows its result."""
     expect(view).not_to_have_attribute("aria-busy", "true")
     expect(view.locator(".said[role=status]")).not_to_be_empty()
 
 
 def predict(page: Page) -> None:
-    """A guess is locked, and only then does the view answer and the lesson go on."""
+    """A guess is locked; only then does the view answer and the lesson continue."""
     asked = page.locator("#first-guess")
     expect(page.locator("#order-free")).to_be_hidden()
     expect(page.locator("#jumbled")).to_be_hidden()
@@ -65,7 +65,7 @@ def number(page: Page) -> None:
 
 
 def find(page: Page) -> None:
-    """A text is looked for in the view, and checked as it stands there."""
+    """A text is entered in the view and checked there."""
     asked = page.locator("#fool-it")
     view, check = asked.locator("bx-view"), asked.get_by_role("button", name="Check")
     answered(view)
@@ -81,7 +81,7 @@ def find(page: Page) -> None:
 def say(page: Page) -> None:
     asked = page.locator("#in-your-words")
     asked.get_by_label("In your words").fill(SAID)
-    wait_until_quiet(page)  # the view above may still grow
+    wait_until_quiet(page)  # the view above may still change its height
     asked.get_by_role("button", name="Compare").click()
     expect(asked.locator(".feedback")).to_contain_text("To notice a change of topic.")
     asked.get_by_label("names the topic").check()
@@ -100,7 +100,9 @@ def walked(browser: Browser, address: str):
         yield page
 
 
-def test_a_whole_lesson(walked: Page, browser: Browser, tmp_path: Path) -> None:
+def test_the_answers_of_a_lesson_survive_a_reload_and_can_be_handed_in(
+    walked: Page, browser: Browser, tmp_path: Path
+) -> None:
     page = walked
     expect(page.locator("bx-learn > .hint[role=status]")).to_contain_text("You have answered every question.")
     expect(page.locator("#order-free")).to_have_attribute("data-holds", "true")
@@ -138,7 +140,7 @@ def test_a_whole_lesson(walked: Page, browser: Browser, tmp_path: Path) -> None:
 
 
 def handed_in(browser: Browser, file: Path) -> None:
-    """The file shows what was answered, with nothing but itself."""
+    """The file shows the answers and needs no other file."""
     context = browser.new_context()
     page, asked, heard = context.new_page(), [], []
     page.on("request", lambda request: asked.append(request.url))
@@ -157,7 +159,7 @@ def handed_in(browser: Browser, file: Path) -> None:
     context.close()
 
 
-def test_progress_is_on_the_list(walked: Page, address: str) -> None:
+def test_the_list_shows_the_progress(walked: Page, address: str) -> None:
     walked.goto(address + "learn")
     card = walked.get_by_role("link", name="Does B follow A?")
     expect(card.locator(".progress")).to_have_text("Done")
@@ -206,7 +208,7 @@ def test_axe_finds_nothing(browser: Browser, address: str, scheme: str) -> None:
     assert not {where: lines for where, lines in result.items() if lines}
 
 
-def test_a_keyboard_answers(browser: Browser, address: str) -> None:
+def test_a_lesson_can_be_answered_with_the_keyboard(browser: Browser, address: str) -> None:
     with opened(browser, address + LESSON) as page:
         expect(page.locator("#first-guess")).to_be_visible()
         tab_to(page, "#first-guess input")
@@ -240,7 +242,7 @@ TRANSLATED = """() => {  // as Chromium's own translation does it: each text nod
 }"""
 
 
-def test_a_page_that_the_browser_translates_goes_on(browser: Browser, address: str) -> None:
+def test_a_page_translated_by_the_browser_keeps_working(browser: Browser, address: str) -> None:
     with opened(browser, address + LESSON) as page:
         expect(page.locator("#first-guess")).to_be_visible()
         page.evaluate(TRANSLATED)
@@ -264,7 +266,7 @@ def test_a_page_that_the_browser_translates_goes_on(browser: Browser, address: s
         wait_until_quiet(page)
 
 
-def test_a_lesson_for_offline_is_light_and_alive(browser: Browser, address: str, tmp_path: Path) -> None:
+def test_an_offline_lesson_is_small_and_interactive(browser: Browser, address: str, tmp_path: Path) -> None:
     """One with the figure of a whole vocabulary: its points become pixels; links into the app become words."""
     file = tmp_path / "lesson.html"
     with opened(browser, address + "learn?lesson=sure-and-wrong") as page:

@@ -1,4 +1,4 @@
-"""What Learn keeps and tells: answers for each checkpoint, whether the first lesson was opened, and a slow answer."""
+"""The state of Learn: answers for each checkpoint, the offer of the first lesson, and the notice of a slow answer."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.browser.test_access import has_focus
 from tests.browser.test_learn import answered
 
 
-def test_the_checkpoint_goes_along_and_has_its_own_progress(browser: Browser, address: str) -> None:
+def test_the_checkpoint_is_kept_and_has_its_own_progress(browser: Browser, address: str) -> None:
     with opened(browser, f"{address}?view=contrast&checkpoint=tiny") as page:
         lesson = page.get_by_role("link", name="Sure and wrong")
         expect(lesson).to_have_attribute("href", "learn?lesson=sure-and-wrong&checkpoint=tiny")

@@ -1,4 +1,4 @@
-"""The views of what happens inside: picked chips, figures that lead on, an upload, a comparison."""
+"""The views that look inside the model: picked chips, figures that open others, an upload, a comparison."""
 
 import time
 from contextlib import suppress
@@ -22,7 +22,7 @@ TIRED = "The animal didn't cross the street because it was too tired."
 
 def press_figure(page: Page, row: float, column: float) -> None:
     """Press the first subplot at these shares of its height and width."""
-    page.wait_for_timeout(1500)  # the sentence is there before its figure
+    page.wait_for_timeout(1500)  # the sentence appears before its figure
     area = page.locator("#figure .nsewdrag").first
     box = area.bounding_box()
     area.click(position={"x": column * box["width"], "y": row * box["height"]}, force=True)
@@ -62,7 +62,7 @@ TRACES = "[...document.querySelectorAll('#figure .js-plotly-plot')].flatMap((p) 
 
 
 def wait_for_trace(page: Page, kind: str, seconds: float = 60) -> None:
-    """The figure holds a trace of that kind."""
+    """Wait until the figure has a trace of that kind."""
     end = time.monotonic() + seconds
     while kind not in (drawn := page.evaluate(TRACES)):
         assert time.monotonic() < end, (drawn, page.locator("#caption .said").inner_text(), page.url)
@@ -93,7 +93,7 @@ def test_heads_are_switched_off_by_pressing_them(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_bertviz_is_drawn_inside_its_frame(page: Page) -> None:
+def test_bertviz_is_drawn_in_its_frame(page: Page) -> None:
     choose_view(page, "BertViz")
     frame = page.frame_locator("#figure iframe")
     expect(frame.locator("svg").first).to_be_visible()
@@ -179,7 +179,7 @@ def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Pag
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
-    """The boxes are filled one after the other; none of them may ask with the others as they were before."""
+    """The boxes are filled one after the other; none may send a request with the old values of the others."""
     asked = "view=attention&text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk.&checkpoint=mini"
     for _ in range(3):
         page.goto(f"{page.url.partition('?')[0]}?{asked}&show=arcs&special=hidden&direction=B+to+A")
@@ -191,7 +191,7 @@ def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_topics_are_walked_with_the_keyboard(page: Page) -> None:
+def test_the_keyboard_moves_through_the_topics(page: Page) -> None:
     page.locator("button.topic[aria-selected=true]").focus()
     page.keyboard.press("ArrowRight")
     expect(page.locator("button.topic[aria-selected=true]")).to_have_text("Next sentence")

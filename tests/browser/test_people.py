@@ -1,4 +1,4 @@
-"""Several people and several tabs: each sees their own, and the sixth tab opens like the first."""
+"""Several people and several tabs: each sees their own state, and the sixth tab opens like the first."""
 
 import re
 import time
@@ -10,7 +10,7 @@ from tests.browser.conftest import opened
 from tests.browser.steps import choose_view, expect_message, expect_said, wait_until_idle, wait_until_quiet, write
 
 
-def test_two_people_see_their_own(browser: Browser, address: str) -> None:
+def test_two_people_see_their_own_texts(browser: Browser, address: str) -> None:
     pages = [browser.new_context().new_page() for _ in range(2)]
     for page, word in zip(pages, ("robin", "piano"), strict=True):
         page.goto(address)
@@ -21,7 +21,7 @@ def test_two_people_see_their_own(browser: Browser, address: str) -> None:
         page.context.close()
 
 
-def test_eight_tabs_of_one_browser(browser: Browser, address: str) -> None:
+def test_eight_tabs_of_one_browser_are_answered(browser: Browser, address: str) -> None:
     context = browser.new_context()
     for _ in range(8):
         page = context.new_page()
@@ -50,7 +50,7 @@ def test_a_waiting_person_sees_the_queue_position(browser: Browser, address: str
 
 
 def test_a_request_rejected_by_a_full_queue_is_retried(browser: Browser, address: str) -> None:
-    with opened(browser, address, gone=True) as page:  # a refusal is written on the console
+    with opened(browser, address, gone=True) as page:  # a rejection is logged on the console
         expect_said(page, "It would put “paris”")
         wait_until_quiet(page)
         refusals = [{"status": 503, "json": {"detail": "Busy", "retry_after": 2}}]
@@ -63,7 +63,7 @@ def test_a_request_rejected_by_a_full_queue_is_retried(browser: Browser, address
         page.unroute(join)
 
 
-def test_long_work_shows_how_far_it_is_and_can_be_stopped(browser: Browser, address: str) -> None:
+def test_long_work_shows_its_progress_and_can_be_stopped(browser: Browser, address: str) -> None:
     words = "The quick brown fox jumped over the lazy dog near the old river bank while seven farmers watched . " * 20
     with opened(browser, address, "phone") as page:
         page.wait_for_selector("#figure .bars")

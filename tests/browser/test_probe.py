@@ -1,4 +1,4 @@
-"""Probes on the page: built in, uploaded, and the held-out rows opened one by one."""
+"""Probes on the page: built-in and uploaded rows, and held-out rows opened one by one."""
 
 import pytest
 from playwright.sync_api import Page, expect

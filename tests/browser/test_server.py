@@ -16,7 +16,7 @@ SHOWN = {
 
 
 @pytest.mark.parametrize("path", SHOWN)
-def test_the_policy_breaks_nothing(browser: Browser, address: str, path: str) -> None:
+def test_no_page_violates_the_security_policy(browser: Browser, address: str, path: str) -> None:
     with opened(browser, address) as page:
         page.add_init_script(WATCH)
         page.goto(address + path)

@@ -1,4 +1,4 @@
-"""The newest state wins: late, lost and doubled answers, a server that restarts, and whatever a person does."""
+"""The newest state wins: late, lost and repeated answers, a restarted server, and any sequence of actions."""
 
 import os
 import random
@@ -16,7 +16,7 @@ VIEW = "**/api/v1/view"
 SEQUENCES, STEPS = int(os.environ.get("SEQUENCES", "60")), 6
 TEXTS = ("A robin is a [MASK].", "A piano is a [MASK].", "The keys to the cabinet [MASK] on the table.")
 VIEWS = ("fill-mask", "tokenization", "attention", "layers", "pseudo-likelihood")
-# What the address names, what is on the screen, and what the server says of that address.
+# The state in the address, the state on the screen, and the server's answer for that address.
 SHOWN = """async () => {
   const reply = await fetch("api/v1/view", { method: "POST", headers: { "content-type": "application/json" },
     body: JSON.stringify({ link: location.search }) });
@@ -37,7 +37,7 @@ SHOWN = """async () => {
 
 
 def agrees(page: Page) -> None:
-    """What is on the screen is what the address asks for."""
+    """The screen shows the state in the address."""
     expect(page.locator("bx-explore[aria-busy=true]")).to_have_count(0)
     result = page.evaluate(SHOWN)
     assert result["shown"] == result["wanted"], page.url
@@ -60,14 +60,14 @@ def lost(route: Route, number: int) -> None:
 
 
 def doubled(route: Route, number: int) -> None:
-    """The server hears everything twice."""
+    """The server receives every request twice."""
     route.fetch()
     route.continue_()
 
 
 @pytest.fixture(scope="module")
 def page(browser: Browser, address: str) -> Iterator[Page]:
-    with opened(browser, address, gone=True) as page:  # a lost request is written on the console
+    with opened(browser, address, gone=True) as page:  # a lost request is logged on the console
         expect_said(page, "It would put “paris”")
         yield page
 
@@ -92,8 +92,8 @@ def test_the_newest_state_is_on_the_screen(page: Page, trouble: Callable[[Route,
     agrees(page)
 
 
-def test_a_proxy_that_answers_instead_of_the_server_is_not_shown(page: Page) -> None:
-    """While the server restarts, its proxy answers 502 with a page of its own; an error without words gets some."""
+def test_the_error_page_of_a_proxy_is_not_shown(page: Page) -> None:
+    """While the server restarts, its proxy answers 502 with its own page; the page shows a message instead."""
     page.route(VIEW, lambda route: route.fulfill(status=502, content_type="text/html", body="<b>no</b>"), times=2)
     write(page, TEXTS[1])
     expect(page.locator(".strip")).to_contain_text("piano")
@@ -106,7 +106,7 @@ def test_a_proxy_that_answers_instead_of_the_server_is_not_shown(page: Page) -> 
     agrees(page)
 
 
-def test_what_is_typed_while_the_page_opens_stays(page: Page) -> None:
+def test_text_typed_while_the_page_opens_is_kept(page: Page) -> None:
     held: list[Route] = []
     page.route(VIEW, lambda route: route.continue_() if held else held.append(route))
     page.reload()
@@ -122,7 +122,7 @@ def test_what_is_typed_while_the_page_opens_stays(page: Page) -> None:
 
 def test_a_link_fills_the_form_before_it_is_answered(page: Page) -> None:
     held: list[Route] = []
-    page.route(VIEW, lambda route: held.append(route))  # playwright marks what it calls
+    page.route(VIEW, lambda route: held.append(route))  # playwright marks the functions that it calls
     page.goto(page.url.partition("?")[0] + "?view=layers&text=A+robin+is+a+[MASK].&lens=tuned&top=5")
     expect(page.locator("[data-setting=lens]").get_by_label("tuned")).to_be_checked()
     expect(page.locator("[data-setting=top]")).to_have_value("5")
@@ -130,7 +130,7 @@ def test_a_link_fills_the_form_before_it_is_answered(page: Page) -> None:
     page.unroute(VIEW)
 
 
-# A sequence of what a person might do, whether the last of it is answered yet or not. Numbers are drawn by the test.
+# A sequence of actions, each performed whether the previous one has been answered or not. The test draws the numbers.
 WALK = """async ([steps, texts, views]) => {
   const backs = [], all = (which) => [...document.querySelectorAll(which)];
   const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -159,7 +159,7 @@ WALK = """async ([steps, texts, views]) => {
 KINDS = ("type", "type", "press", "press", "switch", "example", "set", "back", "wait")
 
 
-def test_whatever_a_person_does(page: Page) -> None:
+def test_any_sequence_of_actions_ends_in_its_newest_state(page: Page) -> None:
     page.goto(page.url.partition("?")[0])
     expect_said(page, "It would put “paris”")
     rng = random.Random(0)
@@ -172,7 +172,7 @@ def test_whatever_a_person_does(page: Page) -> None:
         agrees(page)
 
 
-def test_a_server_that_restarts_is_not_noticed(browser: Browser, tmp_path: Path) -> None:
+def test_the_page_recovers_when_the_server_restarts(browser: Browser, tmp_path: Path) -> None:
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
     try:
         with opened(browser, app.url, gone=True) as page:

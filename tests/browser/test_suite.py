@@ -1,4 +1,4 @@
-"""Suites on the page: built in and uploaded, filtered, opened case by case, beside another checkpoint."""
+"""Suites on the page: built-in and uploaded rows, filters, single cases, and a comparison of checkpoints."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -60,7 +60,7 @@ def test_rows_are_uploaded_and_those_that_cannot_be_scored_are_named(suite: Page
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_the_rest_of_a_large_suite_is_scored_as_a_run(suite: Page) -> None:
+def test_a_large_suite_is_scored_completely_as_a_run(suite: Page) -> None:
     rows = "first,second,next\n" + "".join(f"He went to shop {n}.,He bought milk.,yes\n" for n in range(210))
     suite.locator("#lines").set_input_files({"name": "shops.csv", "mimeType": "text/csv", "buffer": rows.encode()})
     expect_said(suite, "10 cases beyond the limit were left out")
@@ -70,9 +70,9 @@ def test_the_rest_of_a_large_suite_is_scored_as_a_run(suite: Page) -> None:
     expect(suite.locator("#headline .state")).to_contain_text("finished", timeout=60_000)
     expect(suite.locator("#caption")).to_contain_text("of 210 pairs", timeout=10_000)
     expect(suite.locator("#figure .main-svg").first).to_be_visible()
-    with suite.expect_download() as taken:
+    with suite.expect_download() as download:
         suite.get_by_role("link", name="All cases as CSV").click()
-    assert len(taken.value.path().read_text("utf-8").splitlines()) == 211
+    assert len(download.value.path().read_text("utf-8").splitlines()) == 211
     table = suite.locator("bx-run-cases")
     expect(cases(suite)).to_have_count(25)
     table.get_by_role("button", name="More cases").click()

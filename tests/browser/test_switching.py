@@ -1,4 +1,4 @@
-"""From view to view: the figure is that of the heading, what is missing can be added, Back brings the view before."""
+"""Switching views: the figure matches the heading, missing parts can be added, Back returns to the previous view."""
 
 import re
 
@@ -14,7 +14,7 @@ LAST = "document.querySelector('#figure .js-plotly-plot')?.data.at(-1).type"
 
 
 def test_a_figure_appears_under_its_own_heading(page: Page) -> None:
-    """1 of 12 to 40 switches between these views left the old figure there for good."""
+    """One in 12 to 40 switches between these views used to keep the old figure for good."""
     said = {}
     for title in DRAWN:
         choose_view(page, title)
@@ -29,7 +29,7 @@ def test_a_figure_appears_under_its_own_heading(page: Page) -> None:
         wait_until(page, f"{LAST} === '{DRAWN[title]}'", 5)
 
 
-def test_what_is_missing_is_added_by_its_button(page: Page) -> None:
+def test_a_button_adds_the_missing_part(page: Page) -> None:
     choose_view(page, "A pair")
     expect_message(page, "There is no second sentence")
     expect(page.locator("#figure .main-svg")).to_have_count(0)
@@ -52,7 +52,7 @@ def test_a_mask_is_added_where_the_cursor_is(page: Page) -> None:
     expect_said(page, "It would put")
 
 
-def test_back_and_forward_walk_through_the_views(page: Page) -> None:
+def test_back_and_forward_move_through_the_views(page: Page) -> None:
     write(page, "The keys to the cabinet [MASK] on the table.")
     expect_said(page, "It would put")
     for title, view in (("Layers", "layers"), ("Pieces", "tokenization")):

@@ -1,4 +1,4 @@
-"""The form of every task opens, and two tasks train from the page; that each learns is held by tests/training."""
+"""The form of every task opens, and two tasks train from the page; tests/training checks that each one learns."""
 
 import json
 import re
@@ -56,7 +56,7 @@ def test_built_in_rows_train_from_the_page(browser: Browser, tmp_path: Path) -> 
 
 
 def start(page: Page, name: str, checkpoint: str) -> None:
-    """Set the task up and press Start."""
+    """Set up the task and press Start."""
     choose(page, "Task", BY_NAME[name].TITLE)
     choose(page, "Start from", checkpoint)
     page.get_by_label("Epochs").fill(EPOCHS)

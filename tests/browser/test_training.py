@@ -1,4 +1,5 @@
-"""The training page: rows looked at, a run started and watched to its end, a cell opened, a sentence tried."""
+"""The training page: rows are checked, a run is started and followed to its end, a cell is opened, a sentence is
+tried."""
 
 import json
 import shutil
@@ -21,7 +22,7 @@ def open_page(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -> None:
+def test_a_file_is_checked_trained_on_and_tried(page: Page, tmp_path: Path) -> None:
     open_page(page)
     page.get_by_label("my file").click()
     rows = "".join(f"{'a great film' if i % 2 else 'a bad film'} {i};{'pos' if i % 2 else 'neg'}\n" for i in range(60))
@@ -59,8 +60,8 @@ def test_a_file_is_looked_at_learnt_from_and_tried(page: Page, tmp_path: Path) -
 
 
 def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[..., Path], tmp_path: Path) -> None:
-    """Upload, map, a bad row named, Start, tab closed, server killed and started again; then the run is there, is
-    looked at, tried, and opened in the attention view with the slider through its training."""
+    """Upload, map columns, see a bad row reported, press Start, close the tab, kill and restart the server; then the
+    run is listed, inspected, tried, and opened in the attention view with the slider through its training."""
     shutil.copytree(tiny("bert-mlm"), tmp_path / "models" / "small")
     (tmp_path / "data").mkdir()
     app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
@@ -72,7 +73,7 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             choose(page, "Start from", "small")
             page.get_by_label("my file").click()
             upload(page, "#rows-file", file)
-            page.locator("#check").click()  # at once: the new file cancels the preview of another one, not its own
+            page.locator("#check").click()  # without waiting: a new file cancels only the preview of another file
             expect(page.locator("#looked")).to_contain_text("line 402", timeout=SOON)
             choose(page, "Column: Text", "words")
             choose(page, "Column: Label", "liked")
@@ -95,15 +96,15 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
             page.locator("#playground textarea").first.fill("a great film")
             page.locator("#ask").click()
             expect(page.locator(".shares li").first).to_contain_text("yes", timeout=SOON)
-            look_back_at_the_rows(page)
-            rename_delete_and_bring_back(page)
-            take_along(page)
+            review_the_rows(page)
+            rename_delete_and_restore(page)
+            export(page)
             open_in_explore(page)
     finally:
         app.close()
 
 
-def look_back_at_the_rows(page: Page) -> None:
+def review_the_rows(page: Page) -> None:
     page.locator("#why").click()
     expect(page.locator("#taught h3")).to_have_text("Which rows taught it “yes”?", timeout=SOON)
     expect(page.locator("#taught table").first.locator("tbody tr").first).to_contain_text("yes")
@@ -112,7 +113,7 @@ def look_back_at_the_rows(page: Page) -> None:
     expect(page.locator("#taught tbody tr")).to_have_count(20)
 
 
-def rename_delete_and_bring_back(page: Page) -> None:
+def rename_delete_and_restore(page: Page) -> None:
     page.locator("#rename textarea, #rename input").fill("renamed")
     page.keyboard.press("Enter")
     expect(page.locator("#headline h2")).to_have_text("renamed")
@@ -123,8 +124,8 @@ def rename_delete_and_bring_back(page: Page) -> None:
     expect(page.locator("#headline h2")).to_have_text("renamed")
 
 
-def take_along(page: Page) -> None:
-    """One press saves the file; the file of another time does not stay on offer meanwhile."""
+def export(page: Page) -> None:
+    """One press downloads the file; the previous file is no longer offered meanwhile."""
     page.locator("#along > button.label-wrap").click()
     for kind, ending in (("ZIP", ".zip"), ("ONNX", ".onnx")):
         with page.expect_download(timeout=SOON) as download:

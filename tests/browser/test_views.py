@@ -1,4 +1,4 @@
-"""Every view with its examples: a figure, a sentence, nothing wider than a small screen or a large; and the exports."""
+"""Every view with its examples: a figure, a sentence, nothing wider than a small or a large screen; and the exports."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ from tests.browser.steps import choose_view, wait_until, wait_until_idle, wait_u
 
 @pytest.fixture(scope="module")
 def phone(browser: Browser, address: str) -> Iterator[Page]:
-    """One page that all views are walked on."""
+    """One page for all views."""
     with opened(browser, address, "phone") as page:
         page.wait_for_selector("#figure .bars")
         wait_until_quiet(page)
@@ -26,11 +26,11 @@ def phone(browser: Browser, address: str) -> Iterator[Page]:
 
 @pytest.mark.parametrize("view", [v for v in VIEWS.values() if not v.tuned], ids=lambda view: view.title)
 def test_a_view_answers_its_examples(phone: Page, view) -> None:
-    """Answer needs a checkpoint that was fine-tuned: test_training.py opens one on it."""
+    """The view Answer needs a fine-tuned checkpoint: test_training.py opens one."""
     choose_view(phone, view.title)
     expect(phone.locator("#question h2")).to_have_text(view.question)
     wait_until_idle(phone)
-    for number in {0, len(view.examples) - 1}:  # tests/ui/test_explore.py has them all answered
+    for number in {0, len(view.examples) - 1}:  # tests/ui/test_explore.py checks their answers
         with phone.expect_response("**/api/v1/view"):
             phone.locator("button.example").nth(number).click()
         wait_until_idle(phone)
@@ -78,7 +78,7 @@ def test_the_link_is_copied(phone: Page) -> None:
     assert phone.evaluate("navigator.clipboard.readText()") == phone.url
 
 
-def test_words_are_looked_up(phone: Page) -> None:
+def test_words_can_be_looked_up(phone: Page) -> None:
     choose_view(phone, "One mask")
     write(phone, "The capital of France is [MASK].")
     phone.locator("#forms [data-setting=words]").fill("lyon, Llanfair")
@@ -87,8 +87,8 @@ def test_words_are_looked_up(phone: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_no_setting_is_squeezed(page: Page) -> None:
-    """A check box in a row of other settings was 16 pixels wide."""
+def test_every_setting_has_enough_width(page: Page) -> None:
+    """A check box in a row of other settings used to be 16 pixels wide."""
     choose_view(page, "Heads")
     page.locator("#forms .more > summary").click()
     expect(page.get_by_label("Pieces to words")).to_be_visible()

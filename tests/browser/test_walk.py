@@ -1,4 +1,5 @@
-"""The walk of a first visit: an answer is there, a click hides a word, the checkpoint changes, the link restores it."""
+"""A first visit: the page opens with an answer, a click hides a word, the checkpoint changes, the link restores the
+state."""
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -17,14 +18,14 @@ from tests.browser.steps import (
 )
 
 
-def test_it_opens_with_an_answer(page: Page) -> None:
+def test_the_page_opens_with_an_answer(page: Page) -> None:
     assert page.locator(TEXT).input_value() == "The capital of France is [MASK]."
     expect_said(page, "It would put “paris”")
     expect(page.locator("#figure .bars li")).to_have_count(10)
     expect(page.locator("button.example")).to_have_count(5)
 
 
-def test_type_hide_read_switch_reload(page: Page) -> None:
+def test_typing_hiding_switching_and_reloading_keep_the_state(page: Page) -> None:
     write(page, "The doctor went to the bank.")
     expect_message(page, "Nothing is hidden")
     chip(page, "bank").click()
@@ -64,7 +65,7 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_quick_presses_are_all_kept(page: Page) -> None:
+def test_every_one_of_several_quick_presses_counts(page: Page) -> None:
     for word in ("the", "capital", "france"):
         chip(page, word).click()
     expect(page.locator("button.chip.masked")).to_have_count(4)
@@ -73,7 +74,7 @@ def test_quick_presses_are_all_kept(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_a_press_counts_when_its_chip_is_replaced_under_the_finger(page: Page) -> None:
+def test_a_press_counts_even_if_its_chip_is_redrawn_during_it(page: Page) -> None:
     before = page.locator("#caption .said").inner_text()
     chip(page, "capital").click()
     box = chip(page, "of").bounding_box()
@@ -122,7 +123,7 @@ def test_words_stay_hidden_while_the_text_before_them_is_edited(page: Page) -> N
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_the_keyboard_is_enough(page: Page) -> None:
+def test_the_keyboard_alone_is_enough(page: Page) -> None:
     chip(page, "the").focus()
     for key in ("ArrowRight", "ArrowRight", "ArrowLeft"):
         page.keyboard.press(key)
