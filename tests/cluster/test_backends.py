@@ -1,4 +1,5 @@
-"""The settings select the backend; by default the server answers by itself and imports neither workers nor Ray."""
+"""The settings select the backend; by default the server computes the answers itself and imports neither workers nor
+Ray."""
 
 import subprocess
 import sys
@@ -24,7 +25,7 @@ from tests.cluster.conftest import OWNER
 from tests.conftest import ROOT
 
 
-def test_a_server_answers_by_itself_by_default() -> None:
+def test_the_default_server_has_no_backend() -> None:
     assert create_backend(Settings()) is None and create_launcher(Settings()) is None
 
 
@@ -60,7 +61,7 @@ def test_without_ray_the_error_says_what_to_install() -> None:
         create_backend(Settings(ray="local"))
 
 
-def test_the_settings() -> None:
+def test_the_settings_of_a_cluster_are_read_and_checked() -> None:
     settings = Settings.from_env(
         {"BERTEXPLORER_WORKERS": "4", "BERTEXPLORER_RAY": " auto ", "BERTEXPLORER_RUNS": "ray"}
     )
@@ -74,7 +75,7 @@ def test_the_settings() -> None:
             Settings.from_env({name: value})
 
 
-def test_the_metrics_of_each_replica() -> None:
+def test_the_metrics_list_each_replica() -> None:
     metrics = Metrics()
     metrics.watch_replicas(lambda: [ReplicaStatus("0", 5, 2, 1, True), ReplicaStatus("1", 0, 0, 0, False)])
     text = metrics.text()

@@ -1,4 +1,4 @@
-"""For everything that can be wrong with a node, the check says what to do."""
+"""For every problem of a node, the check recommends what to do."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +51,7 @@ def test_each_problem_is_reported_with_what_to_do(
     assert all(word in problem for word in words) and problem.endswith(".")
 
 
-def test_too_few_cores() -> None:
+def test_too_few_cores_are_reported() -> None:
     (problem,) = node_problems(replace(NODE, cpus=2.0), SERVER, SERVER, replace(SETTINGS, worker_cores=4))
     assert "offers 2 CPUs" in problem and "BERTEXPLORER_WORKER_CORES=2" in problem
 
@@ -60,7 +60,7 @@ def test_a_node_without_cpus_runs_no_replica() -> None:
     assert not list(node_problems(replace(NODE, cpus=0.0, memory_mb=10), SERVER, SERVER, SETTINGS))
 
 
-def test_the_facts_of_this_machine(tmp_path: Path) -> None:
+def test_facts_of_this_machine_are_collected(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("seen")
     facts = NodeFacts(**node_facts(str(tmp_path / "a")))
     assert facts.data_marker == "seen" and facts.memory_mb > 100 and facts.cores >= 1 and facts.torch[0].isdigit()
@@ -71,7 +71,7 @@ def test_the_facts_of_this_machine(tmp_path: Path) -> None:
     assert "failed" in node_facts("", f"file://{tmp_path}/a")["storage_marker"]
 
 
-def test_without_the_address_of_a_cluster() -> None:
+def test_the_check_requires_the_address_of_a_cluster() -> None:
     with pytest.raises(ExplorerError, match="BERTEXPLORER_RAY"):
         list(check_cluster(Settings()))
 
@@ -86,6 +86,6 @@ def test_without_the_address_of_a_cluster() -> None:
         ({"workers": 1, "worker_cores": 7, "runs": "ray"}, ()),
     ],
 )
-def test_the_room_of_all_nodes(change: dict[str, Any], words: tuple[str, ...]) -> None:
+def test_the_capacity_of_all_nodes_is_checked(change: dict[str, Any], words: tuple[str, ...]) -> None:
     problems = list(cluster_problems([NODE, replace(NODE, cpus=0.0)], replace(SETTINGS, **change)))
     assert len(problems) == bool(words) and all(word in problems[0] for word in words)

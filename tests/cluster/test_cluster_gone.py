@@ -77,7 +77,7 @@ def test_the_table_of_runs_does_not_wait_for_the_cluster(jobs: Jobs) -> None:
     supervisor.close()
 
 
-def test_a_run_of_which_the_cluster_says_nothing_has_not_ended(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_active_while_the_cluster_is_silent(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     run = jobs.accept("ann", "a", {"task": "fake"})
     jobs.mark_started(run.id)
     launcher = Silent()
@@ -125,13 +125,13 @@ def test_a_run_starts_when_the_cluster_is_back(
     assert not runs.is_alive(tmp_path) and not (tmp_path / "trouble").exists()
 
 
-def test_it_can_be_stopped_until_then(cluster: RayRuns, tmp_path: Path) -> None:
+def test_a_waiting_run_can_be_stopped(cluster: RayRuns, tmp_path: Path) -> None:
     handle = cluster.start((), tmp_path)
     (tmp_path / "stop").touch()
     until(lambda: handle.poll() == 0)
 
 
-def test_its_error_is_a_sentence(cluster: RayRuns, tmp_path: Path) -> None:
+def test_an_unreachable_cluster_is_reported_in_a_sentence(cluster: RayRuns, tmp_path: Path) -> None:
     with pytest.raises(ExplorerError, match=NO_CLUSTER):
         cluster.find(tmp_path)
     with pytest.raises(ExplorerError, match=NO_CLUSTER):

@@ -137,7 +137,7 @@ def check_in_new_process(data: Path, **variables: str) -> subprocess.CompletedPr
     return subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, timeout=90)
 
 
-def test_a_cluster_here_is_a_new_one(tmp_path: Path) -> None:
+def test_a_local_cluster_is_a_new_one(tmp_path: Path) -> None:
     done = check_in_new_process(
         tmp_path, BERTEXPLORER_RAY="local", BERTEXPLORER_MEMORY_MB="100", RAY_ADDRESS="127.0.0.1:1"
     )
@@ -145,7 +145,7 @@ def test_a_cluster_here_is_a_new_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("listening", [False, True])
-def test_a_cluster_that_cannot_be_joined(listening: bool, tmp_path: Path) -> None:
+def test_an_unreachable_cluster_is_reported(listening: bool, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"127.0.0.1:{server.getsockname()[1]}"
         if not listening:
@@ -157,7 +157,7 @@ def test_a_cluster_that_cannot_be_joined(listening: bool, tmp_path: Path) -> Non
     assert ("Set RAY_AUTH_TOKEN_PATH" if listening else f"'{address}', but no Ray cluster accepts") in line
 
 
-def test_a_server_starts_with_the_room_there_is(
+def test_a_server_starts_with_the_available_capacity(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     from bertexplorer.cluster import ray_backend

@@ -39,7 +39,7 @@ def test_a_cluster_on_this_machine_has_a_token(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("wants_token", [False, True])
-def test_a_head_that_answers_without_a_token(wants_token: bool) -> None:
+def test_a_head_that_requires_no_token_is_rejected(wants_token: bool) -> None:
     grpc = pytest.importorskip("grpc", reason="needs Ray: pip install -r requirements-ray.txt")
 
     def check_alive(request: bytes, context: Any) -> bytes:
@@ -76,13 +76,13 @@ def reply_to(error: Exception) -> Reply:
     return asyncio.run(RayTask(backend, {}, ("mini", "A text.")).run())
 
 
-def test_a_deployment_that_failed_later_is_a_sentence() -> None:
+def test_a_deployment_that_fails_later_is_reported_in_a_sentence() -> None:
     exceptions = pytest.importorskip("ray.serve.exceptions", reason="needs Ray: pip install -r requirements-ray.txt")
     deployment = pytest.importorskip("ray.serve._private.common").DeploymentID("replica", "bertexplorer")
     reply = reply_to(exceptions.DeploymentUnavailableError(deployment))
     assert reply.status == 503 and NO_ANSWER.encode() in reply.body
 
 
-def test_a_full_queue_of_serve_is_the_same_sentence_as_one_here() -> None:
+def test_a_full_queue_of_serve_is_reported_like_a_full_queue_here() -> None:
     exceptions = pytest.importorskip("ray.serve.exceptions", reason="needs Ray: pip install -r requirements-ray.txt")
     assert reply_to(exceptions.BackPressureError(50, 50)) == error_reply(Busy(50, RETRY_AFTER_S))

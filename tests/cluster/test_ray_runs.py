@@ -1,4 +1,4 @@
-"""A run on Ray: what the page says while it has no node, how it stops then, and what is known of a failed start."""
+"""A run on Ray: its message while it has no node, its stop at that time, and the report of a failed start."""
 
 import sys
 import time

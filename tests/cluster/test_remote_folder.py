@@ -102,7 +102,7 @@ def test_a_folder_arrives_unchanged(url: str, tmp_path: Path) -> None:
     assert not RemoteFolder(url.format(tmp_path)).pull(tmp_path / "empty")
 
 
-def test_inputs_are_uploaded_to_the_node_only(tmp_path: Path) -> None:
+def test_only_the_node_receives_the_inputs(tmp_path: Path) -> None:
     front, node = tmp_path / "front", tmp_path / "node"
     write(tmp_path / "model", {"config.json": "{}", "deep/w": "2"})
     write(front, {"spec.json": "of the front"})
@@ -205,7 +205,7 @@ def test_a_superseded_writer_changes_nothing(tmp_path: Path) -> None:
     write(tmp_path / "old", {"log.txt": "begun\nlate\n"})
     with pytest.raises(Superseded):
         old.push(tmp_path / "old")
-    old.check_ownership = lambda: None  # as if the check had been just before the new owner came
+    old.check_ownership = lambda: None  # as if the check had been just before the new owner appeared
     old.push(tmp_path / "old")
     remote(owner=False).pull(tmp_path / "seen")
     assert contents(tmp_path / "seen") == {"log.txt": b"begun\n"}, "the state of a superseded owner does not count"
@@ -219,7 +219,7 @@ def test_a_superseded_writer_changes_nothing(tmp_path: Path) -> None:
     assert contents(tmp_path / "seen") == contents(tmp_path / "new"), "nor does it delete the files of other owners"
 
 
-def test_if_two_take_ownership_at_once_only_one_writes(tmp_path: Path) -> None:
+def test_only_one_of_two_simultaneous_owners_writes(tmp_path: Path) -> None:
     first, second = remote(owner=False), remote(owner=False)
     names = first.names
     first.names = lambda kind: [] if kind == "owners" else names(kind)  # both see no owner

@@ -11,7 +11,7 @@ BLOCKS = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs" / "scaling.md").read_te
 COMPOSE, MANIFEST = map(yaml.safe_load, BLOCKS)
 
 
-def test_a_worker_is_not_checked_for_a_server_that_it_does_not_have() -> None:
+def test_a_worker_has_no_health_check_of_a_server() -> None:
     server, worker = (COMPOSE["services"][name] for name in ("server", "worker"))
     assert "HEALTHCHECK" in (ROOT / "Dockerfile").read_text("utf-8") and worker["healthcheck"] == {"disable": True}
     assert "BERTEXPLORER_CODE" in server["environment"] and "BERTEXPLORER_CODE" not in worker["environment"]

@@ -88,7 +88,9 @@ def test_the_folder_goes_to_the_node_and_back(start_run: Callable[..., SyncedRun
     assert not list((tmp_path / "store").rglob("*.json")) and not (tmp_path / "store" / "1").exists()
 
 
-def test_failing_storage(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
+def test_failing_storage_is_reported_and_retried(
+    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path
+) -> None:
     store = tmp_path / "store"
     store.write_text("in the way")
     synced = start_run()
@@ -114,7 +116,7 @@ def test_failing_storage(start_run: Callable[..., SyncedRun], run: Path, tmp_pat
     assert runs.read(run).state == "finished" and not (run / "trouble").exists()
 
 
-def test_stop_and_resume(start_run: Callable[..., SyncedRun], run: Path) -> None:
+def test_a_run_stops_and_resumes(start_run: Callable[..., SyncedRun], run: Path) -> None:
     synced = start_run()
     node = node_of(synced)
     (run / "stop").touch()
@@ -132,7 +134,7 @@ def test_stop_and_resume(start_run: Callable[..., SyncedRun], run: Path) -> None
     assert later.stops == 0 and runs.read(run).state == "finished"
 
 
-def test_stop_before_the_start(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
+def test_a_run_can_be_stopped_before_its_start(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_text("in the way")
     synced = start_run()
     until(lambda: (run / "trouble").exists())
@@ -141,7 +143,9 @@ def test_stop_before_the_start(start_run: Callable[..., SyncedRun], run: Path, t
     assert synced.node_run is None and not runs.is_alive(run)
 
 
-def test_failing_cluster(start_run: Callable[..., SyncedRun], run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failing_cluster_is_reported_and_retried(
+    start_run: Callable[..., SyncedRun], run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     error = RuntimeError("the cluster is gone")
 
     def fail(*_: object) -> None:
@@ -161,7 +165,7 @@ def test_failing_cluster(start_run: Callable[..., SyncedRun], run: Path, monkeyp
     assert runs.read(run).state == "finished" and not (run / "trouble").exists()
 
 
-def test_another_server_takes_over(start_run: Callable[..., SyncedRun], run: Path) -> None:
+def test_another_server_takes_over_a_run(start_run: Callable[..., SyncedRun], run: Path) -> None:
     first = start_run()
     node = node_of(first)
     with pytest.raises(BlockingIOError, match="another server"):
@@ -218,12 +222,12 @@ def test_a_run_that_was_resumed_here_keeps_its_training(
     assert (run / "commits" / "step-7" / "manifest.json").is_file()
 
 
-def test_a_missing_run(url: str, tmp_path: Path) -> None:
+def test_a_missing_run_is_an_error(url: str, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no run"):
         prepare_folder(RemoteFolder(url), tmp_path / "node")
 
 
-def test_why_a_run_could_not_be_started(start_run: Callable[..., SyncedRun], run: Path) -> None:
+def test_the_reason_of_a_failed_start_is_in_its_output(start_run: Callable[..., SyncedRun], run: Path) -> None:
     synced = start_run()
     node = node_of(synced)
     node.error, node.exit_code = "It could not be started: no room", 70

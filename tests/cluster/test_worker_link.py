@@ -27,7 +27,7 @@ def test_a_worker_that_ends_before_it_has_read_a_call_has_been_started(caplog: p
     assert "a worker ended" in caplog.text and "could not be started" not in caplog.text
 
 
-def test_a_call_beyond_what_a_worker_can_hold_is_refused() -> None:
+def test_a_call_beyond_the_capacity_of_a_worker_is_rejected() -> None:
     pool = WorkerPool(
         Settings(workers=1, worker_cores=1), command=(sys.executable, "-c", "import time; time.sleep(60)")
     )

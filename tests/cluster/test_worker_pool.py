@@ -39,7 +39,7 @@ def pool(settings: Settings) -> Iterator[WorkerPool]:
     workers.close()
 
 
-def test_they_answer_like_this_process_and_find_new_checkpoints(
+def test_workers_answer_like_this_process_and_find_new_checkpoints(
     pool: WorkerPool, in_process: InProcess, settings: Settings
 ) -> None:
     for call in CALLS * 2:
@@ -77,7 +77,7 @@ def test_stopped_calls_are_dropped(pool: WorkerPool) -> None:
     assert answer(pool, analysis_call("A [MASK].")).status == 200
 
 
-def test_killed_under_load_they_lose_no_call(pool: WorkerPool, in_process: InProcess) -> None:
+def test_workers_killed_under_load_lose_no_call(pool: WorkerPool, in_process: InProcess) -> None:
     texts = [f"The {word} [MASK] {n}." for word in ("cat", "dog", "man") for n in range(10)]
     expected = {text: without_times(answer(in_process, analysis_call(text))) for text in texts}
     over, wrong, texts_sent = threading.Event(), [], []
