@@ -15,7 +15,7 @@ from tests.engine.conftest import Twin
 
 @dataclass(frozen=True)
 class Length:
-    """Stands for an encoding: batching looks at lengths alone."""
+    """Replaces an encoding, as batching needs only lengths."""
 
     number: int
     tokens: int
@@ -24,7 +24,7 @@ class Length:
         return self.tokens
 
 
-unchecked = inspect.unwrap(batches)  # a stand-in is no Encoding to the type checker
+unchecked = inspect.unwrap(batches)  # the type checker would reject the replacement
 
 
 def split(lengths: list[int], budget: int) -> list[list[int]]:
@@ -54,11 +54,11 @@ def test_no_batch_exceeds_the_budget_and_none_could_take_one_more(lengths: list[
         ([1, 1, 1, 8, 1], 8, [[1, 1, 1], [8], [1]]),
     ],
 )
-def test_by_hand(lengths: list[int], budget: int, wanted: list[list[int]]) -> None:
+def test_batches_equal_those_made_by_hand(lengths: list[int], budget: int, wanted: list[list[int]]) -> None:
     assert split(lengths, budget) == wanted
 
 
-def test_the_budget_holds_for_a_whole_sentence() -> None:
+def test_long_texts_respect_the_budget() -> None:
     assert max(map(sum, split([512] * 20, TOKEN_BUDGET))) <= TOKEN_BUDGET
 
 

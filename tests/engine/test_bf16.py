@@ -40,19 +40,19 @@ def check(checkpoint: Checkpoint, matrix: torch.Tensor) -> None:
     assert ((logits - exact).abs() <= 2 * spacing).all(), "the others are off by bf16's rounding"
 
 
-def test_the_best_of_the_bundled_one_are_exact(mini: Checkpoint) -> None:
+def test_the_best_logits_of_the_bundled_checkpoint_are_exact(mini: Checkpoint) -> None:
     assert mini.precision == "bf16" and mini.config.vocab_size > EXACT
     check(mini, mini.encoder.embeddings.words.weight)
 
 
 @pytest.mark.parametrize("name", [TIED, UNTIED])
-def test_a_vocabulary_smaller_than_the_exact_part(name: str, tiny: Callable[[str], Path]) -> None:
+def test_a_vocabulary_smaller_than_the_exact_part_is_exact(name: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(name), precision="bf16", device="cpu")
     plain = load(tiny(name), precision="fp32", device="cpu")
     check(checkpoint, plain.masked_lm.output.weight.bfloat16())
 
 
-def test_fp32_is_left_as_the_head_gives_it(tiny: Callable[[str], Path]) -> None:
+def test_fp32_logits_are_those_of_the_head(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(TIED), precision="fp32", device="cpu")
     given = vectors(checkpoint).float()
     with torch.inference_mode():

@@ -21,7 +21,7 @@ def test_masked_log_probs_equal_a_loop_over_transformers(twin: Twin) -> None:
         assert_same(twin.ours.config, result, twin.refer(encoding.ids)[list(encoding.masked)])
 
 
-def test_positions_are_the_requested_ones_in_order(twin: Twin) -> None:
+def test_positions_have_the_requested_order(twin: Twin) -> None:
     asked = [[3, 1], [0], [5, 2, 2], [], [1]]
     result = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
     for encoding, spots, rows in zip(twin.encodings, asked, result, strict=True):
@@ -36,7 +36,7 @@ def test_a_small_budget_changes_nothing(twin: Twin, monkeypatch: pytest.MonkeyPa
 
 
 def test_causal_hides_the_tokens_to_the_right(twin: Twin) -> None:
-    """The answer at a mask is that of the text cut off behind it."""
+    """The answer at a mask is that of the text truncated after the mask."""
     for encoding in twin.encodings[:4]:
         spot = encoding.masked[0]
         (result,) = masked_log_probs(twin.ours, [encoding], positions=[[spot]], causal=True)

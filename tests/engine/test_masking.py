@@ -45,7 +45,7 @@ def test_the_share_is_binomial_and_special_tokens_are_never_chosen(vocabulary: V
     assert within(chosen[:, 1].sum(), ROWS, share), "and everywhere in the row"
 
 
-def test_every_row_has_one(vocabulary: Vocabulary) -> None:
+def test_every_row_has_a_chosen_token(vocabulary: Vocabulary) -> None:
     ids, fixed = rows(vocabulary, 4)
     chosen = choose(ids, fixed, vocabulary, Masking(chosen=0.01), np.random.default_rng(1))
     assert (chosen.sum(1) == 1).mean() > 0.9 and chosen.any(1).all()
@@ -54,7 +54,9 @@ def test_every_row_has_one(vocabulary: Vocabulary) -> None:
 
 
 @pytest.mark.parametrize("mix", [(0.8, 0.1), (1.0, 0.0), (0.0, 1.0), (0.0, 0.0), (0.3, 0.5)])
-def test_the_mix(vocabulary: Vocabulary, mix: tuple[float, float]) -> None:
+def test_chosen_tokens_are_masked_replaced_or_kept_by_their_shares(
+    vocabulary: Vocabulary, mix: tuple[float, float]
+) -> None:
     ids, fixed = rows(vocabulary)
     masking = Masking(chosen=0.5, masked=mix[0], random=mix[1])
     chosen = choose(ids, fixed, vocabulary, masking, np.random.default_rng(1))
@@ -75,7 +77,7 @@ def test_special_tokens_are_never_drawn(vocabulary: Vocabulary, tokenizer: Token
     assert len(vocabulary.ordinary) == tokenizer.vocab_size - len(tokenizer.special_ids)
 
 
-def test_whole_words_are_whole(vocabulary: Vocabulary) -> None:
+def test_the_pieces_of_a_word_are_chosen_together(vocabulary: Vocabulary) -> None:
     ids, fixed = rows(vocabulary)
     chosen = choose(ids, fixed, vocabulary, Masking(whole_words=True), np.random.default_rng(1))
     assert not (chosen & fixed).any()
@@ -90,7 +92,7 @@ def test_whole_words_are_whole(vocabulary: Vocabulary) -> None:
     assert within(chosen[starts].sum(), starts.sum(), 0.15), "each word with the share's probability"
 
 
-def test_the_same_seed_gives_the_same(vocabulary: Vocabulary) -> None:
+def test_the_same_seed_gives_the_same_choice(vocabulary: Vocabulary) -> None:
     ids, fixed = rows(vocabulary)
     first, again, other = (choose(ids, fixed, vocabulary, Masking(), np.random.default_rng(s)) for s in (1, 1, 2))
     assert np.array_equal(first, again) and not np.array_equal(first, other)

@@ -16,7 +16,7 @@ PAIR = Text("The doctor said it was good, and she believes it.", "She works in <
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("mpnet", "deberta")])
-def test_they_make_the_weights(family: str, tiny: Callable[[str], Path]) -> None:
+def test_queries_and_keys_give_the_attention_weights(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     wanted = eager(tiny(family), encoding).attention
@@ -30,7 +30,7 @@ def test_they_make_the_weights(family: str, tiny: Callable[[str], Path]) -> None
         assert_same(checkpoint.config, result, weights)
 
 
-def test_bf16(bundled: Path) -> None:
+def test_bf16_vectors_stay_near_fp32(bundled: Path) -> None:
     exact, near = (load(bundled, name="mini", precision=p, device="cpu") for p in ("fp32", "bf16"))
     encoding = exact.tokenizer.encode("The cat sat.")
     for one, other in zip(queries_and_keys(exact, encoding), queries_and_keys(near, encoding), strict=True):

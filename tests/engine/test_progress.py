@@ -49,7 +49,7 @@ def sloped(checkpoint: Checkpoint, count: int) -> None:
 
 
 class Ended(Work):
-    """Stopped by another thread after so many batches."""
+    """Work that another thread stops after a number of batches."""
 
     def __init__(self, batches: int) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ LOOPS = (masked, pairs, pooled, switched, sloped)
 
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two texts of these a batch, in every loop."""
+    """Every loop has two of these texts per batch."""
     monkeypatch.setattr("bertexplorer.engine.inference.batches", partial(collate.batches, budget=10))
     monkeypatch.setattr("bertexplorer.engine.ablation.TOKEN_BUDGET", 10)
     monkeypatch.setattr("bertexplorer.engine.gradients.TOKEN_BUDGET", 10)
@@ -122,7 +122,7 @@ def test_long_work_is_known_once_and_before_its_first_batch() -> None:
     assert known == [QUICK] and work.long
 
 
-def test_another_thread_can_stop_it_and_see_the_time_that_is_left() -> None:
+def test_another_thread_can_stop_work_and_see_its_remaining_time() -> None:
     work, ended, step = Work(), [], threading.Barrier(2, timeout=10)
     assert work.seconds_left is None
 

@@ -48,7 +48,7 @@ def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "modernbert"])
-def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str], Path]) -> None:
+def test_queries_and_keys_equal_those_of_the_linear_modules(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     size = checkpoint.config.head_size
@@ -60,8 +60,9 @@ def test_they_are_those_of_the_linear_modules(family: str, tiny: Callable[[str],
             assert bool(result.visible.all())
 
 
-def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
-    """Transformers' own rotary function is called with what its fused matrix gives, and returns what is multiplied."""
+def test_modernbert_rotates_queries_and_keys(tiny: Callable[[str], Path]) -> None:
+    """Transformers' rotary function receives the output of the fused matrix and returns the vectors that are
+    multiplied."""
     from transformers.models.modernbert import modeling_modernbert as theirs
 
     checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
@@ -84,7 +85,7 @@ def test_modernbert_rotates_them(tiny: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_queries_and_keys_give_the_attention_weights(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     wanted = eager(tiny(family), encoding).attention
@@ -103,7 +104,7 @@ def test_they_make_the_weights_of_transformers(family: str, tiny: Callable[[str]
         assert_same(checkpoint.config, result.keys, every_key[layer, head])
 
 
-def test_bf16(bundled: Path) -> None:
+def test_bf16_vectors_stay_near_fp32(bundled: Path) -> None:
     exact, near = (load(bundled, name="mini", precision=p, device="cpu") for p in ("fp32", "bf16"))
     encoding = exact.tokenizer.encode("The cat sat.")
     result, other = (token_scores(item, encoding, 3, 1, 2) for item in (exact, near))

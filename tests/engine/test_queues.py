@@ -1,5 +1,5 @@
-"""Request queues: so many at once, the rest in a bounded line, refused at once with a waiting time beyond it; what is
-stopped leaves its line."""
+"""Request queues: a limited number of active requests, a bounded number of waiting ones, and immediate rejection with
+a waiting time beyond that. Stopped work leaves its queue."""
 
 import threading
 import time
@@ -44,7 +44,7 @@ def test_the_capacity_is_respected_and_all_are_served() -> None:
     assert most == 2 and len(done) == queue.answered == 30 and not queue.active and queue.waiting == 0
 
 
-def test_a_full_queue_raises_busy_at_once() -> None:
+def test_a_full_queue_raises_busy_immediately() -> None:
     queue, hold = RequestQueue(1, 2), threading.Event()
 
     def visit() -> None:
@@ -74,7 +74,7 @@ def test_an_error_frees_the_place() -> None:
     assert not queues.quick.active and queues.quick.answered == 1
 
 
-def test_slow_work_leaves_a_core_to_quick_work() -> None:
+def test_slow_work_leaves_one_core_to_quick_work() -> None:
     queues = RequestQueues(cores=2, quick_waiting=7, slow_waiting=3)
     assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 2, 1 + 3 + 2 + 7)
     with queues.turn(queues.new_work(), slow=True):

@@ -1,4 +1,4 @@
-"""Many users at once: simultaneous requests run as one batch with unchanged results; equal texts run once."""
+"""Many users at the same time: their requests run as one batch with unchanged results; equal texts run once."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -22,13 +22,13 @@ TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enu
 
 
 def anew(checkpoint: Checkpoint) -> Checkpoint:
-    """The same weights with nothing remembered, on one core."""
+    """The same weights with an empty cache, on one core."""
     return replace(checkpoint, cache=LRUCache(), scheduler=ComputeScheduler(1))
 
 
 @contextmanager
 def only_core_taken(checkpoint: Checkpoint) -> Iterator[None]:
-    """The block runs while somebody else computes; afterwards the core is free."""
+    """Another thread computes during the block; afterwards the core is free."""
     hold = threading.Event()
 
     def other() -> None:
@@ -53,7 +53,7 @@ def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
 @pytest.mark.parametrize(
     "family", ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
 )
-def test_a_batch_of_many_users_gives_each_the_same_answer(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_shared_batch_gives_each_user_an_unchanged_answer(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     alone = [activations.hidden_states(anew(checkpoint), encoding) for encoding in encodings]

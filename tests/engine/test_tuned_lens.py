@@ -73,7 +73,7 @@ def fitted(small: Checkpoint, given: tuple[list[Encoding], list[bool]]) -> Tuned
     return fit_tuned_lens(small, *given)
 
 
-def test_it_is_the_loop_by_hand(
+def test_the_fit_equals_a_loop_by_hand(
     small: Checkpoint, given: tuple[list[Encoding], list[bool]], fitted: TunedLens, tiny: Callable[[str], Path]
 ) -> None:
     model = refer(tiny("bert-mlm")).model.requires_grad_(False)
@@ -112,7 +112,9 @@ def best(model: nn.Module, state: Tensor, final: Tensor) -> float:
     return float(loss().detach())
 
 
-def test_two_fits_are_the_same(small: Checkpoint, given: tuple[list[Encoding], list[bool]], fitted: TunedLens) -> None:
+def test_a_second_fit_gives_the_same_maps(
+    small: Checkpoint, given: tuple[list[Encoding], list[bool]], fitted: TunedLens
+) -> None:
     again = fit_tuned_lens(small, *given)
     assert torch.allclose(again.weights, fitted.weights, atol=1e-5) and again.tuned == pytest.approx(
         fitted.tuned, abs=1e-5
@@ -122,7 +124,7 @@ def test_two_fits_are_the_same(small: Checkpoint, given: tuple[list[Encoding], l
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_maps_of_zeros_are_the_raw_lens(family: str, precision: str, tiny: Callable[[str], Path]) -> None:
+def test_maps_of_zeros_give_the_raw_lens(family: str, precision: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision=precision, device="cpu")
     layers, size = checkpoint.config.num_layers, checkpoint.config.hidden_size
     none = TunedLens(torch.zeros(layers, size, size), torch.zeros(layers, size), 0, 0, (), (), 0.0)
@@ -157,7 +159,7 @@ def test_the_sample_represents_the_vocabulary(bundled: Path) -> None:
     assert len(matrix) < 1200 and torch.allclose(part, whole, atol=0.1)
 
 
-def test_no_head(tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         fit_tuned_lens(checkpoint, *masked_sentences(checkpoint, 30))

@@ -47,7 +47,7 @@ def pooled(hidden: Tensor, layer: int, pooling: str) -> Tensor:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_pooling_and_layer(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_pooling_of_every_layer_equals_that_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     wanted = states(tiny(family), checkpoint)
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
@@ -64,7 +64,7 @@ def test_every_pooling_and_layer(family: str, tiny: Callable[[str], Path]) -> No
     assert_same(checkpoint.config, result, torch.cat([hidden[2] for hidden in wanted]))
 
 
-def test_last_four_are_four(tiny: Callable[[str], Path]) -> None:
+def test_last_four_summed_adds_four_layers(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
     assert checkpoint.config.num_layers == 5
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
@@ -73,7 +73,7 @@ def test_last_four_are_four(tiny: Callable[[str], Path]) -> None:
     assert_same(checkpoint.config, result, summed)
 
 
-def test_bf16_comes_back_as_fp32(tiny: Callable[[str], Path]) -> None:
+def test_bf16_vectors_are_returned_as_fp32(tiny: Callable[[str], Path]) -> None:
     exact, half = (load(tiny("bert"), precision=p, device="cpu") for p in ("fp32", "bf16"))
     encodings = [exact.tokenizer.encode(text) for text in TEXTS]
     result = sentence_vectors(half, encodings, layer=3, pooling="mean")
@@ -82,7 +82,7 @@ def test_bf16_comes_back_as_fp32(tiny: Callable[[str], Path]) -> None:
     assert similarity.min() > 0.99
 
 
-def test_numbers_that_are_not_finite(tiny: Callable[[str], Path]) -> None:
+def test_non_finite_numbers_are_rejected(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     with torch.no_grad():
         checkpoint.encoder.layers[0].feed_forward.contract.bias.fill_(float("inf"))
