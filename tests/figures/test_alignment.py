@@ -1,4 +1,4 @@
-"""Two tokenizers over one text, against the offsets of the tokenizers themselves."""
+"""Two tokenizers on one text, compared with the offsets of the tokenizers."""
 
 import html
 from collections.abc import Callable
@@ -52,7 +52,7 @@ def test_shared_pieces_are_counted(both: list) -> None:
     assert colours == {alignment.SAME}
 
 
-def test_two_texts_are_not_aligned(both: list, tiny: Callable[..., Path]) -> None:
+def test_different_texts_are_not_aligned(both: list, tiny: Callable[..., Path]) -> None:
     other = tokenization.run(load(tiny("bert")), "Another text.")
     assert alignment.draw(both[0], other, ("a", "b")) is None and figure.compare(both[0], other) == ""
     bert = bx.load(tiny("bert"))

@@ -1,4 +1,4 @@
-"""Answer drawn and said: labels, tags and spans with their own numbers; texts are shown as typed."""
+"""Figure and sentence for answer: labels, tags and spans with the result's own numbers; texts are shown as typed."""
 
 import json
 from dataclasses import replace
@@ -121,7 +121,7 @@ def test_names_below_the_tokens_do_not_overlap() -> None:
         (spans(no_answer=True), f"The passage has no answer (“no answer” has 1.0 %); the best span is “{EVIL}”"),
     ],
 )
-def test_the_sentence(result: Answer, sentence: str) -> None:
+def test_the_sentence_gives_the_answer_and_its_probability(result: Answer, sentence: str) -> None:
     assert sentence in figure.say(result)
 
 

@@ -55,7 +55,7 @@ def image(fig: Any) -> np.ndarray:
     return np.asarray(Image.open(io.BytesIO(content)))
 
 
-def test_every_head_has_its_tile() -> None:
+def test_each_tile_shows_its_head() -> None:
     result = attention("grid", 5)
     fig = figure.draw(result)
     shades = image(fig)
@@ -94,7 +94,7 @@ def test_neighbours_that_share_a_pixel_show_the_largest() -> None:
     assert tiles.pool(tiles.pool(values, 2, 2), 2, 3).tolist() == [[[[6, 8, 9], [16, 18, 19], [21, 23, 24]]]]
 
 
-def test_map() -> None:
+def test_the_map_shows_percentages() -> None:
     fig = figure.draw(attention())
     heat = fig.data[0]
     np.testing.assert_allclose(np.asarray(heat.z)[1], [30, 2, 60, 2, 2], rtol=of_sum(2))
@@ -103,7 +103,7 @@ def test_map() -> None:
     assert figure.unique_labels(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
 
 
-def test_lines_from_the_picked_token() -> None:
+def test_lines_start_at_the_picked_token() -> None:
     fig = figure.draw(attention("arcs"))
     lines = [trace for trace in fig.data if trace.mode == "lines"]
     assert {y for line in lines for y in line.y[::3]} == {1}
@@ -113,7 +113,7 @@ def test_lines_from_the_picked_token() -> None:
     assert right.text[2] == "t2 60 %" and left.textfont.color[1] != left.textfont.color[0]
 
 
-def test_lines_from_all() -> None:
+def test_without_a_pick_lines_start_at_every_token() -> None:
     fig = figure.draw(attention("arcs", picked=False))
     assert sum(len(trace.y) // 3 for trace in fig.data if trace.mode == "lines") == 25
     assert "%" not in "".join(fig.data[-1].text)
@@ -121,7 +121,7 @@ def test_lines_from_all() -> None:
     assert "96 tokens around it are drawn. The 400 strongest lines" in figure.say(long)
 
 
-def test_say_of_a_head() -> None:
+def test_the_sentence_on_a_head_gives_its_largest_weights() -> None:
     sentence = figure.say(attention())
     assert sentence == (
         f"In layer 2, head 3, “{EVIL}” gives 60 % of its attention to “t2”; a random head gives 5.0 % (median of all 6 "
@@ -139,13 +139,13 @@ def test_say_of_a_head() -> None:
         ((Head(0, 1), Head(1, 2)), "Over the heads 1·2, 2·3, averaged, “"),
     ],
 )
-def test_say_of_several_heads(chosen: tuple[Head, ...], start: str) -> None:
+def test_the_sentence_on_several_heads_describes_their_combination(chosen: tuple[Head, ...], start: str) -> None:
     sentence = figure.say(attention(chosen=chosen))
     assert sentence.startswith(start) and ("a random head" in sentence) is (len(chosen) < 6)
     assert "the largest of them" in figure.say(attention(chosen=chosen, combine="max"))
 
 
-def test_say_of_the_grid() -> None:
+def test_the_sentence_on_the_grid_names_the_most_attentive_head() -> None:
     sentence = figure.say(attention("grid"))
     assert (
         f"In head 2·3 “{EVIL}” gives 60 % of its attention to “t2”, more than in any of the other 5 heads" in sentence
@@ -160,7 +160,7 @@ def test_say_of_the_grid() -> None:
     assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
 
 
-def test_say_of_norms_and_omissions() -> None:
+def test_the_sentence_mentions_norms_and_omissions() -> None:
     result = attention(norms=True, special="discounted", notes=("One thing.",))
     assert "takes in a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")
@@ -168,7 +168,7 @@ def test_say_of_norms_and_omissions() -> None:
     assert figure.draw(replace(result, show="arcs")).data[-1].text[2] == "t2 0.60"
 
 
-def test_colours_of_the_strip() -> None:
+def test_the_strip_is_coloured_by_the_weights() -> None:
     result = attention()
     two = replace(result, columns=(*result.columns[:2], Unit("t2", (2, 7), 0, False), *result.columns[3:]))
     assert figure.colours(two) == pytest.approx({0: 0.5, 1: 1 / 30, 2: 1, 7: 1, 3: 1 / 30, 4: 1 / 30})

@@ -14,7 +14,7 @@ SCHEME = re.compile(r"""(?:src|href)\s*=\s*["']|@import|url\(""")
 
 
 @pytest.mark.parametrize("kind", ["head", "model", "neuron"])
-def test_the_document(kind: str) -> None:
+def test_the_document_contains_the_escaped_data(kind: str) -> None:
     document = figure.draw(made(kind))
     data = re.search(r"<script>bertviz\((\{.*\})\);</script>", document)
     assert data and not set("<>&") & set(data[1])
@@ -27,12 +27,12 @@ def test_the_document(kind: str) -> None:
     assert "PYTHON_PARAMS" not in document and f"{kind} view" in figure.say(made(kind))
 
 
-def test_lone_surrogates_can_be_sent() -> None:
+def test_lone_surrogates_can_be_encoded() -> None:
     result = made("head")
     figure.draw(replace(result, tokens=("\ud800", *result.tokens[1:]))).encode("utf-8")
 
 
-def test_say_and_height() -> None:
+def test_the_sentence_and_the_height_follow_from_the_result() -> None:
     sentence = figure.say(made("head"))
     assert sentence.startswith("BertViz (head view) of 6 tokens, 2 layers with 3 heads. Lines run")
     assert figure.height(made("head", 20)) > figure.height(made("head", 6)) > 200

@@ -1,5 +1,5 @@
-"""Figure for counterfactuals: bars hold the result's own numbers, words are marked and escaped, sentences say what
-holds."""
+"""Figure for counterfactuals: bars hold the result's own numbers, words are marked and escaped, and the sentences are
+true."""
 
 import math
 import re
@@ -68,7 +68,7 @@ def test_figures_are_valid_and_escaped(one: Counterfactuals) -> None:
     assert figure.say(one).endswith(".") and "\x01" not in "".join(strings(whole))
 
 
-def test_bars_are_the_probabilities_before_and_after() -> None:
+def test_bars_show_the_probabilities_before_and_after() -> None:
     fig = figure.draw(TWO)
     assert [bar.x[0] for bar in fig.data[:4]] == [0.4, 0.1, 0.05, 0.6] and len(fig.data) == 12
     wanted = figure.draw(CASES[-1])
@@ -95,7 +95,7 @@ def test_new_words_are_marked() -> None:
     assert "… word96 word97 word98 word99" in long and "word104 …" in long.replace("<br>", " ") and "word0 " not in long
 
 
-def test_say() -> None:
+def test_the_sentence_describes_the_first_edit() -> None:
     sentence = figure.say(TWO)
     assert sentence.startswith(
         f"“cat” has 40 %. With man → {EVIL} and the → a the answer is “dog”: 60 %, where it had 5.0 %;"
@@ -113,7 +113,7 @@ def test_say() -> None:
     assert figure.say(tagged).startswith("The tag of “Paris”, B-LOC, has 40 %.")
 
 
-def test_say_of_a_reduction() -> None:
+def test_the_sentence_describes_a_reduction() -> None:
     sentence = figure.say(reduction(3))
     assert sentence.startswith(
         f"“cat” stays the answer without 3 of 6 words: “w3 {EVIL} [MASK]” is left, with 17 %, where"
@@ -123,7 +123,7 @@ def test_say_of_a_reduction() -> None:
     assert "up to 4 neighbouring words" in figure.say(replace(reduction(3), group=4))
 
 
-def test_the_table_opens_each_edit() -> None:
+def test_each_row_of_the_table_opens_its_edit() -> None:
     table = figure.cases(TWO, TWO)
     assert [row["wanted"] for row in table["rows"]] == [f"man → {EVIL}; the → a", "man → girl", f"{EVIL} → it"]
     first = table["rows"][0]
@@ -134,7 +134,7 @@ def test_the_table_opens_each_edit() -> None:
     assert figure.cases(reduction(2))["title"] == "Steps"
 
 
-def test_compare() -> None:
+def test_the_comparison_counts_the_shared_edits() -> None:
     other = replace(TWO, edits=TWO.edits[1:])
     assert figure.compare(TWO, other) == "2 of the listed edits change both answers, first man → girl."
     assert "No listed edit" in figure.compare(TWO, replace(TWO, edits=(edit((1, "boy")),)))

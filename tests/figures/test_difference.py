@@ -50,7 +50,7 @@ def test_two_figures_share_the_wider_scales() -> None:
 
 
 def test_unlisted_numbers_are_looked_up() -> None:
-    """The other sentence's answers in this one's blank: a number, not "not listed"."""
+    """The answers to the other sentence have a number in this one, too, instead of "not listed"."""
     checkpoint = CheckpointRegistry().get("mini")
     texts = "The capital of France is [MASK].", "The planet of France is [MASK]."
     first, second = (fill_mask.run(checkpoint, text) for text in texts)

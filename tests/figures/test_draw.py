@@ -50,7 +50,7 @@ def check(fig: Figure) -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
-def test_results_made_by_hand(name: str, number: int) -> None:
+def test_hand_made_results_are_drawn_and_escaped(name: str, number: int) -> None:
     result = HAND[name][number]
     fig = draw(name, result)
     check(fig)
@@ -62,7 +62,7 @@ def test_results_made_by_hand(name: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("name", HAND)
-def test_real_results(name: str, real: dict[str, Any]) -> None:
+def test_real_results_are_drawn_and_escaped(name: str, real: dict[str, Any]) -> None:
     check(draw(name, real[name]))
     assert say(name, real[name]).endswith((".", "?", "!", "”"))
 

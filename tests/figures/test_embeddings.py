@@ -1,4 +1,4 @@
-"""Figure for the four views of vectors: the result's own numbers, names that do not touch, tokens shown as typed."""
+"""Figure for the four views of vectors: the result's own numbers, names that do not overlap, tokens shown as typed."""
 
 import json
 import re
@@ -118,7 +118,7 @@ def test_figures_are_valid_and_escaped(figure: Any, result: Any) -> None:
 
 
 @pytest.mark.slow
-def test_ten_thousand_points_are_light() -> None:
+def test_a_figure_of_ten_thousand_points_is_small() -> None:
     for unit in ("tokens", "sentences"):
         fig = embedding_map.draw(a_map(10_000, unit=unit))
         assert len(fig.to_json()) < 3_000_000 and fig.data[0].type == "scatter"  # of the bundle that the page loads
@@ -146,7 +146,7 @@ def test_an_excerpt_keeps_the_word() -> None:
     assert excerpt("short", 0, 5, 20) == "short" and excerpt(sentence, 41, 45, 20).count("a") > 3
 
 
-def test_word_in_context() -> None:
+def test_word_in_context_shows_its_cosines_and_means() -> None:
     result = context()
     fig = word_in_context.draw(result)
     light, dark = (np.asarray(fig.data[i].z, dtype=float) for i in (0, 1))
@@ -167,7 +167,7 @@ def test_word_in_context() -> None:
     assert "sense" not in word_in_context.say(more)
 
 
-def test_word_path() -> None:
+def test_word_path_shows_its_paths() -> None:
     result = path(layer=3)
     fig = word_path.draw(result)
     np.testing.assert_allclose(fig.data[1].x, result.paths[0, :, 0], atol=1e-4)  # drawn with 4 digits
@@ -185,7 +185,7 @@ def test_word_path() -> None:
     assert "of 500 other tokens 400 are drawn" in word_path.say(path(1, tokens=500)).lower()
 
 
-def test_embedding_map() -> None:
+def test_embedding_map_shows_its_points() -> None:
     result = a_map()
     fig = embedding_map.draw(result)
     np.testing.assert_allclose(fig.data[0].x, result.places[:, 0], atol=1e-4)  # drawn with 4 digits
@@ -207,7 +207,7 @@ def test_embedding_map() -> None:
     assert embedding_map.colours(a_map(unit="sentences")) == embedding_map.colours(a_map(chosen=None)) == {}
 
 
-def test_search() -> None:
+def test_search_shows_its_hits() -> None:
     fig = search.draw(hits())
     assert list(fig.data[0].x) == [0.9, 0.89, 0.88]
     assert fig.data[1].text[0].startswith("0.90  A line &lt;img src=x onerror=1&gt;")
@@ -220,7 +220,7 @@ def test_search() -> None:
 
 
 def test_the_sentence_agrees_with_the_start_of_the_curve() -> None:
-    """The sentence said 1.00, of the table, beside a curve that begins at 0.90, with positions added."""
+    """The sentence used to give 1.00, from the table, although the curve starts at 0.90, with positions added."""
     options = analysed.Options(word="bank", sentences="The bank lent him money. | He works at a bank.")
     result = analysed.run(CheckpointRegistry().get("mini"), "They sat on the bank.", options=options)
     sentence = word_in_context.say(result)

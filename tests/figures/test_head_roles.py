@@ -1,4 +1,4 @@
-"""Figure for head roles: a cell for each head, a map, and a sentence with the strongest or the most alike."""
+"""Figure for head roles: a cell for each head, a map, and a sentence with the strongest or the most similar heads."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ CLICK = {"view": "attention", "set": {"show": "head", "layer": 2, "head": 3, "he
 
 
 def result(show: str = "roles", pattern: str = "main role", layers: int = 2, heads: int = 3, **more: Any) -> HeadRoles:
-    """Head 1·1 looks at the previous token (80 %), the last one at [SEP] (90 %); the others at nothing much."""
+    """Head 1·1 attends to the previous token (80 %), the last one to [SEP] (90 %); the others have no clear pattern."""
     measures = {name: np.full((layers, heads), 0.1) for name in MEASURES}
     measures["previous"][0, 0], measures["[SEP]"][-1, -1] = 0.8, 0.9
     measures["distance"][-1, -1] = 7.25
@@ -38,7 +38,7 @@ def test_figures_are_valid(show: str, pattern: str, layers: int, heads: int) -> 
     assert figure.say(result(show, pattern, layers, heads)).endswith(".")
 
 
-def test_main_roles() -> None:
+def test_cells_show_the_main_roles() -> None:
     fig = figure.draw(result())
     heat = fig.data[0]
     assert [list(line) for line in heat.text] == [["←", "·", "·"], ["·", "·", "S"]]
@@ -53,14 +53,14 @@ def test_main_roles() -> None:
     assert texts == ["←  the previous token (1)", "S  [SEP] (1)", "·  no pattern above 30 % (4)"]
 
 
-def test_pattern() -> None:
+def test_cells_show_the_chosen_pattern() -> None:
     fig = figure.draw(result(pattern="previous"))
     assert [list(line) for line in fig.data[0].text] == [["80", "10", "10"], ["10", "10", "10"]]
     assert fig.layout.annotations[0].text == "per cent of attention to the previous token"
     assert figure.draw(result(pattern="distance")).data[0].text[1][2] == "7.2"
 
 
-def test_map() -> None:
+def test_the_map_shows_every_head() -> None:
     head_map = result("map")
     dots = figure.draw(head_map).data[0]
     assert head_map.points is not None
@@ -68,7 +68,7 @@ def test_map() -> None:
     assert dots.customdata[5] == CLICK and dots.text[5] == "S" and dots.marker.color[0] == figure.COLOURS["previous"]
 
 
-def test_say() -> None:
+def test_the_sentence_names_the_strongest_heads() -> None:
     source = "measured on 20 plain sentences (249 tokens)"
     assert figure.say(result()) == (
         f"Of 6 heads, {source}, 4 have no pattern above 30 % in view. The strongest heads: the previous token 1·1 "
@@ -82,7 +82,7 @@ def test_say() -> None:
     assert sentence.endswith("3 tokens beyond the checkpoint's limit were not read.")
 
 
-def test_say_of_the_map() -> None:
+def test_the_sentence_on_the_map_names_the_most_similar_heads() -> None:
     sentence = figure.say(result("map"))
     assert "The two heads most alike on 20 plain sentences (249 tokens) are 1·2 and 1·3" in sentence
     assert "is 0.10 bits, the median over all pairs 0.50. The map holds 36 % " in sentence and "99 rows" in sentence

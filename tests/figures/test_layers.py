@@ -49,7 +49,7 @@ def test_figures_are_valid_and_escaped(result: Layers) -> None:
     assert "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
 
 
-def test_cells() -> None:
+def test_cells_show_the_answers_of_each_layer() -> None:
     heat = figure.draw(layers()).data[0]
     assert np.asarray(heat.z).shape == (4, 3)
     assert np.allclose(np.asarray(heat.z)[0], [0.5, 0.125, 0.25 / 3])
@@ -58,7 +58,7 @@ def test_cells() -> None:
     assert np.asarray(figure.draw(layers(3, 10)).data[0].z).shape[1] == figure.DRAWN
 
 
-def test_lines() -> None:
+def test_lines_show_the_ranks_of_followed_words() -> None:
     result = layers()
     _, *lines, unsure, far, _, _ = figure.draw(result).data
     assert [list(line.y) for line in lines] == [word.ranks.tolist() for word in result.followed]
@@ -76,7 +76,7 @@ def test_labels_do_not_overlap() -> None:
     assert list(bits.text) == ["7.0 unsure", "0.0 to final"]
 
 
-def test_say() -> None:
+def test_the_sentence_describes_how_the_answer_develops() -> None:
     sentence = figure.say(layers())
     assert sentence.startswith(
         f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone"
@@ -87,7 +87,7 @@ def test_say() -> None:
     assert sentence.endswith("This is about the first of 2 masks.")
 
 
-def test_say_where_nothing_changes() -> None:
+def test_the_sentence_says_that_nothing_changes() -> None:
     unchanged = layers(1, 1, 1)
     same = replace(unchanged, layers=tuple(replace(unchanged.layers[1], layer=i) for i in (0, 1)), other_masks=0)
     assert "is the first choice from the input on" in figure.say(same)

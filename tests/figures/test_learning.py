@@ -28,7 +28,7 @@ def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
     assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
 
 
-def test_the_sentence() -> None:
+def test_the_sentence_compares_the_best_value_with_the_baseline() -> None:
     sentence = learning.say([curve(0.4, 0.7, 0.6)])
     assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
     assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
@@ -44,7 +44,7 @@ def test_the_sentence_on_several_runs_gives_the_best_of_each() -> None:
     assert learning.format_metric("perplexity", 366_400.4) == "366,400"
 
 
-def test_several_runs_and_markup_in_names() -> None:
+def test_several_runs_are_drawn_with_escaped_names() -> None:
     fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
     assert len(fig.data) == 6 and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
 

@@ -90,12 +90,12 @@ def test_bars_show_the_probabilities() -> None:
     assert [text.rpartition(">")[2] for text in tokens.text] == ["0"] * 6 + ["1"] * 6
 
 
-def test_without_candidates_there_are_two_bars() -> None:
+def test_a_pair_without_candidates_has_two_bars() -> None:
     _, yes, *_ = next_sentence.draw(pair(1)).data
     assert len(yes.x) == 2
 
 
-def test_chips_of_a_line_do_not_overlap_and_long_texts_are_cut() -> None:
+def test_labels_of_a_line_do_not_overlap_and_long_texts_are_truncated() -> None:
     chips = next_sentence.layout_chips(pair(1, 256))
     for (left, line, width, *_), (after, below, *_) in zip(chips, chips[1:], strict=False):
         assert left + width <= next_sentence.LINE
@@ -104,7 +104,7 @@ def test_chips_of_a_line_do_not_overlap_and_long_texts_are_cut() -> None:
     assert len(chips) == 2 * next_sentence.SHOWN
 
 
-def test_the_sentence_on_the_pair() -> None:
+def test_the_sentence_on_a_pair_gives_both_orders() -> None:
     sentence = next_sentence.say(pair())
     assert sentence.startswith(
         "B follows A with 75 %, does not with 25 % (logits 1.10 for is next, 0.00 for is not next, in this order); the "
@@ -116,11 +116,11 @@ def test_the_sentence_on_the_pair() -> None:
 
 
 @pytest.mark.parametrize(("rank", "word"), [(2, "2nd"), (3, "3rd"), (11, "11th"), (21, "21st"), (51, "51st")])
-def test_ordinal(rank: int, word: str) -> None:
+def test_ordinals_are_written_with_their_ending(rank: int, word: str) -> None:
     assert next_sentence.ordinal(rank) == word
 
 
-def test_cells() -> None:
+def test_cells_show_the_probability_of_each_pair() -> None:
     (heat,) = sentence_matrix.draw(matrix()).data
     assert np.allclose(heat.z, [[np.nan, 0.75, 0.5], [0.5, np.nan, 0.75], [0.1, 0.5, np.nan]], equal_nan=True)
     assert [list(row) for row in heat.text] == [["", "75 %", "50 %"], ["50 %", "", "75 %"], ["10 %", "50 %", ""]]
@@ -129,7 +129,7 @@ def test_cells() -> None:
     assert [sentence_matrix.number(p, 12) for p in (0.991, 0.99, 0.01, 0.009)] == ["&gt;99", "99", "1", "&lt;1"]
 
 
-def test_the_sentence_on_the_matrix() -> None:
+def test_the_sentence_on_a_matrix_compares_neighbours_with_the_others() -> None:
     sentence = sentence_matrix.say(matrix())  # the others: 50, 50, 10 and 50 per cent
     assert "score 75 % on average, all other pairs 40 %; 2 of 2 neighbours are above that." in sentence
     assert sentence.endswith(f"Least likely (10 %): “{EVIL} 0” after “{EVIL} 2”.")

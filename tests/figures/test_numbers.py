@@ -11,7 +11,7 @@ from bertexplorer.figures import contrast, decoding, fill_mask, left_context, ps
 from tests.figures import conftest as hand
 
 
-def test_fill_mask_bars() -> None:
+def test_bars_of_fill_mask_show_its_probabilities() -> None:
     (bar,) = fill_mask.draw(hand.fill_mask()).data
     assert list(bar.x) == [0.5, 0.25, 0.0004, 0.001, pytest.approx(0.02), pytest.approx(0.01)]
     assert list(bar.text) == [
@@ -38,7 +38,7 @@ def test_several_blanks_have_their_own_bars() -> None:
     assert [a.text for a in fig.layout.annotations] == [f"mask {i}, token 2" for i in (1, 2, 3, 4)]
 
 
-def test_decoding_cells_and_dots() -> None:
+def test_cells_and_dots_of_decoding_show_its_numbers() -> None:
     heat, claims, worth = decoding.draw(hand.decoding()).data
     assert np.allclose(heat.z, 0.5)
     assert list(claims.x) == [-1.0, -2.0, -2.5, -1.5] and list(worth.x) == [-4.0, -2.0, -2.6, -1.5]
@@ -46,15 +46,15 @@ def test_decoding_cells_and_dots() -> None:
     assert "2nd<br>50 %" in heat.text[0][column] and "1st<br>50 %" in heat.text[1][column]
 
 
-def test_pseudo_likelihood_bars_are_bits() -> None:
+def test_bars_of_pseudo_likelihood_show_bits() -> None:
     fig = pseudo_likelihood.draw(hand.pseudo_likelihood())
     assert list(fig.data[0].y) == pytest.approx([1, 2, 3])
     assert list(fig.data[0].text) == ["50 %", "25 %", "12 %"]
     assert pseudo_likelihood.colours(hand.pseudo_likelihood()) == pytest.approx({1: 0.5, 2: 0.25, 3: 0.125})
 
 
-def test_contrast_dots_represent_all_words() -> None:
-    """Words that lie on each other share a dot; one that lies alone has its own."""
+def test_dots_of_contrast_represent_all_words() -> None:
+    """Words at the same place share a dot; a word of its own place has its own."""
     for size in (40, 5000):
         result = hand.contrast(size)
         _, cloud, *named = contrast.draw(result).data
@@ -65,7 +65,7 @@ def test_contrast_dots_represent_all_words() -> None:
         assert [list(trace.customdata) for trace in named] == [["&lt;img src=x onerror=1&gt;"], ["b"]]
 
 
-def test_left_context_masks() -> None:
+def test_matrices_of_left_context_show_both_masks() -> None:
     bars, matrix, left_bars, left_matrix = left_context.draw(hand.left_context()).data
     assert list(bars.x) == [0.9, 0.05] and list(left_bars.x) == [0.25, 0.2]
     assert np.asarray(matrix.z).sum() == 25 and np.asarray(left_matrix.z).sum() == 15
@@ -80,7 +80,7 @@ def test_the_tokens_next_to_left_context_masks_do_not_overlap() -> None:
     assert mask.customdata[1][2] == "t0 looks at t1", "the pointer names every token"
 
 
-def test_template_cells() -> None:
+def test_cells_of_a_template_show_its_probabilities() -> None:
     (heat,) = template.draw(hand.template()).data
     assert np.allclose(heat.z, [[0.9, 0.1], [0.25, 0.15]])
     assert [list(row) for row in heat.text] == [["90 %", "10 %"], ["25 %", "15 %"]]

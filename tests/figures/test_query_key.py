@@ -13,7 +13,7 @@ from tests.figures.test_draw import check
 
 
 def result(tokens: int = 4, size: int = 4, window: int = 99, **more: object) -> QueryKey:
-    """The token EVIL looks; the scores rise with the position."""
+    """EVIL is the query; the scores rise with the position."""
     query = np.linspace(-1, 1, size)
     keys = np.outer(np.arange(tokens), query)
     visible = np.abs(np.arange(tokens) - 1) <= window
@@ -55,7 +55,7 @@ def test_tokens_outside_the_window_are_empty() -> None:
     assert "outside the window" in bars.customdata[5]
 
 
-def test_the_sentence() -> None:
+def test_the_sentence_gives_the_largest_scores_and_weights() -> None:
     sentence = figure.say(result())
     assert "In head 5·3, “<img src=x onerror=1>” gives 68 % of its attention to “t3”: 4 products sum to 6.7" in sentence
     assert (

@@ -36,7 +36,7 @@ def test_figures_are_valid_and_escaped(result: Referee) -> None:
     assert len(fig.to_json()) < 100_000
 
 
-def test_curves() -> None:
+def test_curves_show_the_result() -> None:
     result = referee()
     top, bottom, middle, first, *_ = figure.draw(result).data
     assert list(top.y) == list(result.random.max(axis=0)) and list(bottom.y) == list(result.random.min(axis=0))
@@ -47,7 +47,7 @@ def test_curves() -> None:
     assert curve.y[0] == 0 and curve.y[-1] == 0.8
 
 
-def test_labels() -> None:
+def test_labels_do_not_overlap() -> None:
     result = referee()
     names = figure.draw(result).data[9]
     assert len(names.text) == 7 and names.text[0].endswith(" % IG") and names.text[-1].endswith("random")
@@ -56,7 +56,7 @@ def test_labels() -> None:
     assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) * scale > 16
 
 
-def test_say() -> None:
+def test_the_sentence_names_the_methods_that_beat_chance() -> None:
     sentence = figure.say(referee())
     assert sentence.startswith(f"“{EVIL}” has 80 % in the whole text and < 0.1 % with all 4 tokens hidden.")
     left = np.array([1, 0.75, 0.5, 0.25, 0])
@@ -71,7 +71,7 @@ def test_say() -> None:
     assert "points" not in sentence
 
 
-def test_say_more() -> None:
+def test_the_sentence_mentions_limits_and_omissions() -> None:
     result = referee(510, 11)
     sentence = figure.say(replace(result, trials=result.trials[1:], group=16, left_out=1234))
     assert "No method beats all 3 random orders (shaded) both ways." in sentence and "Not so" not in sentence

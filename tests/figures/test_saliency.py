@@ -46,7 +46,7 @@ def test_figures_are_valid_and_escaped(result: Saliency) -> None:
     assert figure.say(result).endswith(".")
 
 
-def test_bars() -> None:
+def test_bars_show_the_scores() -> None:
     (bar,) = figure.draw(saliency(5)).data
     assert list(bar.x) == [0, 2, -1, 1, 0.5, 1 / 3, 0]
     assert list(bar.text) == ["0", "+2.00", "−1.00", "+1.00", "+0.50", "+0.33", "0"]
@@ -64,7 +64,7 @@ def test_long_texts_show_the_strongest() -> None:
     assert "The 40 strongest of 512 are drawn." in figure.say(result)
 
 
-def test_columns() -> None:
+def test_cells_compare_the_methods() -> None:
     (heat,) = figure.draw(saliency(3, *METHODS)).data
     assert np.asarray(heat.z).shape == (5, 6)
     assert [row[0] for row in heat.text] == ["0", "+50", "−25", "+25", "0"]
@@ -73,14 +73,14 @@ def test_columns() -> None:
     assert heat.zmax == -heat.zmin == pytest.approx(0.5**0.5)
 
 
-def test_colours() -> None:
+def test_the_strip_is_coloured_by_the_scores() -> None:
     assert figure.colours(saliency(4)) == {0: 0, 1: 1, 2: -0.5, 3: 0.5, 4: 0.25, 5: 0}
     merged = replace(saliency(1), units=(Unit("[CLS]", (0,), 0, True), Unit("a", (1, 2), 0, False)))
     merged = replace(merged, attributions=(Attribution("LIME", np.array([0.0, -3.0])),))
     assert figure.colours(merged) == {0: 0, 1: -1, 2: -1}
 
 
-def test_say() -> None:
+def test_the_sentence_names_the_largest_scores() -> None:
     sentence = figure.say(saliency(4))
     assert sentence.startswith(
         f"“{EVIL}” has 60 % here (log-probability −0.50). By integrated gradients it rests most on "
@@ -91,21 +91,21 @@ def test_say() -> None:
     assert "as large as itself: 32 steps" in figure.say(saliency(4, error=-9.0))
 
 
-def test_say_of_attention() -> None:
+def test_the_sentence_on_attention_gives_shares() -> None:
     sentence = figure.say(saliency(3, "rollout"))
     assert "The mask takes most, by rollout, from" in sentence and "no answer in particular" in sentence
     sentence = figure.say(replace(saliency(3, "attention"), target="next sentence", answer="is next", value=1.25))
     assert "(log-odds +1.25)" in sentence and "[CLS] in the last layer looks most at" in sentence
 
 
-def test_say_of_all() -> None:
+def test_the_sentence_on_all_methods_compares_them() -> None:
     low = Attribution("LIME", np.array([0.0, -1.0, -2.0, 0.0, 0.0]))
     result = replace(saliency(3), attributions=(*saliency(3, "integrated gradients", "occlusion").attributions, low))
     sentence = figure.say(result)
     assert f"What speaks for it most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in sentence
 
 
-def test_say_omissions() -> None:
+def test_the_sentence_mentions_omissions() -> None:
     coarse = Attribution("LIME", np.zeros(5), group=16, samples=64)
     result = replace(saliency(3), attributions=(*saliency(3).attributions, coarse))
     sentence = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
@@ -124,5 +124,5 @@ def test_say_omissions() -> None:
     ("value", "digits", "text"),
     [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
 )
-def test_signed(value: float, digits: int, text: str) -> None:
+def test_numbers_are_written_with_their_sign(value: float, digits: int, text: str) -> None:
     assert signed(value, digits) == text

@@ -34,7 +34,7 @@ def board(off: tuple[Head, ...] = (Head(1, 0),), how: str = "zero", **more: obje
 
 
 def leads(result: Switchboard) -> list[list[str]]:
-    """What each cell would set "off" to."""
+    """The value of "off" that each cell would set."""
     cells = switchboard.draw(result).data[0].customdata
     return [
         [cell[0]["set"]["off"] if isinstance(cell, list) else cell["set"]["off"] for cell in line] for line in cells
@@ -57,7 +57,7 @@ def test_the_sentence_matches_the_result() -> None:
 
 
 @pytest.mark.parametrize("how", ["zero", "mean", "patch"])
-def test_no_head_off_draws_one_bar_and_one_list(how: str) -> None:
+def test_one_bar_and_one_list_are_drawn_while_all_heads_are_on(how: str) -> None:
     assert len(switchboard.bar_rows(board((), how))) == 1 and len(switchboard.bar_rows(board(how=how))) == 3
     assert written(board((), how)).count("a  50 %") == 1 and written(board(how=how)).count("a  50 %") == 2
 

@@ -10,7 +10,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.figures.template import draw
 
 
-def test_rows_differ_in_what_is_shown_of_them():
+def test_labels_of_rows_show_their_differences():
     text = "The {doctor|nurse} {said that [MASK] is busy|said that [MASK] is dead}."
     fig = draw(bx.load("tiny").template(text, words="he, she").value)
     labels = [re.sub("<br>", " ", label) for label in fig.layout.yaxis.ticktext]

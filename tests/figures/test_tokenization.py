@@ -59,7 +59,7 @@ def test_figures_are_valid_and_escaped(result: Tokenization) -> None:
     assert figure.say(result).endswith(".")
 
 
-def test_bars() -> None:
+def test_bars_show_norms_and_cosines() -> None:
     result = tokenization()
     bars = figure.draw(result).data[3:]
     assert [list(bar.x) for bar in bars[:5]] == [list(line) for line in result.norms]
@@ -68,7 +68,7 @@ def test_bars() -> None:
     assert len(figure.draw(tokenization(512)).data[-1].x) == figure.SHOWN
 
 
-def test_steps() -> None:
+def test_cells_show_the_steps() -> None:
     cut, unknown, _, *_ = figure.draw(tokenization()).data
     states = [[s for s in line if s is not None] for line in cut.z]
     assert states == [[2] * 2 + [3] * 10, [1] * 2 + [2] * 6 + [3] * 4, [1] * 8 + [2] * 4]
@@ -88,7 +88,7 @@ def test_each_word_is_drawn_once_up_to_a_limit() -> None:
     assert figure.draw(result).layout.annotations[0].text == "cut, longest match first: 6 of 20 words"
 
 
-def test_say() -> None:
+def test_the_sentence_describes_the_pieces() -> None:
     sentence = figure.say(tokenization())
     assert sentence.startswith("3 words and punctuation marks become 6 tokens, special ones included.")
     assert "“Unbelievable” is cut into un + ##believ + ##able." in sentence

@@ -13,7 +13,7 @@ from tests.figures.test_saliency import saliency as saliency_result
 from tests.figures.test_switchboard import board
 
 
-def test_an_unchanged_rank_stays() -> None:
+def test_the_change_of_a_rank_is_described() -> None:
     assert layers.rank_change(1, 1) == "stays at rank 1"
     assert layers.rank_change(1200, 3) == "goes from rank 1,200 to rank 3"
     assert "The hidden “word1” goes from rank 12 to rank 3." in layers.say(layers_result())
@@ -32,7 +32,7 @@ def test_a_rounded_zero_has_no_sign() -> None:
     assert "(0 bits)" in said and "−0.00" not in said and "+0.00" not in said
 
 
-def test_each_view_says_the_cosine_in_the_same_words() -> None:
+def test_every_view_words_the_cosine_alike() -> None:
     heads = board((), target="cosine", scored=True)
     assert "With all heads on, the cosine is 0.6" in switchboard.say(heads)
     whole = replace(saliency_result(answer="cosine"), target="score", value=0.28)
@@ -41,7 +41,7 @@ def test_each_view_says_the_cosine_in_the_same_words() -> None:
     assert referee.say(replace(referee_result(), answer="cosine", scored=True)).startswith("The cosine is ")
 
 
-def test_a_shorter_text_with_the_same_number_has_as_much() -> None:
+def test_a_shorter_text_with_an_equal_probability_has_as_much() -> None:
     steps = reduction(2)
     first = replace(steps.edits[0], kept=0.9962)
     same = replace(steps, probability=0.9961, edits=(first, steps.edits[1]))
@@ -49,12 +49,12 @@ def test_a_shorter_text_with_the_same_number_has_as_much() -> None:
     assert "Without 1 word it has more, 99.6 %." in counterfactuals.say(replace(same, probability=0.4))
 
 
-def test_a_head_that_was_not_trained_further_is_named() -> None:
+def test_a_head_without_further_training_is_named() -> None:
     assert "The mask head was not trained further" in counterfactuals.say(replace(TWO, stale_head=True))
     assert "not trained further" not in counterfactuals.say(TWO)
 
 
-def test_a_single_token_beyond_the_limit_was_not_read() -> None:
+def test_counts_agree_with_their_noun() -> None:
     assert [*beyond_limit(0), *beyond_limit(1)] == ["1 token beyond the checkpoint's limit was not read."]
     assert beyond_limit(1200) == ["1,200 tokens beyond the checkpoint's limit were not read."]
     assert [count(number, "head") for number in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
