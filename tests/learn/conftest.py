@@ -8,7 +8,7 @@ from bertexplorer.learn.classroom import Classroom
 
 
 class Clock:
-    """The time now, and as much later as a test wants."""
+    """The current time plus an offset that a test sets."""
 
     later = 0.0
 

@@ -25,11 +25,11 @@ RUNS = sorted(path.stem for path in FOLDER.glob("*.json"))
 
 WORDS_A_MINUTE = 200
 SECONDS = {"find": 40, "say": 40}  # to answer a question, once it is read; 25 for the others
-LOOK = 3  # seconds that a view takes to come
+LOOK = 3  # seconds that a view takes to load
 
 
 def minutes_of(lesson):
-    """How long the lesson takes: its words read once, of the feedback that of one choice; its questions; its views."""
+    """Duration of a lesson: its words read once (with the feedback of one choice), its questions and its views."""
     words = sum(len(lesson.about[name].split()) for name in ("title", "question", "can", "guards"))
     seconds = 0
     for part in lesson.parts:
@@ -73,7 +73,7 @@ def test_lessons_on_a_view_begin_with_those_that_show_it_most():
     )
 
 
-def test_every_prediction_says_what_its_feedback_expects():
+def test_every_prediction_states_what_its_feedback_expects():
     for slug in CATALOGUE.files:
         blocks = [block for block in CATALOGUE.lesson(slug).blocks if block.kind == "predict"]
         assert all(sum(item.ticked for item in block.items) == 1 for block in blocks), slug
@@ -89,7 +89,7 @@ def test_every_claim_key_and_example_holds(slug, explore):
     }
 
 
-def test_a_lesson_checked_on_a_checkpoint_that_it_was_not_written_for_says_so(explore):
+def test_a_check_on_another_checkpoint_is_reported(explore):
     lesson, told = replace(CATALOGUE.lesson("two-blanks"), parts=()), "written for mini; what it says need not hold on "
     right = {
         name: [line.text for line in check(explore, lesson, START, name) if not line.wrong] for name in ("mini", "tiny")
@@ -106,7 +106,7 @@ def test_recordings_are_small_and_offer_their_facts(name):
 
 MASK = "/?view=fill-mask&text=A+[MASK]."
 CLAIM = "claim a\ntext: x\nview: "
-WRONG = {  # a block -> what is said of it
+WRONG = {  # a block -> the reported problem
     f"{CLAIM}{MASK}\nholds: top() == 'zebra'": "does not hold: top\\(\\) == 'zebra' \\(top",
     f"{CLAIM}{MASK}\nholds: is_next() > 0": "names 'is_next', which this view does not offer",
     f"{CLAIM}/?view=nothing&text=A\nholds: 1 > 0": "There is no view 'nothing'",

@@ -9,7 +9,7 @@ from tests.learn.test_classroom import QUESTIONS, TEACHER, again, opened
 HOUR = 3600.0
 
 
-def test_wrong_and_ended_codes_shut_nobody_out(rooms):
+def test_codes_of_ended_and_unknown_classes_lock_nobody_out(rooms):
     ended, other = opened(rooms), opened(rooms)
     rooms.end(ended, TEACHER)
     for i in range(100):
@@ -22,7 +22,7 @@ def test_wrong_and_ended_codes_shut_nobody_out(rooms):
     assert rooms.room(other.code.lower(), "late") is other
 
 
-def test_a_class_expires_a_day_after_the_teachers_last_sign(rooms, clock):
+def test_a_class_expires_a_day_after_the_teachers_last_request(rooms, clock):
     room, used = opened(rooms, "vote1"), opened(rooms)
     for _ in range(4):
         clock.later += 6 * HOUR
@@ -36,7 +36,7 @@ def test_a_class_expires_a_day_after_the_teachers_last_sign(rooms, clock):
 
 
 @pytest.mark.parametrize(("hours", "kept"), [(23, True), (25, False)])
-def test_a_restarted_server_knows_the_teachers_last_sign(rooms, clock, hours, kept):
+def test_a_restarted_server_knows_the_teachers_last_request(rooms, clock, hours, kept):
     room = opened(rooms)
     clock.later += 20 * HOUR
     rooms.room(room.code, TEACHER)
@@ -56,7 +56,7 @@ def test_a_browser_opens_ten_classes_at_most(rooms):
     opened(rooms)
 
 
-def test_on_a_full_server_the_class_that_was_idle_longest_gives_way(rooms, clock, monkeypatch):
+def test_a_full_server_ends_the_class_that_was_idle_longest(rooms, clock, monkeypatch):
     monkeypatch.setattr(classroom, "MAX_ROOMS", 5)
     first, *others = [rooms.open(f"teacher {i}", QUESTIONS) for i in range(5)]
     with pytest.raises(ExplorerError, match="There are 5 classes in use on this server. Try again"):

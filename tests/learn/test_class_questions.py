@@ -1,4 +1,4 @@
-"""Questions for a class: those of a lesson, and BERT's shares beside the votes."""
+"""Questions for a class: those of a lesson, and BERT's shares next to the votes."""
 
 import pytest
 import torch
@@ -55,7 +55,7 @@ def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
     assert shares == pytest.approx(wanted, rel=0.1)  # in the precision of the page
 
 
-def test_a_class_votes_on_a_share_that_says_what_each_person_chooses(explore, tmp_path):
+def test_the_question_on_a_share_explains_the_vote_of_each_person(explore, tmp_path):
     questions = {question.block: question for question in asked(explore, lesson="sure-and-wrong")}
     assert questions["share-rome"].prompt.endswith("where would most of them be?")
     assert questions["share-rome"].choices == ("*rome*", "*italy*", "every other piece")
@@ -63,7 +63,7 @@ def test_a_class_votes_on_a_share_that_says_what_each_person_chooses(explore, tm
     assert sum(said["shares"]) == pytest.approx(1) and said["after"] and "right" not in said
 
 
-def test_a_class_begins_with_the_question_that_is_asked(explore):
+def test_a_class_begins_with_the_requested_question(explore):
     blocks = [question.block for question in asked(explore, lesson="sure-and-wrong")]
     later = [question.block for question in asked(explore, lesson="sure-and-wrong", first="not-an-animal")]
     assert later == blocks[2:] and blocks[2] == "not-an-animal"
@@ -71,7 +71,7 @@ def test_a_class_begins_with_the_question_that_is_asked(explore):
         asked(explore, lesson="sure-and-wrong", first="in-your-words")
 
 
-def test_a_choice_that_the_checkpoint_does_not_have_leaves_out_the_bars(explore, tmp_path):
+def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(explore, tmp_path):
     block = read_lesson(ODD, "x").blocks[0]
     facts = grading.facts_for(explore, block.link, START)
     assert lesson_shares(block, facts) == {} and grading.grade(block, 0, facts).key == 1
@@ -81,7 +81,7 @@ def test_a_choice_that_the_checkpoint_does_not_have_leaves_out_the_bars(explore,
     ("choices", "wanted"),
     [(("italy", "paris", "something else"), "paris"), (("italy", "now", "something else"), "something else")],
 )
-def test_a_teachers_own_question_names_the_word_that_bert_would_put(explore, tmp_path, choices, wanted):
+def test_a_teachers_own_question_names_berts_first_answer(explore, tmp_path, choices, wanted):
     link = "/?view=fill-mask&text=The+capital+of+France+is+[MASK]."
     given = {"prompt": "What would BERT put here?", "choices": list(choices), "link": link}
     room = Room("ABCD", "t", "", tuple(asked(explore, question=given)), tmp_path)

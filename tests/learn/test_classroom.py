@@ -29,7 +29,7 @@ def again(rooms):
     return Classroom(rooms.folder, clock=rooms.clock)
 
 
-def test_a_whole_question(rooms):
+def test_a_question_passes_through_all_phases(rooms):
     room = opened(rooms, "vote1")
     for phone, choice in (("p", 0), ("q", 0), ("r", 2), ("p", 1)):
         rooms.vote(room, phone, 0, 1, choice)
@@ -58,7 +58,7 @@ def test_a_restarted_server_knows_the_language(rooms):
 
 
 @pytest.mark.parametrize("phase", NEXT)
-def test_only_the_phase_that_follows(rooms, phase):
+def test_a_room_moves_only_to_the_next_phase(rooms, phase):
     room = opened(rooms, phase)
     for to in {*NEXT, "next", "", "ended"} - set(NEXT[phase]):
         with pytest.raises(ExplorerError, match="After"):
@@ -112,7 +112,7 @@ def test_acknowledged_votes_survive_a_crash_at_any_byte(rooms):
         for end in (
             len(acknowledged),
             min(len(last_line), len(acknowledged) + 9),
-        ):  # whole, and cut within the next line
+        ):  # complete, and truncated within the next line
             room.file.write_bytes(last_line[:end])
             restored = again(rooms).room(room.code)
             assert restored.votes[(0, 1)] == expected and restored.phase == "vote1"
@@ -148,7 +148,7 @@ def test_a_partial_write_does_not_corrupt_later_votes(rooms, monkeypatch):
 
 
 @pytest.mark.parametrize("code", ["", "ABC", "ABCDE", "../x", "AB/C", "IIII", "ÄÖÜß", "A\0BC", "....", "AAAA\n/"])
-def test_invalid_codes(rooms, code):
+def test_invalid_codes_are_rejected(rooms, code):
     rooms.open(TEACHER, QUESTIONS)
     with pytest.raises(ExplorerError, match="There is no class"):
         rooms.room(code)
@@ -165,7 +165,7 @@ def test_an_ended_class_leaves_no_data(rooms):
         rooms.room(room.code, "p")
 
 
-def test_the_file_names_nobody(rooms):
+def test_the_file_identifies_nobody(rooms):
     room = opened(rooms, "vote1")
     rooms.vote(room, "0123456789abcdef", 0, 1, 0)
     assert b"0123456789abcdef" not in room.file.read_bytes()
@@ -183,14 +183,14 @@ def test_the_file_names_nobody(rooms):
         ((Question("x" * 2001, ()),), "longer than 2,000"),
     ],
 )
-def test_invalid_questions(rooms, questions, message):
+def test_invalid_questions_are_rejected(rooms, questions, message):
     with pytest.raises(ExplorerError, match=message):
         rooms.open(TEACHER, questions)
 
 
 @pytest.mark.parametrize("seed", range(200))
 def test_random_sequences_of_joins_votes_presses_and_restarts(tmp_path, seed):
-    """Against a bookkeeping of its own: the counts are right, no transition is skipped, no vote counts twice."""
+    """Compared with separate bookkeeping: the counts are right, no transition is skipped, no vote counts twice."""
     dice = random.Random(seed)
     rooms = Classroom(tmp_path)
     code = rooms.open(TEACHER, QUESTIONS).code

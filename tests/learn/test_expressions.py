@@ -26,7 +26,7 @@ FACTS = {"p": {"paris": 0.75, "rome": 0.125}.__getitem__, "top": lambda: "paris"
         ("top()", "paris"),
     ],
 )
-def test_values_of_expressions(source, value):
+def test_expressions_have_their_values(source, value):
     assert Expression.read(source, FACTS).value(FACTS) == value
 
 

@@ -72,7 +72,7 @@ def test_predictions_have_one_attempt_and_the_key_of_the_view():
         grade(PREDICT, 0, facts(top="London"))
 
 
-def test_a_prediction_by_conditions():
+def test_predictions_are_graded_by_conditions():
     by = block(
         "predict a\nWhich?\n- [ ] x\n  > a\n  when: p('rome') > 0.5\n- [ ] y\n  > b\n  when: p('rome') <= 0.5\nview: v"
     )
@@ -80,7 +80,7 @@ def test_a_prediction_by_conditions():
     assert grade(by, 1, facts(p=0.9)).key == 0
 
 
-def test_two_attempts_and_then_the_answer():
+def test_a_choice_has_two_attempts_before_the_answer():
     first, second = (grade(CHOICE, 0, {}, attempt) for attempt in (1, 2))
     assert (first.right, first.done, first.answer, first.key, first.after) == (False, False, "", None, "")
     assert (second.right, second.done, second.answer, second.key, second.after) == (False, True, "y", 1, "So it is.")
@@ -100,7 +100,7 @@ def test_two_attempts_and_then_the_answer():
         ("0.76", False),
     ],
 )
-def test_numbers_as_people_type_them(answer, right):
+def test_numbers_are_accepted_as_people_type_them(answer, right):
     assert grade(NUMBER, answer, FACTS).right is right
 
 
@@ -112,13 +112,13 @@ def test_a_wrong_number_gets_the_feedback_of_its_range():
     assert (last.text, last.answer, last.after) == ("Too high.", "70.0 %", "70 %.")
 
 
-def test_a_tolerance_in_per_cent_is_of_the_key():
+def test_a_percentage_tolerance_is_relative_to_the_key():
     of_key = block("number a\nHow many?\nview: v\nkey: p('paris') * 1000\ntolerance: 10 %")
     assert grade(of_key, "635", FACTS).right and not grade(of_key, "625", FACTS).right
     assert grade(of_key, "1", FACTS, 2).answer == "700"
 
 
-def test_a_find_hints_as_long_as_it_takes():
+def test_a_find_gives_hints_until_it_is_solved():
     first, second = (grade(FIND, None, FACTS, attempt) for attempt in (1, 2))
     assert (first.right, first.done, first.text, first.answer) == (False, False, "Close: 70 %.", "")
     assert (second.done, second.answer) == (False, "Paris")
@@ -127,7 +127,7 @@ def test_a_find_hints_as_long_as_it_takes():
     assert grade(FIND, None, facts(p=0.95)).right
 
 
-def test_a_press_on_a_token():
+def test_a_press_on_a_token_has_two_attempts():
     assert grade(CLICK, "Paris", FACTS).right
     first, second = (grade(CLICK, "Rome", FACTS, attempt) for attempt in (1, 2))
     assert (first.text, first.done, second.done) == ("Look.", False, True)
@@ -175,5 +175,5 @@ def test_a_false_claim_gives_its_alternative():
     assert not other.holds and other.text == "Only 30 %."
 
 
-def test_reading_numbers():
+def test_numbers_are_read_in_every_notation():
     assert [read_number(item) for item in ("1", "-2.5", "0,5", ".5", "50 %", 3)] == [1, -2.5, 0.5, 0.5, 0.5, 3]

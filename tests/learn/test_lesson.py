@@ -28,7 +28,7 @@ key: top()
 ```"""
 
 
-def test_prose_and_blocks_in_order():
+def test_prose_and_blocks_keep_their_order():
     lesson = read_lesson(f"{HEAD}Hello *you*.\n\n{GUESS}\n\nBye.", "masks")
     assert not lesson.problems
     before, block, after = lesson.parts
@@ -91,12 +91,12 @@ def test_mistakes_are_reported_with_their_line_and_the_rest_stays(body, line, me
         ("", "does not begin with front matter"),
     ],
 )
-def test_invalid_front_matter(source, message):
+def test_invalid_front_matter_is_reported(source, message):
     assert message in " ".join(problem.text for problem in read_lesson(source, "x").problems)
 
 
 def bomb(levels=7):
-    """Front matter of 1 kB whose title stands for 10 ** levels words."""
+    """Front matter of 1 kB whose title expands to 10 ** levels words."""
     lists = [f"&a{i} [{', '.join([f'*a{i - 1}'] * 10) if i else 'x'}]" for i in range(levels)]
     return HEAD.replace("title: Masks", f"title: [{', '.join(lists)}]")
 
@@ -132,7 +132,7 @@ def test_each_field_of_the_front_matter_has_a_type_and_a_length(name, value, wan
     assert name not in lesson.about and [block.id for block in lesson.blocks] == ["first"]
 
 
-def test_values_are_texts_as_they_are_written():
+def test_values_stay_text_as_written():
     about = read_lesson(HEAD.replace("Masks", "1984").replace("say", "yes").replace("[a]", "[b, 2]"), "masks").about
     assert (about["title"], about["can"], about["minutes"], about["sources"]) == ("1984", "yes", 3, ["b", "2"])
 
@@ -165,6 +165,6 @@ def test_markup_in_a_lesson_stays_text():
     assert '<code translate="no">x&lt;y</code>' in markup
 
 
-def test_plain_text_of_prose():
+def test_prose_has_a_plain_text():
     assert plain("A *word*, `code` and [a link](https://x.org).") == "A word, code and a link."
     assert inline("A *word*.") == ["A ", ["em", {}, ["word"]], "."]

@@ -1,4 +1,4 @@
-"""Lessons in Python: answers are graded as on the page, also those that are settings of a view."""
+"""Lessons in Python: answers are graded as on the page, including those that are settings of a view."""
 
 import pytest
 
@@ -23,6 +23,6 @@ def test_a_revealed_answer_is_not_asked_for_again():
     assert "Answer: The man did not go to the store." in str(lesson.check("first-guess", 0))
 
 
-def test_what_italics_quote_is_in_quotation_marks():
+def test_words_quoted_in_italics_get_quotation_marks():
     asked = bx.lesson("sure-and-wrong").questions["not-an-animal"]
     assert asked.endswith("What does “not” do to the probability of “animal”?")
