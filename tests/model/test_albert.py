@@ -24,7 +24,7 @@ Tiny = Callable[[str], Path]
 IDS = torch.arange(5, 25)[None]
 
 
-def test_the_layers_are_one(tiny: Tiny, tmp_path: Path) -> None:
+def test_all_layers_share_one_set_of_weights(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = load(tiny("albert"), precision="fp32", device="cpu")
     assert len(checkpoint.encoder.layers) == checkpoint.config.num_layers == 3
     assert len(set(checkpoint.encoder.layers)) == len(set(deepcopy(checkpoint.encoder).layers)) == 1
@@ -39,7 +39,7 @@ def test_the_layers_are_one(tiny: Tiny, tmp_path: Path) -> None:
     assert all(torch.equal(saved[name], stored[name]) for name in saved.keys() | stored.keys())
 
 
-def test_a_file_without_the_prefix(tmp_path: Path) -> None:
+def test_a_file_without_the_prefix_is_loaded(tmp_path: Path) -> None:
     made = transformers.AlbertModel.from_pretrained(write(tmp_path / "made", "albert", num_hidden_layers=2))
     made.save_pretrained(tmp_path / "made")
     case = make_case("albert", "AlbertModel", tmp_path / "made")
@@ -63,8 +63,8 @@ def test_the_sentence_order_head_is_ignored(tiny: Tiny, tmp_path: Path) -> None:
         with_heads(case.ours, ["next_sentence"], seed=0)
 
 
-def test_the_bias_of_the_decoder_counts(tiny_copy: Tiny, tmp_path: Path) -> None:
-    """transformers computes with it, too, although the config ties the two."""
+def test_the_bias_of_the_decoder_is_used(tiny_copy: Tiny, tmp_path: Path) -> None:
+    """transformers uses it, too, although the config ties the two."""
     folder = tiny_copy("albert")
     rewrite(folder, lambda t: t | {"predictions.decoder.bias": torch.zeros_like(t["predictions.bias"])})
     case = make_case("albert", "AlbertForMaskedLM", folder)
@@ -83,7 +83,7 @@ def test_layers_in_groups_are_rejected(tiny_copy: Tiny, key: str) -> None:
         load(folder, precision="fp32")
 
 
-def test_random_weights_repeat_too(tiny: Tiny) -> None:
+def test_random_weights_are_shared_by_all_layers(tiny: Tiny) -> None:
     real = load(tiny("albert"), precision="fp32", device="cpu")
     made = random_copy(real)
     assert len(set(made.encoder.layers)) == 1 and made.num_parameters == real.num_parameters
@@ -91,7 +91,7 @@ def test_random_weights_repeat_too(tiny: Tiny) -> None:
     assert torch.equal(made.encoder(IDS).last, random_copy(real).encoder(IDS).last)
 
 
-def test_sentencepiece_alone_is_enough(tiny: Tiny, tmp_path: Path) -> None:
+def test_a_sentencepiece_model_is_sufficient(tiny: Tiny, tmp_path: Path) -> None:
     trainer = pytest.importorskip("sentencepiece").SentencePieceTrainer
     text = tmp_path / "text"
     text.write_text("the capital of france is paris .\na great film , a terrible movie\n" * 20, "utf-8")

@@ -14,7 +14,7 @@ MASK = torch.tensor([[True] * 6, [True] * 4 + [False] * 2])
 @pytest.mark.parametrize(
     ("causal", "window", "padded"), list(itertools.product([False, True], [0, 1, 3], [False, True]))
 )
-def test_the_mask_is_that_of_a_loop(causal: bool, window: int, padded: bool) -> None:
+def test_the_mask_equals_that_of_a_loop(causal: bool, window: int, padded: bool) -> None:
     seen = attention_mask(6, MASK if padded else None, causal=causal, window=window)
     if seen is None:
         assert (causal, window, padded) == (False, 0, False)

@@ -39,7 +39,7 @@ def sound(config: EncoderConfig) -> bool:
 
 
 def escapes(folder: str, *aside: str) -> list[str]:
-    """What slips through when each field of a sound config.json, less those put *aside*, holds each of VALUES."""
+    """The unexpected errors when each field of a valid config.json, except those *aside*, has each of VALUES."""
     hf = json.loads(Path(folder, "config.json").read_text())
     hf = {key: value for key, value in hf.items() if key not in aside}
     family, escaped = BY_MODEL_TYPE[hf["model_type"]], []
@@ -65,9 +65,9 @@ def escapes(folder: str, *aside: str) -> list[str]:
 
 @pytest.mark.slow
 def test_any_value_in_any_field_is_translated_or_rejected(tiny) -> None:
-    """In a process of its own, for here the type checks of the tests would refuse what nothing else does."""
+    """In a process of its own, as the type checks of the tests would reject values here that the package accepts."""
     calls = [(tiny(name),) for name in ("roberta", "electra-generator", "distilbert", "modernbert")]
-    calls.append((tiny("modernbert"), *NEW_SPELLING))  # without it: the spelling of the hub's own files
+    calls.append((tiny("modernbert"), *NEW_SPELLING))  # without it, the spelling of the hub's files is used
     lines = [
         "from tests.model.test_config import escapes",
         *(f"print(*escapes{tuple(map(str, c))}, sep='\\n')" for c in calls),
@@ -79,7 +79,7 @@ def test_any_value_in_any_field_is_translated_or_rejected(tiny) -> None:
     assert not run.stdout.strip(), run.stdout
 
 
-def test_both_spellings_of_modernbert_say_the_same(tiny) -> None:
+def test_both_spellings_of_modernbert_are_equivalent(tiny) -> None:
     new = json.loads((tiny("modernbert") / "config.json").read_text())
     old = {key: value for key, value in new.items() if key not in NEW_SPELLING}
     old |= {"global_attn_every_n_layers": 3, "global_rope_theta": 160_000.0, "local_rope_theta": 10_000.0}

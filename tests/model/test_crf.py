@@ -1,4 +1,4 @@
-"""The CRF against all paths one by one."""
+"""The CRF compared with an enumeration of all paths."""
 
 from itertools import product
 
@@ -40,7 +40,7 @@ def every_path(crf: CRF, emissions: torch.Tensor, length: int, plain: bool) -> d
 
 
 @pytest.mark.parametrize("plain", [False, True])
-def test_partition_path_best_and_marginals_are_those_of_all_paths(plain: bool) -> None:
+def test_partition_best_path_and_marginals_equal_those_of_all_paths(plain: bool) -> None:
     crf, (emissions, real) = made(plain), given()
     log_z, best = crf.partition(emissions, real), crf.decode(emissions, real)
     shares = crf.marginals(emissions, real)
@@ -59,7 +59,7 @@ def test_partition_path_best_and_marginals_are_those_of_all_paths(plain: bool) -
             assert crf(emissions, tags, real)[row].item() == pytest.approx(whole.item() - paths[path], abs=2 * allowed)
 
 
-def test_no_forbidden_tag_is_decoded_however_it_scores() -> None:
+def test_forbidden_tags_are_never_decoded() -> None:
     crf, (emissions, real) = made(False), given()
     emissions[:, :, 2] += 50.0  # I-X everywhere
     for row, length in zip(crf.decode(emissions, real), LENGTHS, strict=True):

@@ -1,4 +1,4 @@
-"""Every family is in the tuple, and its table leads from each tensor of transformers to ours and back."""
+"""Every family is in the tuple, and its table converts the name of each tensor of transformers to ours and back."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_a_recipe_exists_for_every_model_type() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in RECIPES if name not in ("bert-base", "bert-classifier")])
-def test_names_lead_there_and_back(tiny, name: str) -> None:
+def test_names_convert_both_ways(tiny, name: str) -> None:
     folder = tiny(name)
     hf = json.loads((folder / "config.json").read_text())
     family = BY_MODEL_TYPE[hf["model_type"]]
@@ -40,14 +40,14 @@ def test_names_lead_there_and_back(tiny, name: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda f: f.MODEL_TYPES[0])
-def test_a_name_the_family_lacks_is_none(family) -> None:
+def test_a_name_of_another_family_has_no_match(family) -> None:
     assert weight_map.source_of(family, "encoder.layers.0.attention.nothing.weight") is None
     with pytest.raises(ValueError, match="no published name for somewhere.weight"):
         weight_map.to_published(family, {"somewhere.weight": None})
 
 
-def test_the_same_weights_under_two_names(tiny, tmp_path) -> None:
-    """XLM-R and CamemBERT are RoBERTa by another model_type; one file loads as all three."""
+def test_one_file_loads_under_several_model_types(tiny, tmp_path) -> None:
+    """XLM-R and CamemBERT are RoBERTa with another model_type; one file loads as all three."""
     folder = tmp_path / "renamed"
     folder.mkdir()
     for path in tiny("xlm-roberta").iterdir():

@@ -26,7 +26,7 @@ def described(tokenizer: Tokenizer, **changes: object) -> dict[str, object]:
     return {"model_type": "bert", "vocab_size": tokenizer.vocab_size, "hidden_size": 64, **SIZES, **changes}
 
 
-def test_the_distribution(tokenizer: Tokenizer) -> None:
+def test_fresh_weights_have_the_distribution_of_bert(tokenizer: Tokenizer) -> None:
     made = fresh(described(tokenizer, initializer_range=0.1), tokenizer, ("masked_lm", "pooler"), seed=0)
     for module in (*made.encoder.modules(), *made.heads["masked_lm"].modules()):
         if isinstance(module, nn.LayerNorm):
@@ -40,7 +40,7 @@ def test_the_distribution(tokenizer: Tokenizer) -> None:
     assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
 
 
-def test_a_seed_is_a_set_of_weights(tokenizer: Tokenizer) -> None:
+def test_the_seed_determines_the_weights(tokenizer: Tokenizer) -> None:
     one, again, other = (fresh(described(tokenizer), tokenizer, ("masked_lm",), seed=s) for s in (1, 1, 2))
     for (name, a), b, c in zip(
         one.encoder.named_parameters(), again.encoder.parameters(), other.encoder.parameters(), strict=True
@@ -48,7 +48,7 @@ def test_a_seed_is_a_set_of_weights(tokenizer: Tokenizer) -> None:
         assert torch.equal(a, b) and (a.ndim == 1 or not torch.equal(a, c)), name
 
 
-def test_a_random_control_of_a_checkpoint(tiny) -> None:
+def test_a_random_control_has_other_weights(tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     before = checkpoint.encoder.layers[0].attention.query.weight.clone()
     initialise(checkpoint.encoder, 0)
@@ -64,7 +64,7 @@ def test_packed_weights_are_rejected(tiny) -> None:
         initialise(checkpoint.encoder, 0)
 
 
-def test_it_is_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_a_fresh_checkpoint_is_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
     made = fresh(described(tokenizer), tokenizer, ("masked_lm", "pooler", "next_sentence"), seed=0)
     save(made, tmp_path)
     again = load(tmp_path, precision="fp32", device="cpu")
@@ -81,7 +81,7 @@ def test_only_missing_heads_are_added(tiny) -> None:
     assert more.masked_lm.output.weight is base.encoder.embeddings.words.weight
 
 
-def test_errors_explain_what_cannot_be_made(tokenizer: Tokenizer, tiny) -> None:
+def test_errors_explain_invalid_requests(tokenizer: Tokenizer, tiny) -> None:
     with pytest.raises(ExplorerError, match="multiple"):
         fresh(described(tokenizer, hidden_size=63), tokenizer, (), seed=0)
     with pytest.raises(ExplorerError, match="pieces"):

@@ -32,7 +32,7 @@ def refer(case: Case, layer: int, change) -> Tensor:
 
 @pytest.mark.parametrize("attention", [False, True])
 @pytest.mark.parametrize("factor", [0.0, 0.5])
-def test_head_mask(small: Case, factor: float, attention: bool) -> None:
+def test_a_head_mask_scales_its_head(small: Case, factor: float, attention: bool) -> None:
     layer, head = 1, 2
     head_mask = torch.ones(small.ours.config.num_layers, 4)
     head_mask[layer, head] = factor
@@ -46,7 +46,7 @@ def test_head_mask(small: Case, factor: float, attention: bool) -> None:
     assert (mine - small.run().last[small.mask]).abs().max() > 0.01
 
 
-def test_head_outputs_put_in_from_elsewhere(small: Case) -> None:
+def test_a_patch_replaces_the_output_of_a_head(small: Case) -> None:
     layer, head = 2, 1
     donor = torch.randn(3, 40, HEAD, generator=torch.Generator().manual_seed(1))
 
@@ -63,7 +63,7 @@ def test_head_outputs_put_in_from_elsewhere(small: Case) -> None:
     assert torch.equal(mine.head_outputs[layer][:, head], donor)
 
 
-def test_a_heads_own_output_put_back_changes_nothing(small: Case) -> None:
+def test_patching_a_head_with_its_own_output_changes_nothing(small: Case) -> None:
     plain = small.run(head_outputs=True)
     own = torch.stack(plain.head_outputs, dim=1)
     none = Intervention(torch.zeros(own.shape[1:3]), own)
@@ -83,7 +83,7 @@ def test_each_row_of_a_batch_has_its_own_change(small: Case) -> None:
 
 
 @pytest.mark.parametrize("attention", [False, True])
-def test_causal_never_looks_right(small: Case, attention: bool) -> None:
+def test_causal_attention_ignores_the_right(small: Case, attention: bool) -> None:
     causal, ids, at = Intervention(causal=True), small.ids[:1], 17
     other = ids.clone()
     other[0, at] = (other[0, at] + 1) % small.ours.config.vocab_size
@@ -96,7 +96,7 @@ def test_causal_never_looks_right(small: Case, attention: bool) -> None:
 
 
 @pytest.mark.parametrize("attention", [False, True])
-def test_causal_equals_reading_each_beginning_alone(small: Case, attention: bool) -> None:
+def test_causal_attention_equals_reading_each_beginning_alone(small: Case, attention: bool) -> None:
     """In every layer token i attends to 0..i, so its vector is that of a causal pass over the beginning alone."""
     causal = Intervention(causal=True)
     whole = small.ours.encoder(small.ids[:1], intervention=causal, attention=attention).last
@@ -105,7 +105,7 @@ def test_causal_equals_reading_each_beginning_alone(small: Case, attention: bool
         assert_same(small.ours.config, whole[:, :end], part)
 
 
-def test_causal_equals_transformers_with_a_causal_mask(tiny) -> None:
+def test_causal_attention_equals_transformers_with_a_causal_mask(tiny) -> None:
     case = make_case("bert", "BertForPreTraining", tiny("bert"))
     left = torch.ones(40, 40, dtype=torch.bool).tril()[None, None] & case.mask[:, None, None, :]
     theirs = case.refer(attention_mask=torch.zeros(left.shape).masked_fill(~left, torch.finfo(torch.float32).min))
@@ -125,7 +125,7 @@ def test_head_mask_and_causal_ignore_padding(small: Case) -> None:
     assert_same(small.ours.config, small.run(intervention=both).last[-1:, :end], alone)
 
 
-def test_from_embeddings_is_the_second_half_of_forward(small: Case) -> None:
+def test_from_embeddings_equals_the_rest_of_forward(small: Case) -> None:
     whole = small.run(attention=True)
     half = small.ours.encoder.from_embeddings(whole.hidden[0], small.mask, attention=True)
     assert all(torch.equal(a, b) for a, b in zip(whole.hidden, half.hidden, strict=True))
@@ -133,7 +133,7 @@ def test_from_embeddings_is_the_second_half_of_forward(small: Case) -> None:
     assert torch.equal(small.ours.encoder.embeddings.finish(words, small.segments), whole.hidden[0])
 
 
-def test_local_layers_see_only_their_window(tiny) -> None:
+def test_local_layers_attend_only_to_their_window(tiny) -> None:
     case = make_case("modernbert", "ModernBertForMaskedLM", tiny("modernbert"))
     place = torch.arange(40)
     near = (place[:, None] - place).abs() <= 4  # local_attention 8: 4 on each side

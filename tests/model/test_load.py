@@ -20,7 +20,7 @@ WORDS = "bert.embeddings.word_embeddings.weight"
 
 
 def rewrite(folder: Path, change) -> None:
-    """*change* is given the tensors by name and returns what the file shall hold."""
+    """*change* takes the tensors by name and returns those for the file."""
     path = folder / "model.safetensors"
     save_file(change(load_file(path)), path, metadata={"format": "pt"})
 
@@ -75,7 +75,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("change", GOOD.values(), ids=GOOD.keys())
-def test_sound_variants_give_the_same_numbers(tiny, tiny_copy, change) -> None:
+def test_all_valid_layouts_give_the_same_numbers(tiny, tiny_copy, change) -> None:
     folder = tiny_copy("bert")
     change(folder)
     whole, other = load(tiny("bert"), precision="fp32"), load(folder, precision="fp32")
@@ -84,7 +84,7 @@ def test_sound_variants_give_the_same_numbers(tiny, tiny_copy, change) -> None:
 
 
 @pytest.mark.parametrize("name", RECIPES)
-def test_heads_are_those_in_the_file(tiny, name: str) -> None:
+def test_the_heads_are_those_in_the_file(tiny, name: str) -> None:
     pretraining = {"masked_lm", "pooler", "next_sentence"}
     held = {
         "bert": pretraining,
@@ -155,7 +155,7 @@ def test_positions_are_counted_after_the_padding_id(tiny) -> None:
     assert (config.max_positions, config.first_position) == (62, 2)
 
 
-def test_a_file_that_safetensors_save_model_wrote(tiny, tmp_path) -> None:
+def test_a_file_written_by_safetensors_save_model_is_loaded(tiny, tmp_path) -> None:
     model = RobertaForMaskedLM.from_pretrained(tiny("roberta")).eval()
     shutil.copytree(tiny("roberta"), tmp_path / "saved")
     save_model(model, str(tmp_path / "saved" / "model.safetensors"))

@@ -1,4 +1,4 @@
-"""A broken checkpoint is rejected at once, with a message that names the problem."""
+"""A broken checkpoint is rejected immediately, with a message that names the problem."""
 
 import json
 import pickle
@@ -88,7 +88,7 @@ def only_the_decoder_bias_differs(tensors: dict) -> dict:
     return tensors | {"cls.predictions.decoder.bias": tensors[MLM_BIAS] + 1}
 
 
-BAD = {  # what was done to a good one -> what the answer must say
+BAD = {  # damage to a valid checkpoint -> text of the message
     "truncated": (truncate, r"model\.safetensors is incomplete or damaged .*MB.*Download it again"),
     "empty": (weights(b""), r"model\.safetensors is incomplete or damaged"),
     "random": (weights(bytes(range(256)) * 9), r"model\.safetensors is incomplete or damaged"),
@@ -161,7 +161,7 @@ def test_a_broken_checkpoint_is_rejected_with_the_reason(tiny_copy, damage, word
     assert time.perf_counter() - start < 2
 
 
-def test_a_pickle_is_never_opened(tiny_copy, tmp_path) -> None:
+def test_pickles_are_never_opened(tiny_copy, tmp_path) -> None:
     folder, trace = tiny_copy("bert"), tmp_path / "it ran"
     (folder / "model.safetensors").unlink()
 
@@ -176,6 +176,6 @@ def test_a_pickle_is_never_opened(tiny_copy, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "nowhere", "a\0b"])
-def test_a_folder_that_does_not_exist(tmp_path, name: str) -> None:
+def test_a_missing_folder_is_reported(tmp_path, name: str) -> None:
     with pytest.raises(ExplorerError, match="No config.json"):
         load(tmp_path / name)

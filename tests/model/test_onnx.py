@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(autouse=True)
 def untyped() -> Iterator[None]:
-    """Sizes are symbols while the graph is drawn, which checks of types take for errors."""
+    """Sizes are symbols while the graph is traced, which the type checks would reject."""
     config.update("jaxtyping_disable", True)
     yield
     config.update("jaxtyping_disable", False)
@@ -32,10 +32,12 @@ WITH = [(family, head) for family in FAMILIES for head in ("sequence_classifier"
 
 
 @pytest.mark.parametrize(("family", "head"), [*WITH, ("bert-mlm", "span"), ("modernbert", "span")])
-def test_the_file_answers_as_the_checkpoint(tiny: Callable[..., Path], tmp_path: Path, family: str, head: str) -> None:
+def test_the_file_gives_the_outputs_of_the_checkpoint(
+    tiny: Callable[..., Path], tmp_path: Path, family: str, head: str
+) -> None:
     if not head:
         checkpoint = load(tiny(family), precision="fp32")
-    else:  # behind one layer: the graph of an encoder takes seconds to draw, and is that of the test without a head
+    else:  # on one layer: tracing an encoder takes seconds, and the test without a head covers it
         folder = recipes.write(tmp_path / family, family, num_hidden_layers=1)
         checkpoint = load(folder, precision="fp32")
         labels = ("a", "b", "c") if head == "sequence_classifier" else ()

@@ -1,4 +1,4 @@
-"""Every family gives the numbers that transformers gives: hidden states, attention and the heads' logits."""
+"""Every family gives the numbers of transformers: hidden states, attention and the heads' logits."""
 
 import pytest
 import torch
@@ -11,14 +11,14 @@ from tests.tiny import RECIPES
 from tests.tolerance import assert_same, assert_within, of_gradient, of_sum
 
 
-def test_hidden_states_of_every_layer(case: Case) -> None:
+def test_hidden_states_of_every_layer_equal_those_of_transformers(case: Case) -> None:
     ours, theirs = case.run(attention=True).hidden, case.refer().hidden_states
     assert len(ours) == len(theirs) == 1 + case.ours.config.num_layers
     for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True)):
         assert_same(case.ours.config, mine[case.mask], other[case.mask], layers=layer)
 
 
-def test_attention_of_every_layer(case: Case) -> None:
+def test_attention_of_every_layer_equals_that_of_transformers(case: Case) -> None:
     ours, theirs = case.run(attention=True).attention, case.refer().attentions
     assert len(ours) == len(theirs) == case.ours.config.num_layers
     for layer, (mine, other) in enumerate(zip(ours, theirs, strict=True), 1):
@@ -27,7 +27,7 @@ def test_attention_of_every_layer(case: Case) -> None:
         torch.testing.assert_close(mine.sum(-1), torch.ones(mine.shape[:2]), rtol=0, atol=of_sum(mine.shape[-1]))
 
 
-def test_logits_of_every_head(case: Case) -> None:
+def test_logits_of_every_head_equal_those_of_transformers(case: Case) -> None:
     ours, theirs, heads, config = case.run(), case.refer(), case.ours.heads, case.ours.config
     if "masked_lm" in heads:
         other = theirs.prediction_logits if "prediction_logits" in theirs else theirs.logits
@@ -41,7 +41,7 @@ def test_logits_of_every_head(case: Case) -> None:
     assert set(heads) & {"masked_lm", "replaced_token", "pooler"}
 
 
-def test_fused_path_equals_the_one_that_keeps_attention(case: Case) -> None:
+def test_fused_attention_equals_the_path_that_returns_weights(case: Case) -> None:
     fused, eager = case.run(), case.run(attention=True)
     assert not fused.attention
     for mine, other in zip(fused.hidden, eager.hidden, strict=True):
@@ -57,7 +57,7 @@ def test_padding_changes_nothing(case: Case) -> None:
 
 
 @pytest.mark.parametrize("name", ["bert", "modernbert"])
-def test_head_outputs_are_what_the_output_layer_mixes(tiny, name: str) -> None:
+def test_head_outputs_are_the_input_of_the_output_layer(tiny, name: str) -> None:
     case = make_case(name, RECIPES[name].model, tiny(name))
     seen: list[Tensor] = []
     for key, module in case.theirs.named_modules():
@@ -69,7 +69,7 @@ def test_head_outputs_are_what_the_output_layer_mixes(tiny, name: str) -> None:
 
 
 def test_every_norm_has_the_eps_of_transformers(case: Case) -> None:
-    """Behind the first, which sees small numbers, 1e-5 for 1e-12 would hide in the rounding."""
+    """After the first norm, which reads small numbers, rounding would hide 1e-5 for 1e-12."""
     ours = [module for part in (case.ours.encoder, *case.ours.heads.values()) for module in part.modules()]
     mine, other = ({m.eps for m in each if isinstance(m, nn.LayerNorm)} for each in (ours, case.theirs.modules()))
     assert mine == other

@@ -18,7 +18,7 @@ def roberta(tiny) -> Tokenizer:
 
 
 @pytest.mark.parametrize("word", ["paris", "cats", "unbelievable", "PARIS", " the "])
-def test_a_word_has_the_pieces_that_it_has_in_a_sentence(bert: Tokenizer, roberta: Tokenizer, word: str) -> None:
+def test_a_word_has_the_same_pieces_as_in_a_sentence(bert: Tokenizer, roberta: Tokenizer, word: str) -> None:
     for tokenizer in (bert, roberta):
         encoding = tokenizer.encode(f"the {word.strip()}")
         last = max(w for w in encoding.words if w is not None)
@@ -43,7 +43,7 @@ def test_pieces_are_displayed_readably(bert: Tokenizer, roberta: Tokenizer) -> N
     assert roberta.show(roberta.mask_id) == "<mask>"
 
 
-def test_joined_pieces_are_the_word(bert: Tokenizer, roberta: Tokenizer) -> None:
+def test_joined_pieces_spell_the_word(bert: Tokenizer, roberta: Tokenizer) -> None:
     for tokenizer in (bert, roberta):
         assert tokenizer.join(tokenizer.pieces("unbelievable")) == "unbelievable"
 

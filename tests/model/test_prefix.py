@@ -1,4 +1,5 @@
-"""A prefix that is seen by all and sees itself, what follows sees its past: against a loop and against transformers."""
+"""Prefix attention: all tokens see the prefix, later ones also see their past; compared with a loop and with
+transformers."""
 
 import itertools
 
@@ -16,7 +17,7 @@ PREFIX = torch.tensor([0, 3, 4])
 
 
 @pytest.mark.parametrize(("window", "padded"), list(itertools.product([0, 1, 3], [False, True])))
-def test_the_mask_is_that_of_a_loop(window: int, padded: bool) -> None:
+def test_the_mask_equals_that_of_a_loop(window: int, padded: bool) -> None:
     seen = attention_mask(6, MASK if padded else None, prefix=PREFIX, window=window)
     assert seen is not None and seen.shape == (3, 1, 6, 6)
     for row, i, j in itertools.product(range(3), range(6), range(6)):
@@ -25,7 +26,7 @@ def test_the_mask_is_that_of_a_loop(window: int, padded: bool) -> None:
         assert bool(seen[row, 0, i, j]) == wanted
 
 
-def test_no_prefix_is_causal_and_a_whole_one_changes_nothing() -> None:
+def test_an_empty_prefix_is_causal_and_a_full_one_changes_nothing() -> None:
     none, causal = (
         attention_mask(6, MASK, prefix=torch.zeros(3, dtype=torch.long)),
         attention_mask(6, MASK, causal=True),
@@ -43,7 +44,7 @@ def small(request: pytest.FixtureRequest, tiny) -> Case:
 
 
 @pytest.mark.parametrize("attention", [False, True])
-def test_the_prefix_is_read_as_if_it_stood_alone_and_the_rest_word_by_word(small: Case, attention: bool) -> None:
+def test_the_prefix_is_read_as_if_alone_and_the_rest_token_by_token(small: Case, attention: bool) -> None:
     size = 23
     change = Intervention(prefix=torch.tensor([size]))
     whole = small.ours.encoder(small.ids[:1], intervention=change, attention=attention).last
@@ -64,7 +65,7 @@ def test_each_row_has_its_own_prefix(small: Case) -> None:
         assert_same(small.ours.config, together[row][small.mask[row]], alone[0][small.mask[row]])
 
 
-def test_it_equals_transformers_with_that_mask(tiny) -> None:
+def test_prefix_attention_equals_transformers_with_that_mask(tiny) -> None:
     case, sizes = make_case("bert", "BertForPreTraining", tiny("bert")), [5, 17, 0]
     seen = torch.ones(40, 40, dtype=torch.bool).tril().expand(3, 1, 40, 40).clone()
     for row, size in enumerate(sizes):

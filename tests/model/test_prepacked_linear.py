@@ -1,4 +1,4 @@
-"""Packed layers give the numbers of the plain ones, and lose none of the file's bits."""
+"""Packed layers give the numbers of the plain ones, and preserve every bit of the file."""
 
 import pytest
 import torch
@@ -15,7 +15,7 @@ IDS = torch.arange(5, 45)[None]
 
 
 def in_bf16(folder) -> nn.ModuleDict:
-    """Not by `load`, which packs."""
+    """Without `load`, which packs."""
     checkpoint = load(folder, precision="fp32", device="cpu")
     return nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads}).bfloat16()
 

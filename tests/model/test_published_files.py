@@ -33,7 +33,7 @@ def spm(tiny: Tiny, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_deberta_with_spm_model_alone_has_the_ids_of_transformers(spm: Path, tmp_path: Path) -> None:
+def test_a_deberta_with_only_spm_model_has_the_ids_of_transformers(spm: Path, tmp_path: Path) -> None:
     ours, theirs = Tokenizer.from_folder(spm, max_tokens=64), transformers.AutoTokenizer.from_pretrained(spm)
     assert type(theirs).__name__.startswith("DebertaV2Tokenizer") and ours.mask_id == theirs.mask_token_id
     for line in LINES:

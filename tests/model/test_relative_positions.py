@@ -19,14 +19,14 @@ APART = torch.arange(600)[:, None] - torch.arange(600)
 
 
 @pytest.mark.parametrize(("buckets", "farthest"), [(256, 512), (8, 64), (4, 16), (32, 100)])
-def test_deberta_rows(buckets: int, farthest: int) -> None:
+def test_deberta_distances_have_the_rows_of_transformers(buckets: int, farthest: int) -> None:
     theirs = make_log_bucket_position(APART, buckets, farthest).long() + buckets
     ours = log_buckets(APART, 2 * buckets, farthest)
     assert torch.equal(ours, theirs.clamp(0, 2 * buckets - 1))
     assert len(ours.unique()) > buckets // 2 and ours[0, 0] == buckets
 
 
-def test_mpnet_rows() -> None:
+def test_mpnet_distances_have_the_rows_of_transformers() -> None:
     theirs = MPNetEncoder.relative_position_bucket(-APART, num_buckets=32, max_distance=128)
     ours = half_buckets(APART, 32, 128)
     assert torch.equal(ours, theirs) and ours[0, 1] == 17 and ours[1, 0] == 1
@@ -52,7 +52,7 @@ def test_mpnet_rows() -> None:
         ("deberta", {"max_relative_positions": 2}, "8 rows for relative positions up to 2 tokens apart"),
     ],
 )
-def test_other_layouts_are_rejected(tiny_copy: Tiny, name: str, changes: dict[str, Any], wanted: str) -> None:
+def test_unsupported_layouts_are_rejected(tiny_copy: Tiny, name: str, changes: dict[str, Any], wanted: str) -> None:
     folder = tiny_copy(name)
     reconfigure(folder, **changes)
     with pytest.raises(ExplorerError, match=wanted):

@@ -27,7 +27,7 @@ def assert_same_tensors(first, second, aside=frozenset()) -> None:
         assert torch.equal(a[name].view(torch.uint8), b[name].view(torch.uint8)), name
 
 
-def test_round_trip_is_bit_for_bit(case: Case, tmp_path) -> None:
+def test_loading_and_saving_preserve_every_bit(case: Case, tmp_path) -> None:
     save(case.ours, tmp_path)
     assert_same_tensors(case.folder, tmp_path, frozenset() if case.ours.config.tied else UNUSED_BIAS)
     assert json.loads((tmp_path / "config.json").read_text()) == json.loads((case.folder / "config.json").read_text())
@@ -55,7 +55,7 @@ def test_saved_tokenizer_is_the_same(case: Case, tmp_path) -> None:
     assert load(tmp_path, precision="fp32").tokenizer.encode(text) == case.ours.tokenizer.encode(text)
 
 
-def test_saving_onto_its_own_folder(tiny_copy, tiny) -> None:
+def test_a_checkpoint_can_be_saved_to_its_own_folder(tiny_copy, tiny) -> None:
     folder = tiny_copy("bert")
     save(load(folder, precision="fp32"), folder)
     assert_same_tensors(tiny("bert"), folder)
@@ -88,7 +88,7 @@ def test_saving_from_a_lower_precision_is_rejected(tiny, tiny_copy, tmp_path) ->
     assert not (tmp_path / "saved").exists()
 
 
-def test_bf16_run_of_a_bf16_file_is_saved(tiny_copy, tmp_path) -> None:
+def test_a_bf16_checkpoint_run_in_bf16_can_be_saved(tiny_copy, tmp_path) -> None:
     folder = tiny_copy("roberta")
     rewrite(folder, lambda name, tensor: tensor.bfloat16())
     save(load(folder, precision="bf16"), tmp_path / "saved")

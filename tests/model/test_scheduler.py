@@ -23,7 +23,7 @@ def until(holds: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
-def test_no_more_turns_than_cores_and_one_core_is_left_to_light_work() -> None:
+def test_slots_are_limited_to_the_cores_and_one_is_left_to_light_work() -> None:
     scheduler, running, most = ComputeScheduler(2), [0, 0], [0, 0]
     lock = threading.Lock()
 
@@ -41,7 +41,7 @@ def test_no_more_turns_than_cores_and_one_core_is_left_to_light_work() -> None:
     assert most == [2, 1] and scheduler.busy == scheduler.heavy == 0
 
 
-def test_light_goes_before_heavy() -> None:
+def test_light_work_goes_before_heavy_work() -> None:
     scheduler, order, hold = ComputeScheduler(1), [], threading.Event()
 
     def work(name: str, heavy: bool) -> None:
@@ -64,8 +64,8 @@ def test_light_goes_before_heavy() -> None:
     assert order == ["light", "heavy"]
 
 
-def test_heavy_work_runs_once_the_last_light_calls_were_computed_by_others() -> None:
-    """Who was done together with another leaves without having had a core; heavy work must hear of that too."""
+def test_heavy_work_runs_once_others_have_computed_the_last_light_calls() -> None:
+    """A call computed in the batch of another one leaves without a core; heavy work must be notified of that, too."""
     for _ in range(30):
         scheduler, hold = ComputeScheduler(1), threading.Event()
 
@@ -93,7 +93,7 @@ def test_heavy_work_runs_once_the_last_light_calls_were_computed_by_others() -> 
 
 
 def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget: int) -> dict[int, object]:
-    """What each of *given* gets when all come while the only core is taken."""
+    """The results of *given*, all of which arrive while the only core is busy."""
     hold, result = threading.Event(), {}
 
     def blocker() -> None:
@@ -134,7 +134,7 @@ def test_an_error_concerns_its_own_request_only() -> None:
 
 
 @pytest.mark.parametrize("waiting", [True, False])
-def test_a_pass_has_all_threads_only_when_nobody_else_computes(waiting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pass_uses_all_threads_only_if_it_runs_alone(waiting: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     import torch
 
     scheduler, message, inside = ComputeScheduler(2, threads=True), [], threading.Event()

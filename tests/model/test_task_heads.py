@@ -75,7 +75,7 @@ def test_logits_are_those_of_transformers(tuned: Case) -> None:
     assert_same_logits(tuned, head_of(tuned.name))
 
 
-def test_dropout_is_where_transformers_has_it(tuned: Case) -> None:
+def test_dropout_is_applied_where_transformers_applies_it(tuned: Case) -> None:
     config, head = deepcopy(tuned.theirs.config), head_of(tuned.name)
     config.update(
         {"classifier_dropout": 0.3, "classifier_dropout_prob": 0.3, "seq_classif_dropout": 0.25, "qa_dropout": 0.15}
@@ -86,12 +86,12 @@ def test_dropout_is_where_transformers_has_it(tuned: Case) -> None:
     named = [(name, m.p) for name, m in theirs.named_modules() if isinstance(m, nn.Dropout)]
     outside = [p for name, p in named if not name.startswith(f"{theirs.base_model_prefix}.")]
     outside = [p for p in outside if p] or outside  # DeBERTa's pooler has one of 0
-    assert shares == (outside or [0.0])  # a span has none but in DistilBERT and ModernBERT
+    assert shares == (outside or [0.0])  # the span heads have dropout only in DistilBERT and ModernBERT
     assert outside or head == "span"
 
 
 @pytest.mark.parametrize("name", ["roberta-SequenceClassification", "electra-SequenceClassification"])
-def test_the_dropout_before_the_dense_layer(tiny, name: str) -> None:
+def test_dropout_precedes_the_dense_layer(tiny, name: str) -> None:
     case = make_case(name, TASK_RECIPES[name].model, tiny(name))
     classifier, theirs = case.ours.sequence_classifier, case.theirs.classifier
     last = case.run().last
@@ -107,7 +107,7 @@ def test_the_dropout_before_the_dense_layer(tiny, name: str) -> None:
     assert_same(case.ours.config, ours, theirs(last), layers=0)  # of the same vectors
 
 
-def test_mean_pooling_leaves_the_padding_out(tmp_path: Path) -> None:
+def test_mean_pooling_ignores_the_padding(tmp_path: Path) -> None:
     write(tmp_path, "modernbert-SequenceClassification", classifier_pooling="mean", classifier_activation="relu")
     case = make_case("modernbert", "ModernBertForSequenceClassification", tmp_path)
     assert_same_logits(case, "sequence_classifier")
@@ -116,7 +116,7 @@ def test_mean_pooling_leaves_the_padding_out(tmp_path: Path) -> None:
     assert_same(case.ours.config, head(last), head(last, torch.ones(last.shape[:2], dtype=torch.bool)), layers=0)
 
 
-def test_round_trip_is_bit_for_bit(tuned: Case, tmp_path: Path) -> None:
+def test_loading_and_saving_preserve_every_bit(tuned: Case, tmp_path: Path) -> None:
     save(tuned.ours, tmp_path)
     before, after = (load_file(f / "model.safetensors") for f in (tuned.folder, tmp_path))
     assert before.keys() == after.keys() and all(torch.equal(before[n], after[n]) for n in before)
@@ -128,7 +128,7 @@ def test_round_trip_is_bit_for_bit(tuned: Case, tmp_path: Path) -> None:
 @pytest.mark.parametrize("head", AUTO)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_head_that_is_added_is_loaded_by_transformers(tiny, tmp_path: Path, family: str, head: str) -> None:
-    """The checkpoint has its pretraining heads, too: transformers reads what its class has a place for."""
+    """The checkpoint has its pretraining heads, too: transformers reads those that its class has."""
     base = load(tiny(family), name="made", precision="fp32", device="cpu")
     made = with_heads(base, [head], seed=1, labels=NAMED[head])
     save(made, tmp_path)
@@ -157,7 +157,7 @@ def stored(folder: Path) -> dict[str, Tensor]:
     return load_file(folder / "model.safetensors")
 
 
-def test_layers_that_a_file_has_once_are_one(tiny) -> None:
+def test_layers_stored_once_are_shared(tiny) -> None:
     bert = with_heads(load(tiny("bert"), precision="fp32"), ["sequence_classifier"], seed=0)
     assert bert.sequence_classifier.transform.dense is bert.pooler.dense
     bare = with_heads(load(tiny("bert-mlm"), precision="fp32"), ["sequence_classifier"], seed=0)
@@ -167,7 +167,7 @@ def test_layers_that_a_file_has_once_are_one(tiny) -> None:
     assert modern.token_classifier.transform.norm is modern.masked_lm.norm
 
 
-def test_they_are_one_in_bf16_too(tiny) -> None:
+def test_stored_layers_are_shared_in_bf16_too(tiny) -> None:
     if not can_pack():
         pytest.skip("nothing is packed on this machine")
     checkpoint = load(tiny("bert-SequenceClassification"), precision="bf16", device="cpu")
@@ -190,7 +190,7 @@ def test_a_head_is_kept_for_its_labels_and_drawn_anew_for_others(tiny) -> None:
     assert set(with_heads(other, ["span"], seed=0).heads) == {"span"} and set(base.heads) == {"sequence_classifier"}
 
 
-def test_a_seed_is_a_head(tiny) -> None:
+def test_the_seed_determines_a_head(tiny) -> None:
     base = load(tiny("distilbert"), precision="fp32", device="cpu")
     one, again, other = (
         with_heads(base, ["sequence_classifier"], seed=seed).sequence_classifier.output.weight for seed in (1, 1, 2)
@@ -202,7 +202,7 @@ def problem_of(checkpoint: Checkpoint) -> object:
     return checkpoint.hf_config.get("problem_type")
 
 
-def test_the_problem_type(tiny) -> None:
+def test_the_problem_type_follows_from_the_labels(tiny) -> None:
     base = load(tiny("bert-base"), precision="fp32", device="cpu")
     one = with_heads(base, ["sequence_classifier"], seed=0, labels=["score"])
     assert problem_of(one) == "regression" and one.config.num_labels == 1
@@ -217,12 +217,12 @@ def test_the_problem_type(tiny) -> None:
     assert problem_of(base) is None and base.labels == ("LABEL_0", "LABEL_1")
 
 
-def test_without_architectures_the_names_tell(tiny_copy) -> None:
+def test_heads_are_recognised_by_names_without_architectures(tiny_copy) -> None:
     for name in TASK_RECIPES:
         folder = tiny_copy(name)
         reconfigure(folder, architectures=None)
         checkpoint = load(folder, precision="fp32")
-        if name.startswith("modernbert"):  # three heads of the very same names: none is guessed
+        if name.startswith("modernbert"):  # three heads have the same names: none is guessed
             assert not checkpoint.heads and "classifier.weight" in checkpoint.unused
         else:
             assert set(checkpoint.heads) - {"pooler"} == {head_of(name)}
@@ -243,7 +243,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "words"), BAD.values(), ids=BAD.keys())
-def test_a_bad_file_is_rejected(tiny_copy, change, words: str) -> None:
+def test_an_invalid_file_is_rejected(tiny_copy, change, words: str) -> None:
     folder = tiny_copy("bert-SequenceClassification")
     change(folder)
     with pytest.raises(ExplorerError, match=words):
@@ -257,7 +257,7 @@ def test_an_unknown_pooling_is_rejected(tiny_copy) -> None:
         load(folder, precision="fp32")
 
 
-def test_errors_explain_what_cannot_be_made(tiny, tmp_path: Path) -> None:
+def test_errors_explain_invalid_requests(tiny, tmp_path: Path) -> None:
     base = load(tiny("bert-base"), name="mine", precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="one fine-tuned head"):
         with_heads(base, ["sequence_classifier", "span"], seed=0)

@@ -1,4 +1,4 @@
-"""Text becomes pieces that point back to their characters, with notes about every change."""
+"""Text becomes pieces that know their characters, with notes about every change."""
 
 import json
 
@@ -45,7 +45,7 @@ def bert(tiny) -> Tokenizer:
 
 
 def check(encoding: Encoding) -> None:
-    """What holds for every encoding: equal lengths, spans inside their text and in order, segments by side."""
+    """Check the invariants of an encoding: equal lengths, spans inside their text and in order, segments by side."""
     columns = (encoding.tokens, encoding.original_ids, encoding.segments, encoding.spans, encoding.words)
     assert {len(column) for column in columns} == {len(encoding)} == {len(encoding.special)}
     for side in (0, 1):
@@ -70,7 +70,7 @@ def test_spans_point_back_to_the_characters(tokenizer: Tokenizer, text: str) -> 
     assert visible <= covered | {i for i, c in enumerate(text) if c in "\u0301\u0308"}  # WordPiece strips accents
 
 
-def test_pieces_of_a_sentence(bert: Tokenizer) -> None:
+def test_a_sentence_has_its_pieces(bert: Tokenizer) -> None:
     encoding = bert.encode("Unbelievable cats!")
     assert encoding.tokens == ("[CLS]", "un", "##believ", "##able", "cat", "##s", "!", "[SEP]")
     pieces: dict[int, list] = {}
@@ -98,7 +98,7 @@ def test_a_pair_has_two_sides(tokenizer: Tokenizer) -> None:
         assert encoding.segments == (0,) * (encoding.tokens.index("[SEP]") + 1) + (1,) * (1 + sides.count(1))
 
 
-def test_hidden_spans_become_masks_and_nothing_else_does(tokenizer: Tokenizer) -> None:
+def test_only_hidden_spans_become_masks(tokenizer: Tokenizer) -> None:
     text = "the cat sat on the mat"
     plain, hidden = tokenizer.encode(text), tokenizer.encode(Text(text, hidden=(Span(0, 4, 7),)))
     assert hidden.original_ids == plain.ids
@@ -110,7 +110,7 @@ def test_hidden_spans_become_masks_and_nothing_else_does(tokenizer: Tokenizer) -
     assert {other.spans[i].side for i in other.masked} == {1}
 
 
-def test_a_word_the_vocabulary_lacks_can_be_hidden_too(bert: Tokenizer) -> None:
+def test_an_unknown_word_can_be_hidden_too(bert: Tokenizer) -> None:
     encoding = bert.encode(Text("the 漢 cat", hidden=(Span(0, 4, 5),)))
     assert encoding.tokens[2] == "[UNK]"
     assert encoding.masked == (2,)
@@ -118,7 +118,7 @@ def test_a_word_the_vocabulary_lacks_can_be_hidden_too(bert: Tokenizer) -> None:
 
 
 @pytest.mark.parametrize("typed", ["[MASK]", "[mask]", "<mask>", "<MASK>", "___", "______"])
-def test_any_spelling_of_the_mask(tokenizer: Tokenizer, typed: str) -> None:
+def test_every_spelling_of_the_mask_is_read(tokenizer: Tokenizer, typed: str) -> None:
     encoding = tokenizer.encode(f"the {typed} sat")
     assert len(encoding.masked) == 1
     assert not encoding.special[encoding.masked[0]]
@@ -127,7 +127,7 @@ def test_any_spelling_of_the_mask(tokenizer: Tokenizer, typed: str) -> None:
     assert not tokenizer.encode("snake_case and __ too").masked
 
 
-def test_a_long_text_is_cut_at_the_limit_with_a_note(tokenizer: Tokenizer) -> None:
+def test_a_long_text_is_truncated_with_a_note(tokenizer: Tokenizer) -> None:
     encoding = tokenizer.encode("the cat sat on the mat . " * 40)
     check(encoding)
     assert len(encoding) == tokenizer.max_tokens
@@ -141,7 +141,7 @@ def test_a_long_text_is_cut_at_the_limit_with_a_note(tokenizer: Tokenizer) -> No
     assert {s.side for s in pair.spans if s} == {0, 1}
 
 
-def test_special_tokens_that_a_person_types_are_said(tokenizer: Tokenizer) -> None:
+def test_typed_special_tokens_are_reported(tokenizer: Tokenizer) -> None:
     sep = tokenizer.special["sep"]
     encoding = tokenizer.encode(f"the cat {sep} a dog")
     assert any(sep in note and "special" in note for note in encoding.notes)
@@ -150,7 +150,7 @@ def test_special_tokens_that_a_person_types_are_said(tokenizer: Tokenizer) -> No
 
 
 @pytest.mark.parametrize("odd", ["\x00", "\ufeff", "\ud800", "\u200b", "\x1b"])
-def test_invisible_characters_are_removed_and_said(tokenizer: Tokenizer, odd: str) -> None:
+def test_invisible_characters_are_removed_and_reported(tokenizer: Tokenizer, odd: str) -> None:
     encoding = tokenizer.encode(f"the {odd}cat{odd} sat")
     assert encoding.ids == tokenizer.encode("the cat sat").ids
     assert encoding.texts[0] == "the cat sat"
@@ -160,14 +160,14 @@ def test_invisible_characters_are_removed_and_said(tokenizer: Tokenizer, odd: st
 @pytest.mark.parametrize(
     "text", ["", "   ", "\n\t", "\u200b\ufeff", "\x00\x07", "\ud800", "\u00ad", "\u200d", "\u3000"]
 )
-def test_nothing_to_read_is_refused(bert: Tokenizer, text: str) -> None:
+def test_an_empty_text_is_rejected(bert: Tokenizer, text: str) -> None:
     with pytest.raises(ExplorerError, match="Type a sentence"):
         bert.encode(text)
     with pytest.raises(ExplorerError, match="Type a sentence"):
         bert.encode(Text(text, "the cat"))
 
 
-def test_a_million_characters_are_refused_before_they_are_read(bert: Tokenizer) -> None:
+def test_a_million_characters_are_rejected_before_they_are_read(bert: Tokenizer) -> None:
     with pytest.raises(ExplorerError, match="1,000,000 characters; the limit is 20,000"):
         bert.encode("a" * 1_000_000)
     with pytest.raises(ExplorerError, match="20,001 characters"):
@@ -188,7 +188,7 @@ def test_ids_are_those_of_transformers(tiny, bundled, name: str) -> None:
         assert list(encoding.segments) == pair.get("token_type_ids", list(encoding.segments))
 
 
-def test_the_limits_of_a_tokenizer_file_do_not_cut(tiny_copy) -> None:
+def test_the_limits_of_a_tokenizer_file_are_ignored(tiny_copy) -> None:
     folder = tiny_copy("bert")
     whole = load(folder, precision="fp32").tokenizer.backend
     whole.enable_truncation(8)
@@ -199,7 +199,7 @@ def test_the_limits_of_a_tokenizer_file_do_not_cut(tiny_copy) -> None:
     assert encoding.left_out == 0
 
 
-def test_vocab_txt_alone_is_enough(bundled, tmp_path) -> None:
+def test_vocab_txt_alone_is_sufficient(bundled, tmp_path) -> None:
     for name in ("vocab.txt", "tokenizer_config.json", "config.json"):
         (tmp_path / name).write_bytes((bundled / name).read_bytes())
     text = "The capital of France is [MASK]."
@@ -208,7 +208,7 @@ def test_vocab_txt_alone_is_enough(bundled, tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("name", "kind"), [("bert", "BertTokenizer"), ("roberta", "RobertaTokenizer")])
-def test_a_vocabulary_is_never_made_up(tiny_copy, name: str, kind: str) -> None:
+def test_a_missing_vocabulary_is_an_error(tiny_copy, name: str, kind: str) -> None:
     folder = tiny_copy(name)
     for config in ({"tokenizer_class": kind}, None):  # transformers answers with the special tokens alone
         (folder / "tokenizer.json").unlink(missing_ok=True)
@@ -222,7 +222,7 @@ def test_a_vocabulary_is_never_made_up(tiny_copy, name: str, kind: str) -> None:
 @pytest.mark.slow
 @settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 @given(first=st.text(max_size=60), second=st.text(max_size=20), start=st.integers(-3, 70), size=st.integers(-3, 70))
-def test_any_text_is_encoded_or_refused(tokenizer: Tokenizer, first: str, second: str, start: int, size: int) -> None:
+def test_any_text_is_encoded_or_rejected(tokenizer: Tokenizer, first: str, second: str, start: int, size: int) -> None:
     try:
         encoding = tokenizer.encode(Text(first, second, hidden=(Span(0, start, start + size),)))
     except ExplorerError:
@@ -233,7 +233,7 @@ def test_any_text_is_encoded_or_refused(tokenizer: Tokenizer, first: str, second
     torch.tensor(encoding.ids)
 
 
-def test_a_pair_needs_segments_that_the_checkpoint_has(tiny_copy, tmp_path) -> None:
+def test_a_pair_requires_segments_of_the_checkpoint(tiny_copy, tmp_path) -> None:
     """transformers raises an IndexError there; RoBERTa has one segment too, and its tokenizer uses no other."""
     one = load(write(tmp_path / "one", "bert", type_vocab_size=1), precision="fp32", device="cpu")
     assert engine.hidden_states(one, one.tokenizer.encode("a great movie")).isfinite().all()

@@ -44,7 +44,7 @@ CASES = [  # (checkpoint, tokenizer_class, tokenizer_config.json, the normalizer
 
 
 @pytest.mark.parametrize(("name", "kind", "said", "normalizer"), CASES, ids=map(str, range(len(CASES))))
-def test_contradicting_files_give_the_ids_of_transformers(
+def test_contradictory_files_give_the_ids_of_transformers(
     tiny_copy: Callable[[str], Path], name: str, kind: str | None, said: dict[str, Any], normalizer: dict[str, Any]
 ) -> None:
     folder = tiny_copy(name)
@@ -62,7 +62,7 @@ def test_contradicting_files_give_the_ids_of_transformers(
     assert (pair.ids, pair.type_ids) == (result["input_ids"], result["token_type_ids"])
 
 
-def test_a_folder_without_a_config_of_its_tokenizer_too(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_folder_without_a_tokenizer_config_gives_the_ids_of_transformers(tiny_copy: Callable[[str], Path]) -> None:
     folder = tiny_copy("bert")
     (folder / "tokenizer_config.json").unlink()
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
@@ -71,7 +71,7 @@ def test_a_folder_without_a_config_of_its_tokenizer_too(tiny_copy: Callable[[str
 
 
 @pytest.mark.parametrize("said", ["[]", "{", '{"do_lower_case": "yes", "tokenizer_class": "BertTokenizer"}'])
-def test_a_config_that_is_none_is_named_or_left_to_transformers(tiny_copy: Callable[[str], Path], said: str) -> None:
+def test_an_unreadable_tokenizer_config_is_reported(tiny_copy: Callable[[str], Path], said: str) -> None:
     folder = tiny_copy("bert")
     (folder / "tokenizer_config.json").write_text(said, "utf-8")
     with pytest.raises(ExplorerError, match="The tokenizer of bert cannot be read"):
@@ -84,10 +84,10 @@ USUAL = {"model_max_length": 512, "tokenizer_class": "BertTokenizer", "do_basic_
 
 @pytest.mark.parametrize("said", [ANY, CASED, LOWER, MARKED, STRIPPED, SILENT, TOGETHER, USUAL, USUAL | MAP])
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
-def test_a_vocabulary_alone_makes_the_tokenizer_that_transformers_makes(
+def test_a_vocabulary_alone_gives_the_tokenizer_of_transformers(
     tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str, said: dict[str, Any]
 ) -> None:
-    """Without transformers, whose import takes longer than all else."""
+    """Without transformers, whose import takes longer than everything else."""
     folder = only_vocabulary(tiny_copy(name), said)
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
     monkeypatch.setattr(vocabulary, "load_with_transformers", lambda _: pytest.fail("transformers was asked"))
