@@ -1,4 +1,5 @@
-"""A hub of our own on 127.0.0.1, which serves tiny checkpoints, refuses, hangs or is slow, as a test asks."""
+"""A fake hub on 127.0.0.1 that serves tiny checkpoints, or rejects, hangs or delays requests at the request of a
+test."""
 
 import hashlib
 import json
@@ -19,7 +20,7 @@ STORAGE = "storage/"
 
 
 class Hub(ThreadingHTTPServer):
-    """Speaks as much of the hub's protocol as a download needs."""
+    """Implements the part of the hub's protocol that a download needs."""
 
     daemon_threads = True
 
@@ -30,12 +31,12 @@ class Hub(ThreadingHTTPServer):
         self.authors: dict[str, str] = {}  # repo -> author of its pull request 1
         self.gated: set[str] = set()
         self.asked: list[str] = []
-        self.tokens: set[str | None] = set()  # of all requests
+        self.tokens: set[str | None] = set()  # of every request
         self.pause_s = 0.0  # before each half of a weights file
-        self.broken: tuple[str, ...] = ()  # these files answer 403 (clients try again after a 5xx, for half a minute)
+        self.broken: tuple[str, ...] = ()  # these files answer 403 (after a 5xx, clients retry for half a minute)
         self.refusal: tuple[int, dict[str, str]] | None = None  # status and headers of every answer
         self.etag = ""  # of weights, instead of their SHA-256
-        self.cuts = 0  # times that the connection ends in the middle of weights
+        self.cuts = 0  # how often the connection breaks in the middle of weights
         self.resumed: list[int] = []  # first bytes of the requests for the rest of a file
         self.discussions = True  # a mirror answers with a page instead
         self.delays: dict[str, float] = {}  # end of a path -> seconds before its answer

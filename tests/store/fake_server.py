@@ -1,5 +1,5 @@
-"""A server that does nothing but train: python -m tests.store.fake_server FOLDER COUNT STEPS. It accepts so many
-runs, and writes the id of each as soon as it is accepted."""
+"""A server that only trains: python -m tests.store.fake_server FOLDER COUNT STEPS. It accepts COUNT runs, and writes
+the id of each as soon as it is accepted."""
 
 import sys
 import time

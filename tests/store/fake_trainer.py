@@ -1,5 +1,5 @@
-"""A trainer that learns nothing: python -m tests.store.fake_trainer RUN. spec.json says how many steps of how many
-seconds it takes, and which fault befalls it at which step, the first time that it gets there."""
+"""A trainer that learns nothing: python -m tests.store.fake_trainer RUN. spec.json gives the number and duration of
+its steps, and the fault that occurs at a certain step the first time that it is reached."""
 
 import fcntl
 import json

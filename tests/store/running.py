@@ -14,7 +14,7 @@ COMMAND = (sys.executable, "-m", "tests.store.fake_trainer")
 
 
 def until(true: Callable[[], object], seconds: float = 15.0) -> None:
-    """Wait for it, at most so long."""
+    """Wait for a condition, with a timeout."""
     end = time.monotonic() + seconds
     while not true():
         assert time.monotonic() < end, "it did not come about"
@@ -22,7 +22,7 @@ def until(true: Callable[[], object], seconds: float = 15.0) -> None:
 
 
 def clear(folder: Path) -> None:
-    """End what still works below *folder*."""
+    """End all processes that still work below *folder*."""
     for path in folder.rglob("process"):
         if (pid := locks.holder_pid(path)) and pid != os.getpid():
             with suppress(ProcessLookupError):

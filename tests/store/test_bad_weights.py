@@ -1,4 +1,4 @@
-"""Weights that would keep the process busy, or that only look like weights, are refused within a moment."""
+"""Weights that would keep the process busy, or that only look like weights, are rejected quickly."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ from tests.store.test_hub import NAME
 
 POSIX = b"posix\nsystem\n"
 ORDERED = b"ccollections\nOrderedDict\n)R"
-RUNS = {  # by every opcode that can call or set something
+RUNS = {  # one for every opcode that can call or set something
     "GLOBAL": b"\x80\x02c" + POSIX + b"U\x01x\x85R.",
     "STACK_GLOBAL": b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x01x\x85R.",
     "INST": b"(S'x'\ni" + POSIX + b".",
@@ -65,7 +65,7 @@ def test_no_opcode_runs_anything(tmp_path: Path, way: str) -> None:
         (b"(" + 65 * b"K\x01" + b"t", b"(" + 65 * b"K\x01" + b"t"),  # more dimensions than numpy has
     ],
 )
-def test_sizes_that_no_weights_have_are_rejected_at_once(tmp_path: Path, shape: bytes, stride: bytes) -> None:
+def test_impossible_sizes_are_rejected_immediately(tmp_path: Path, shape: bytes, stride: bytes) -> None:
     path = archive(tmp_path / "weights", described(shape, stride))
     began = time.monotonic()
     with pytest.raises(ExplorerError, match="larger than any weights are"):
@@ -73,8 +73,8 @@ def test_sizes_that_no_weights_have_are_rejected_at_once(tmp_path: Path, shape: 
     assert time.monotonic() - began < 2
 
 
-def test_a_file_of_the_hub_is_called_by_its_name(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
-    """Not by its hash, under which the cache keeps it."""
+def test_a_file_of_the_hub_is_reported_by_its_name(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    """Not by the hash that is its name in the cache."""
     hub.put(NAME, tiny("bert"), without=("model.safetensors",))
     hub.repos[NAME]["pytorch_model.bin"] = b"<!DOCTYPE html><html>Not found</html>"
     shelf = library(tmp_path / "models" / "x")
@@ -84,7 +84,7 @@ def test_a_file_of_the_hub_is_called_by_its_name(hub: Hub, tiny: Callable[[str],
     assert "pytorch_model.bin cannot be read: PyTorch did not write it. Choose another" in str(caught.value)
 
 
-def test_a_harmful_download_does_not_stay(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_harmful_download_is_deleted(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
     hub.put(NAME, tiny("bert"), without=("model.safetensors",))
     harmful = archive(tmp_path / "weights", RUNS["GLOBAL"]).read_bytes()
     hub.repos[NAME]["pytorch_model.bin"] = harmful
@@ -99,7 +99,7 @@ def test_a_harmful_download_does_not_stay(hub: Hub, tiny: Callable[[str], Path],
 
 
 @pytest.mark.parametrize("lack", ["bert.pooler.dense.bias", "bert.embeddings.LayerNorm.weight"])
-def test_converted_weights_that_cannot_be_used_are_not_kept(tiny_copy: Callable[[str], Path], lack: str) -> None:
+def test_unusable_converted_weights_are_deleted(tiny_copy: Callable[[str], Path], lack: str) -> None:
     folder = pickled(tiny_copy)
     weights = torch.load(folder / convert.SINGLE, weights_only=True)
     torch.save({name: tensor for name, tensor in weights.items() if name != lack}, folder / convert.SINGLE)
@@ -108,8 +108,8 @@ def test_converted_weights_that_cannot_be_used_are_not_kept(tiny_copy: Callable[
     assert list((folder.parent / "data" / "converted").iterdir()) == []
 
 
-def test_two_conversions_of_the_same_file_do_not_meet(tiny_copy: Callable[[str], Path]) -> None:
-    """As when two people open a checkpoint in two precisions."""
+def test_two_conversions_of_the_same_file_do_not_interfere(tiny_copy: Callable[[str], Path]) -> None:
+    """For example when two people open a checkpoint in two precisions."""
     folder = pickled(tiny_copy)
     at_once = partial(convert.with_safetensors, "bert", folder, folder.parent / "data", allowed=True)
     with ThreadPoolExecutor(3) as pool:
@@ -126,7 +126,7 @@ def test_an_interrupted_deletion_does_not_block_a_checkpoint(tiny_copy: Callable
     assert (target / convert.ORIGIN).is_file() and (target / "model.safetensors").is_file()
 
 
-def test_a_full_disk_is_not_called_a_damaged_file(
+def test_a_full_disk_is_not_reported_as_a_damaged_file(
     tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = pickled(tiny_copy)
@@ -135,7 +135,7 @@ def test_a_full_disk_is_not_called_a_damaged_file(
         convert.with_safetensors("bert", folder, folder.parent / "data", allowed=True)
 
 
-def test_a_file_that_changes_meanwhile_is_not_stored_under_its_former_hash(
+def test_a_file_that_changes_during_conversion_is_not_stored_under_its_old_hash(
     tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = pickled(tiny_copy)
@@ -151,7 +151,7 @@ def test_a_file_that_changes_meanwhile_is_not_stored_under_its_former_hash(
     assert list((folder.parent / "data" / "converted").iterdir()) == []
 
 
-def test_what_a_killed_process_left_is_deleted(tiny_copy: Callable[[str], Path]) -> None:
+def test_leftovers_of_a_killed_process_are_deleted(tiny_copy: Callable[[str], Path]) -> None:
     folder = pickled(tiny_copy)
     left, new = (folder.parent / "data" / "converted" / f".{name}.1.partial" for name in ("left", "new"))
     for folder_left in (left, new):

@@ -1,4 +1,4 @@
-"""The catalogue says of the bundled checkpoint what its files say."""
+"""The entry of the bundled checkpoint in the catalogue matches its files."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def test_every_entry_is_complete() -> None:
         assert 1.9 < entry.megabytes / entry.parameters < 4.1, "2 or 4 bytes a parameter"
 
 
-def test_a_published_training_is_one_entry() -> None:
+def test_the_checkpoints_of_a_published_training_have_one_entry() -> None:
     for series in SERIES:
         assert [name for name in series if name in BY_NAME] == list(series)[-1:], "the last step, which is the best"
         for name in series:

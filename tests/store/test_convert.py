@@ -1,4 +1,4 @@
-"""pytorch_model.bin: the same numbers as PyTorch reads, and nothing that a file says is run."""
+"""pytorch_model.bin: the numbers equal those read by PyTorch, and no code in a file is run."""
 
 import io
 import json
@@ -34,7 +34,7 @@ def saved(found: Any, path: Path, *, legacy: bool = False) -> Path:
 
 
 def pickled(tiny_copy: Callable[[str], Path], *, legacy: bool = False, **more: Any) -> Path:
-    """A tiny BERT whose weights lie in pytorch_model.bin alone, as old ones do."""
+    """A tiny BERT whose weights are only in pytorch_model.bin, like those of old checkpoints."""
     folder = tiny_copy("bert")
     model = transformers.BertForPreTraining.from_pretrained(folder)
     (folder / "model.safetensors").unlink()
@@ -67,7 +67,7 @@ def test_every_kind_of_tensor_is_read_as_by_torch(tmp_path: Path, legacy: bool) 
         assert ours.dtype == tensor.dtype and torch.equal(ours, tensor), name
 
 
-def test_a_download_that_is_not_what_the_hub_published_is_rejected(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_download_that_differs_from_the_published_file_is_rejected(tiny_copy: Callable[[str], Path]) -> None:
     weights = pickled(tiny_copy) / convert.SINGLE
     blob = weights.rename(weights.parent.parent / convert.digest(weights))  # as in the hub's cache
     weights.symlink_to(blob)
@@ -98,7 +98,7 @@ def test_a_pickled_checkpoint_answers_as_in_transformers(tiny_copy: Callable[[st
     assert shelf.offline().count("bert") == 1 and not list(folder.glob("*.safetensors"))
 
 
-def test_it_is_converted_once_and_again_if_it_changes(
+def test_a_file_is_converted_once_and_again_after_a_change(
     tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = pickled(tiny_copy)
@@ -127,7 +127,7 @@ def test_shards_are_read_together(tiny_copy: Callable[[str], Path]) -> None:
         library(folder).get("bert")
 
 
-def test_a_page_that_is_open_to_others_rejects_pickles(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_page_open_to_others_rejects_pickles(tiny_copy: Callable[[str], Path]) -> None:
     folder = pickled(tiny_copy)
     for settings in ({"host": "0.0.0.0"}, {"pickle": "refuse"}):
         with pytest.raises(ExplorerError, match="BERTEXPLORER_PICKLE=convert"):
@@ -231,12 +231,12 @@ def archive(path: Path, data: bytes, *, twice: bool = False, packed: bool = Fals
         ({"storage": ("storage", "FloatStorage", "0", "cpu", -4)}, "not described"),
     ],
 )
-def test_a_tensor_that_lies_about_itself_is_rejected(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+def test_a_tensor_with_a_false_description_is_rejected(tmp_path: Path, given: dict[str, Any], message: str) -> None:
     with pytest.raises(ExplorerError, match=message):
         read(archive(tmp_path / "weights", tensor(**given)))
 
 
-def test_archives_that_pytorch_does_not_write_are_rejected(tmp_path: Path) -> None:
+def test_archives_unlike_those_of_pytorch_are_rejected(tmp_path: Path) -> None:
     assert read(archive(tmp_path / "fine", tensor()))["weight"].tolist() == [0.0] * 4
     with pytest.raises(ExplorerError, match="have the same name"):
         read(archive(tmp_path / "twice", tensor(), twice=True))
@@ -275,8 +275,8 @@ def test_anything_but_weights_by_name_is_rejected(tmp_path: Path, result: Any) -
         read(saved(result, tmp_path / "weights"))
 
 
-def test_attributes_that_a_pickle_sets_are_not_believed(tmp_path: Path) -> None:
-    """A dictionary that calls its items something else is read by what it holds."""
+def test_attributes_set_by_a_pickle_are_ignored(tmp_path: Path) -> None:
+    """A dictionary that reports other items is read by its content."""
 
     class Deceptive:
         def __reduce__(self) -> Any:
@@ -287,8 +287,8 @@ def test_attributes_that_a_pickle_sets_are_not_believed(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_time_and_memory_of_a_checkpoint_of_the_size_of_bert_base(tmp_path: Path) -> None:
-    """Within the limits of the process, which are 2.2 times the file and a start."""
+def test_a_checkpoint_of_the_size_of_bert_base_is_converted_within_the_limits(tmp_path: Path) -> None:
+    """Within the limits of the process: 2.2 times the size of the file plus a constant."""
     folder = tmp_path / "base"
     folder.mkdir()
     numbers = {f"layer.{n}": torch.randn(1024, 1024) for n in range(105)}

@@ -20,7 +20,7 @@ BACKWARDS = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isola
 
 @pytest.fixture
 def crafted(tiny_copy: Callable[[str], Path]) -> Callable[..., Path]:
-    """A copy of a tiny checkpoint whose tokenizer.json says something else."""
+    """A copy of a tiny checkpoint with another tokenizer.json."""
 
     def make(**change: Any) -> Path:
         folder = tiny_copy("bert")
@@ -61,7 +61,7 @@ def test_a_checkpoint_that_hangs_is_rejected(crafted: Callable[..., Path], monke
         library(crafted(pre_tokenizer=slow)).get("bert")
 
 
-def test_a_header_that_no_checkpoint_has_is_rejected_at_once(tiny_copy: Callable[[str], Path]) -> None:
+def test_an_impossible_header_is_rejected_immediately(tiny_copy: Callable[[str], Path]) -> None:
     folder = tiny_copy("bert")
     entry = {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(100_000)}
     head = json.dumps(entry).encode()
@@ -72,7 +72,7 @@ def test_a_header_that_no_checkpoint_has_is_rejected_at_once(tiny_copy: Callable
     assert time.perf_counter() - begun < 5
 
 
-def test_a_vocabulary_of_any_size_is_not_read(tiny_copy: Callable[[str], Path]) -> None:
+def test_an_oversized_vocabulary_is_rejected(tiny_copy: Callable[[str], Path]) -> None:
     folder = tiny_copy("bert")
     with (folder / "vocab.txt").open("wb") as opened:
         opened.truncate(examine.MAX_FILE_BYTES + 1)
@@ -81,7 +81,7 @@ def test_a_vocabulary_of_any_size_is_not_read(tiny_copy: Callable[[str], Path]) 
 
 
 @pytest.mark.slow
-def test_a_sound_one_is_examined_once_and_again_when_it_changes(
+def test_a_valid_checkpoint_is_examined_once_and_again_after_a_change(
     tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
@@ -101,6 +101,6 @@ def test_a_sound_one_is_examined_once_and_again_when_it_changes(
     assert len(calls) == 2
 
 
-def test_those_of_the_app_are_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bundled_checkpoints_are_not_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "call", lambda *_, **__: pytest.fail("a process was started"))
     assert CheckpointRegistry(Settings(data_dir=tmp_path)).get("tiny").name == "tiny"

@@ -1,4 +1,5 @@
-"""The hub: fetched once with its progress, then offline; and a plain sentence, soon, when it cannot be."""
+"""The hub: a checkpoint is fetched once with its progress and then used offline; failures are reported soon and
+plainly."""
 
 import io
 import shutil
@@ -37,7 +38,7 @@ def refused(library: CheckpointRegistry, name: str = NAME) -> str:
     return str(caught.value)
 
 
-def test_a_download_tells_its_progress_and_works_offline_after(
+def test_a_download_reports_its_progress_and_works_offline_afterwards(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "POLL_S", 0.05)
@@ -59,7 +60,7 @@ def test_a_download_tells_its_progress_and_works_offline_after(
     assert len(hub.asked) == asked, "nothing more was asked of the network"
 
 
-def test_a_name_with_spaces_around_it(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
     list(library.fetch(f"  {NAME} "))
     assert library.get(f" {NAME}") is library.get(NAME)
@@ -88,26 +89,30 @@ def test_a_missing_shard_is_detected(tmp_path: Path) -> None:
     assert hub_cache.is_complete(tmp_path)
 
 
-def test_an_unknown_name(hub: Hub, library: CheckpointRegistry) -> None:
+def test_an_unknown_name_is_reported(hub: Hub, library: CheckpointRegistry) -> None:
     message = refused(library)
     assert f"no public checkpoint called {NAME}" in message and "offline: mini" in message
 
 
-def test_a_gated_one(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_a_gated_checkpoint_is_reported_with_advice(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
     hub.put(NAME, tiny("bert"))
     hub.gated.add(NAME)
     assert "licence that must first be accepted on the hub. Accept it there and set HF_TOKEN" in refused(library)
 
 
 def pickled(hub: Hub, folder: Path) -> None:
-    """NAME with its weights in pytorch_model.bin alone."""
+    """NAME with its weights only in pytorch_model.bin."""
     hub.put(NAME, folder, without=("model.safetensors",))
     content = io.BytesIO()
     torch.save(load_file(folder / "model.safetensors"), content)
     hub.repos[NAME]["pytorch_model.bin"] = content.getvalue()
 
 
-def test_only_a_pickle_is_converted(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_with_only_a_pickle_is_converted(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
     pickled(hub, tiny("bert"))
     assert list(library.fetch(NAME)) and NAME in library.offline()
     checkpoint, own = library.get(NAME, "fp32"), load(tiny("bert"), precision="fp32")
@@ -118,7 +123,7 @@ def test_only_a_pickle_is_converted(hub: Hub, library: CheckpointRegistry, tiny:
         assert torch.equal(ours, theirs)
 
 
-def test_only_a_pickle_where_none_is_converted(hub: Hub, tmp_path: Path) -> None:
+def test_a_pickle_is_not_fetched_if_conversion_is_off(hub: Hub, tmp_path: Path) -> None:
     hub.repos[NAME] = {"config.json": b"{}", "pytorch_model.bin": b"x", "vocab.txt": b"x"}
     message = refused(CheckpointRegistry(Settings(models_dir=tmp_path, host="0.0.0.0")))
     assert "no model.safetensors (it has pytorch_model.bin)" in message and "BERTEXPLORER_PICKLE=convert" in message
@@ -126,7 +131,7 @@ def test_only_a_pickle_where_none_is_converted(hub: Hub, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("author", ["SFconvertbot", "someone else"])
-def test_the_hubs_own_conversion_comes_first(
+def test_the_conversion_of_the_hub_is_preferred(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], author: str
 ) -> None:
     pickled(hub, tiny("bert"))
@@ -151,7 +156,7 @@ def test_a_published_training_lists_what_must_be_downloaded(
     assert library.title(first) == "MultiBERTs seed 0, step 20,000"
 
 
-def test_a_revision_by_its_name(
+def test_a_revision_is_opened_by_its_name(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -167,7 +172,7 @@ def test_a_revision_by_its_name(
         assert "is not a checkpoint name" in refused(library, name)
 
 
-def test_a_tag_of_the_newest_commit_and_the_newest_commit(
+def test_a_tag_of_the_newest_commit_opens_the_same_files(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -178,7 +183,7 @@ def test_a_tag_of_the_newest_commit_and_the_newest_commit(
     assert list(library.fetch(f"{NAME}@{SHA}")) == []
 
 
-def test_a_requested_commit_is_not_taken_for_the_newest(
+def test_a_requested_commit_is_not_stored_as_the_newest(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -206,7 +211,7 @@ def test_the_conversion_is_found_by_the_name_and_by_its_pull_request(
 def test_a_snapshot_without_a_name_is_still_found(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
-    """As version 0.2 left it."""
+    """As stored by version 0.2."""
     hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
     (hub_cache.cache_folder(NAME) / "refs" / "main").unlink()
@@ -238,7 +243,9 @@ def test_unusable_checkpoints_are_not_downloaded(
     assert not [path for path in hub.asked if "resolve" in path]
 
 
-def test_a_server_that_fails_midway(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_a_server_that_fails_midway_is_reported(
+    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+) -> None:
     hub.put(NAME, tiny("bert"))
     hub.broken = ("model.safetensors",)
     message = refused(library)
@@ -246,14 +253,14 @@ def test_a_server_that_fails_midway(hub: Hub, library: CheckpointRegistry, tiny:
 
 
 @pytest.mark.slow
-def test_a_hub_that_never_answers(hub: Hub, library: CheckpointRegistry) -> None:
+def test_a_hub_that_never_answers_is_reported_in_time(hub: Hub, library: CheckpointRegistry) -> None:
     hub.hang.clear()
     message = refused(library)
-    assert not hub.asked  # the hub answers only after 30 s: the refusal came before
+    assert not hub.asked  # the hub answers only after 30 s: the error was raised earlier
     assert f"Cannot reach the hub for {NAME}" in message and "offline: mini" in message
 
 
-def test_a_closed_port(connect: Callable[[str], None], library: CheckpointRegistry) -> None:
+def test_a_closed_port_is_reported(connect: Callable[[str], None], library: CheckpointRegistry) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -266,7 +273,7 @@ def test_the_default_limit_is_five_seconds() -> None:
     assert Settings().hub_timeout_s <= 5
 
 
-def test_a_full_disk(
+def test_a_full_disk_is_reported_before_the_download(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -277,7 +284,7 @@ def test_a_full_disk(
     assert not [path for path in hub.asked if "resolve" in path]
 
 
-def test_shards_are_wanted_in_full_and_one_file_is_preferred() -> None:
+def test_all_shards_are_required_and_a_single_file_is_preferred() -> None:
     small = {"config.json": 1, "tokenizer.json": 1}
     shards = {
         "model.safetensors.index.json": 1,

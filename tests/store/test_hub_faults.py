@@ -45,23 +45,23 @@ def refused(library: CheckpointRegistry) -> str:
         (503, {}, "status 503. Try again later."),
     ],
 )
-def test_a_refusal_says_what_to_do(
+def test_a_rejection_is_reported_with_advice(
     hub: Hub, library: CheckpointRegistry, status: int, headers: dict[str, str], message: str
 ) -> None:
     hub.refusal = status, headers
     assert message in refused(library)
 
 
-def test_offline_mode_is_named(library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_offline_mode_is_reported(library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     assert "HF_HUB_OFFLINE is set" in refused(library)
 
 
-def test_a_transfer_that_breaks_off_can_be_taken_up_again(
+def test_an_interrupted_transfer_can_be_resumed(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(file_download.time, "sleep", lambda _: None)  # between the tries of one download
-    monkeypatch.setattr(huggingface_hub.constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # what has arrived is kept by chunks
+    monkeypatch.setattr(file_download.time, "sleep", lambda _: None)  # between the attempts of one download
+    monkeypatch.setattr(huggingface_hub.constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # received data is stored in chunks
     hub.put(NAME, tiny("bert"))
     hub.cuts = 1000
     assert (
@@ -76,7 +76,7 @@ def test_a_transfer_that_breaks_off_can_be_taken_up_again(
 def test_a_checkpoint_without_its_last_small_file_is_incomplete(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
-    """It would load with other settings: a cased vocabulary, for example, would be lowercased."""
+    """It would load with wrong settings: for example, a cased vocabulary would be lowercased."""
     hub.put(NAME, tiny("bert"))
     hub.broken = ("tokenizer_config.json",)
     refused(library)
@@ -102,7 +102,7 @@ def test_a_complete_checkpoint_stays_usable_while_its_revision_is_fetched(
     assert library.get(NAME).revision == SHA and NAME in library.offline()
 
 
-def test_a_hub_that_stops_answering_has_not_delivered(
+def test_a_download_is_incomplete_if_the_hub_stops_answering(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """snapshot_download returns the folder as it is if the hub refuses to list the files."""
@@ -123,14 +123,14 @@ def test_a_conversion_of_older_weights_is_not_used(
     assert "converted" in str(library.get(NAME).folder), "converted here, from the weights of today"
 
 
-def test_a_repository_without_weights_for_pytorch(hub: Hub, library: CheckpointRegistry) -> None:
+def test_a_repository_without_weights_for_pytorch_is_rejected(hub: Hub, library: CheckpointRegistry) -> None:
     hub.repos[NAME] = {"config.json": b"{}", "vocab.txt": b"x", "tf_model.h5": b"x"}
     with pytest.raises(ExplorerError, match=r"neither model.safetensors nor pytorch_model.bin \(it has tf_model.h5\)"):
         list(library.fetch(NAME))
 
 
 @pytest.mark.parametrize("only_pickle", [False, True])
-def test_weights_that_the_hub_did_not_publish_are_deleted(
+def test_weights_that_differ_from_the_published_ones_are_deleted(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], only_pickle: bool
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -146,7 +146,7 @@ def test_weights_that_the_hub_did_not_publish_are_deleted(
     assert library.get(NAME).config.num_layers == 3
 
 
-def test_a_mirror_without_pull_requests_will_do(
+def test_a_mirror_without_pull_requests_is_sufficient(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     pickled(hub, tiny("bert"))
@@ -155,7 +155,7 @@ def test_a_mirror_without_pull_requests_will_do(
     assert library.get(NAME).config.num_layers == 3
 
 
-def test_discussions_that_do_not_answer_are_not_waited_for(
+def test_a_slow_list_of_pull_requests_is_skipped(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     pickled(hub, tiny("bert"))
@@ -164,7 +164,7 @@ def test_discussions_that_do_not_answer_are_not_waited_for(
     assert library.get(NAME).config.num_layers == 3
 
 
-def test_without_an_answer_on_conversions_none_is_denied(
+def test_no_conversion_is_called_missing_while_the_hub_is_silent(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pickled(hub, tiny("bert"))
@@ -174,15 +174,15 @@ def test_without_an_answer_on_conversions_none_is_denied(
 
 
 @pytest.mark.slow
-def test_a_slow_config_is_waited_for(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
     hub.put(NAME, tiny("bert"))
-    hub.delays["config.json"] = 3.5  # more than twice the limit in time of an answer
+    hub.delays["config.json"] = 3.5  # more than twice the time limit of an answer
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
 
 
 @pytest.mark.parametrize("change", [{"model_type": "gpt2"}, {"auto_map": {"AutoModel": "own.Code"}}])
-def test_weights_that_are_of_no_use_here_are_not_downloaded(
+def test_unusable_weights_are_not_downloaded(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], change: dict[str, Any]
 ) -> None:
     hub.put(NAME, tiny("bert"))
@@ -193,7 +193,7 @@ def test_weights_that_are_of_no_use_here_are_not_downloaded(
     assert not [path for path in hub.asked if path.endswith(".safetensors")]
 
 
-def test_the_cache_of_other_programs(
+def test_unusable_checkpoints_in_a_shared_cache_are_not_offered(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Models of other families, and formats that this server refuses, are not offered."""
@@ -237,7 +237,7 @@ def test_visitors_do_not_use_the_token_of_the_operator(
 def test_the_command_line_downloads_a_revision_from_the_named_endpoint(
     hub: Hub, tiny: Callable[[str], Path], tmp_path: Path
 ) -> None:
-    """With no patch inside the process: HF_ENDPOINT, as for a mirror."""
+    """Without patches in the process: HF_ENDPOINT is set as for a mirror."""
     hub.put(NAME, tiny("bert"))
     hub.revisions[NAME, "v1.0"] = (OTHER, hub.repos[NAME])
     command = [sys.executable, "-m", "bertexplorer", "fill-mask", "the [MASK] was", "--checkpoint", f"{NAME}@v1.0"]

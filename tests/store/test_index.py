@@ -1,4 +1,4 @@
-"""The index finds what numpy finds, after it was closed and opened again too, and says what is in its way."""
+"""The index finds the same neighbours as numpy, also after it was closed and reopened, and reports what blocks it."""
 
 import threading
 from collections.abc import Callable
@@ -26,7 +26,7 @@ def check(index: Index) -> None:
         assert result[0][1]["text"] == f"<b>{wanted[0]}</b>"
 
 
-def test_the_nearest_as_numpy_finds_them_after_opening_again(tmp_path: Path) -> None:
+def test_a_reopened_index_finds_the_neighbours_of_numpy(tmp_path: Path) -> None:
     index = Index(tmp_path / "index")
     assert index.count("a") == 0
     index.upsert("a", RANDOM, PAYLOADS)
@@ -38,14 +38,14 @@ def test_the_nearest_as_numpy_finds_them_after_opening_again(tmp_path: Path) -> 
     assert again.count("a") == 700
 
 
-def test_the_oldest_collections_go(tmp_path: Path) -> None:
+def test_the_oldest_collections_are_deleted(tmp_path: Path) -> None:
     index = Index(tmp_path)
     for i in range(MAX_COLLECTIONS + 2):
         index.upsert(f"c{i}", RANDOM[:3], PAYLOADS[:3])
     assert [index.count(f"c{i}") for i in range(MAX_COLLECTIONS + 2)] == [0, 0] + [3] * MAX_COLLECTIONS
 
 
-def test_many_threads(tmp_path: Path) -> None:
+def test_many_threads_share_an_index(tmp_path: Path) -> None:
     index, errors = Index(tmp_path), []
 
     def work(number: int) -> None:
@@ -66,7 +66,7 @@ def test_many_threads(tmp_path: Path) -> None:
     check(index)
 
 
-def test_two_processes_share_a_folder(tmp_path: Path) -> None:
+def test_two_processes_share_an_index(tmp_path: Path) -> None:
     Index(tmp_path).upsert("a", RANDOM, PAYLOADS)
     other = Index(tmp_path)
     check(other)
@@ -75,7 +75,7 @@ def test_two_processes_share_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:1000], lambda data: b"x" * 500])
-def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
+def test_a_damaged_file_is_rebuilt(tmp_path: Path, damage: Callable[[bytes], bytes]) -> None:
     index = Index(tmp_path)
     index.upsert("a", RANDOM, PAYLOADS)
     (tmp_path / "a.npz").write_bytes(damage((tmp_path / "a.npz").read_bytes()))
@@ -84,7 +84,7 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path, damage: Callable[[bytes], b
     check(index)
 
 
-def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExplorerError, match=r"cannot be written to .*file: .*BERTEXPLORER_DATA"):
         Index(tmp_path / "file").upsert("a", RANDOM[:2], PAYLOADS[:2])

@@ -1,4 +1,4 @@
-"""One server to a data folder, and what a crash, damage or a newer version left there."""
+"""One server per data folder, and the leftovers of a crash, of damage or of a newer version."""
 
 import sqlite3
 import subprocess
@@ -15,7 +15,7 @@ from tests.store.test_runs import tell
 
 
 @pytest.mark.slow
-def test_a_second_server_gets_one_sentence(tmp_path: Path) -> None:
+def test_a_second_server_is_rejected_in_one_sentence(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, reserve=0)
     with pytest.raises(ExplorerError, match=r"Another BERT Explorer \(process \d+\) uses .* BERTEXPLORER_DATA"):
         Jobs(tmp_path)
@@ -26,7 +26,7 @@ def test_a_second_server_gets_one_sentence(tmp_path: Path) -> None:
     Jobs(tmp_path).close()
 
 
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ExplorerError, match="cannot be saved"):
         Jobs(tmp_path / "file" / "runs")

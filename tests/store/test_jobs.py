@@ -31,7 +31,7 @@ def jobs(tmp_path: Path) -> Iterator[Jobs]:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """Sets the clock of the table, and of folders, so many seconds ahead."""
+    """Sets the clock of the table and of the folders ahead by some seconds."""
     real = time.time
 
     def ahead(seconds: float) -> None:
@@ -47,7 +47,7 @@ def states(jobs: Jobs, owner: str | None = None) -> dict[str, str]:
     return {run.name: run.state for run in jobs.runs(owner)}
 
 
-def test_nobody_waits_while_other_peoples_files_are_written(jobs: Jobs) -> None:
+def test_other_people_do_not_wait_while_files_are_written(jobs: Jobs) -> None:
     go = threading.Event()
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(jobs.accept, "ann", "large", SPEC, fill=lambda folder: bool(go.wait(20)), key="k")
@@ -104,7 +104,7 @@ def test_five_clicks_are_one_run(jobs: Jobs) -> None:
     assert jobs.accept("ann", "Reviews", SPEC).id != jobs.accept("ann", "Reviews", SPEC).id, "no key: no limit"
 
 
-def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
+def test_simultaneous_runs_are_queued_in_order(jobs: Jobs) -> None:
     with ThreadPoolExecutor(2) as pool:
         both = list(pool.map(lambda who: jobs.accept(who, who, SPEC, seconds=240), ("ann", "ben")))
     first, second = sorted((jobs.run(run.id, None) for run in both), key=lambda run: run.message)
@@ -122,13 +122,13 @@ def test_two_at_once_stand_in_line_in_turn(jobs: Jobs) -> None:
     held.close()
 
 
-def test_words_for_places_and_times() -> None:
+def test_positions_and_durations_are_written_in_words() -> None:
     assert " ".join(map(ordinal, (1, 2, 3, 4, 11, 12, 13, 21, 1112))) == "1st 2nd 3rd 4th 11th 12th 13th 21st 1,112th"
     words = ["less than a minute", "about 1 min", "about 60 min", "about 2 h"]
     assert [duration(seconds) for seconds in (5, 60, 3600, 9000)] == words
 
 
-def test_names_are_data(jobs: Jobs) -> None:
+def test_names_are_never_interpreted(jobs: Jobs) -> None:
     run = jobs.accept(EVIL, EVIL, SPEC, key=EVIL, group=EVIL)
     assert run.folder.parent == jobs.folder and run.name.startswith("../../x</script>") and run.name.isprintable()
     assert [r.id for r in jobs.runs(EVIL)] == [run.id] and jobs.runs("*") == [] == jobs.runs("")
@@ -150,7 +150,7 @@ def test_runs_of_other_owners_are_invisible(jobs: Jobs) -> None:
     assert jobs.run(run.id, "ann").state == "queued"
 
 
-def test_of_two_renames_at_once_the_later_fails(jobs: Jobs) -> None:
+def test_the_later_of_two_simultaneous_renames_fails(jobs: Jobs) -> None:
     run = jobs.accept("ann", "Reviews", SPEC)
     gate = threading.Barrier(6)
 
@@ -170,7 +170,7 @@ def test_of_two_renames_at_once_the_later_fails(jobs: Jobs) -> None:
         jobs.rename(run.id, "ann", " \x00 ", 3)
 
 
-def test_delete_rename_and_stop_at_once_leave_no_half(jobs: Jobs) -> None:
+def test_simultaneous_changes_leave_no_partial_state(jobs: Jobs) -> None:
     made = [jobs.accept("ann", f"{n}", SPEC) for n in range(4)]
 
     def act(n: int) -> None:
@@ -189,7 +189,7 @@ def test_delete_rename_and_stop_at_once_leave_no_half(jobs: Jobs) -> None:
     assert len(there | gone) == 4 and not there & gone
 
 
-def test_deleted_runs_come_back_for_a_week(jobs: Jobs, clock: Callable[[float], None]) -> None:
+def test_deleted_runs_can_be_restored_for_a_week(jobs: Jobs, clock: Callable[[float], None]) -> None:
     kept, run = jobs.accept("ann", "kept", SPEC), jobs.accept("ann", "gone", SPEC, key="k")
     tell(run.folder, {"event": "finished", "time": 1.0, "step": 3})
     jobs.delete(run.id, "ann")
@@ -207,12 +207,12 @@ def test_deleted_runs_come_back_for_a_week(jobs: Jobs, clock: Callable[[float], 
     assert jobs.run(kept.id, "ann").folder.is_dir()
 
 
-def test_a_clock_that_is_set_deletes_nothing_too_early(jobs: Jobs, clock: Callable[[float], None]) -> None:
+def test_a_changed_clock_deletes_nothing_too_early(jobs: Jobs, clock: Callable[[float], None]) -> None:
     clock(30 * DAY)
     jobs.trash.purge()
     clock(0)
     run = jobs.accept("ann", "a", SPEC)
-    jobs.delete(run.id, "ann")  # counted from the latest that was ever seen
+    jobs.delete(run.id, "ann")  # counted from the latest time ever seen
     for ahead in (-9 * DAY, 3600, 8 * DAY, 30 * DAY, 36 * DAY):
         clock(ahead)
         jobs.trash.purge()
@@ -220,12 +220,12 @@ def test_a_clock_that_is_set_deletes_nothing_too_early(jobs: Jobs, clock: Callab
     young = jobs.accept("ann", "b", SPEC)
     clock(40 * DAY)
     jobs.delete(young.id, "ann")
-    jobs.table.execute("UPDATE jobs SET deleted = 1")  # old by the row alone is not enough
+    jobs.table.execute("UPDATE jobs SET deleted = 1")  # an old row alone is not enough
     jobs.trash.purge()
     assert {r.id for r in jobs.runs(deleted=True)} == {young.id}
 
 
-def test_erasing_makes_room_at_once(jobs: Jobs) -> None:
+def test_erasing_frees_space_immediately(jobs: Jobs) -> None:
     run = jobs.accept("ann", "a", SPEC)
     with pytest.raises(ExplorerError, match="Delete it first"):
         jobs.erase(run.id, "ann")
@@ -234,7 +234,7 @@ def test_erasing_makes_room_at_once(jobs: Jobs) -> None:
     assert jobs.runs(deleted=True) == [] and not list((jobs.folder / ".trash").iterdir())
 
 
-def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
+def test_a_running_run_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     run = jobs.accept("ann", "a", SPEC)
     held = locks.acquire(run.folder / "process")
     jobs.mark_started(run.id)
@@ -257,7 +257,7 @@ def test_while_a_process_works_it_is_neither_deleted_nor_queued_twice(jobs: Jobs
     assert jobs.retry(again.id, "ann").name == "a (again)"
 
 
-def test_below_the_reserve_nothing_is_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_run_is_accepted_below_the_disk_reserve(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     run = jobs.accept("ann", "a", SPEC)
     jobs.stop(run.id, "ann")
     jobs.reserve = 1_000_000_000
@@ -268,7 +268,7 @@ def test_below_the_reserve_nothing_is_accepted(jobs: Jobs, monkeypatch: pytest.M
     assert states(jobs) == {"a": "stopped"} and len(list(jobs.folder.glob("?" * 32))) == 1
 
 
-def test_a_run_that_cannot_be_written_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unwritable_run_is_not_accepted(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(folder: Path) -> None:
         (folder / "part").write_text("x")
         raise OSError(28, "No space left on device")

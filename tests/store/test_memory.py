@@ -1,4 +1,4 @@
-"""A checkpoint is refused with both numbers where it does not fit, and others make room for one that would."""
+"""A checkpoint that does not fit is rejected with both numbers, and others are evicted for one that would fit."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_loading_reports_unreadable_files(content: bytes, tmp_path: Path) -> Non
     assert examine.weight_bytes(tmp_path, "fp32") == 0
 
 
-def test_a_container_has_less_than_its_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     message = {"memory.max": "5000000", "memory.current": "3000000", "memory.stat": "anon 1\ninactive_file 400000\n"}
     for name, content in message.items():
         (tmp_path / name).write_text(content)

@@ -1,4 +1,4 @@
-"""What one owner may take of the disk."""
+"""The disk space that one owner may use."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -28,7 +28,7 @@ def run_of(jobs: Jobs, owner: str, bytes: int) -> str:
     return id
 
 
-def test_all_that_one_owner_has_counts_and_deleted_runs_make_room(jobs: Jobs, tmp_path: Path) -> None:
+def test_all_files_of_an_owner_count_and_deleting_runs_frees_space(jobs: Jobs, tmp_path: Path) -> None:
     quota = Quota(Settings(data_dir=tmp_path, quota_mb=1), jobs)
     run_of(jobs, YOU, 3_000_000)
     run_of(jobs, "", 3_000_000)
@@ -53,7 +53,7 @@ def test_a_local_server_has_no_quota_by_default() -> None:
     assert Settings.from_env({"BERTEXPLORER_QUOTA_MB": "7"}).quota == 7_000_000
 
 
-def test_runs_from_before_are_everyones_on_this_machine_alone(tmp_path: Path, jobs: Jobs) -> None:
+def test_runs_without_an_owner_belong_to_everyone_only_on_this_machine(tmp_path: Path, jobs: Jobs) -> None:
     before, mine = run_of(jobs, "", 1), run_of(jobs, ME, 1)
     assert jobs.ids(ME) == {before, mine} and jobs.ids(YOU) == {before} == jobs.ids("")
     again = jobs.retry(before, ME)
@@ -67,7 +67,7 @@ def test_runs_from_before_are_everyones_on_this_machine_alone(tmp_path: Path, jo
     others.close()
 
 
-def test_a_file_has_another_key_for_each_owner(tmp_path: Path) -> None:
+def test_each_owner_has_another_key_for_the_same_file(tmp_path: Path) -> None:
     store = TextUploads(tmp_path)
     keys = {store.save(b"one\ntwo\n", "a.txt", owner) for owner in ("", ME, YOU)}
     assert len(keys) == 3 and {store.load(key).lines for key in keys} == {store.load(min(keys)).lines}

@@ -1,4 +1,5 @@
-"""The library: one load for all who ask, the least recently used dropped, and no way out of the models folder."""
+"""The registry: one load for all callers, eviction of the least recently used checkpoint, and no path out of the
+models folder."""
 
 import threading
 import time
@@ -21,7 +22,7 @@ NAMES = ("one", "two", "three")
 
 @pytest.fixture
 def models(tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A models folder with three links-free copies of a tiny checkpoint, and an empty hub cache."""
+    """A models folder with three copies (no links) of a tiny checkpoint, and an empty hub cache."""
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     root = tmp_path / "models"
     for name in (*NAMES, "group/deep"):
@@ -38,7 +39,7 @@ def library(models: Path) -> CheckpointRegistry:
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Names in the order in which they were truly loaded."""
+    """Names in the order of their actual loads."""
     seen: list[str] = []
     real = loader.load
 
@@ -51,7 +52,7 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return seen
 
 
-def test_loaded_once_for_eight_at_a_time(library: CheckpointRegistry, loads: list[str]) -> None:
+def test_eight_simultaneous_callers_share_one_load(library: CheckpointRegistry, loads: list[str]) -> None:
     got: list[Any] = []
     names = [NAMES[i % 2] for i in range(8)]
     threads = [threading.Thread(target=lambda n=n: got.append(library.get(n, "fp32"))) for n in names]
@@ -62,7 +63,7 @@ def test_loaded_once_for_eight_at_a_time(library: CheckpointRegistry, loads: lis
     assert sorted(loads) == ["one", "two"] and len({id(c) for c in got}) == 2 and len(got) == 8
 
 
-def test_a_failed_load_can_be_tried_again(library: CheckpointRegistry, models: Path) -> None:
+def test_a_failed_load_can_be_retried(library: CheckpointRegistry, models: Path) -> None:
     weights = models / "one" / "model.safetensors"
     kept = weights.read_bytes()
     weights.write_bytes(kept[:100])
@@ -72,7 +73,9 @@ def test_a_failed_load_can_be_tried_again(library: CheckpointRegistry, models: P
     assert library.get("one").name == "one"
 
 
-def test_the_least_recently_used_is_dropped(loads: list[str], models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_checkpoint_is_evicted(
+    loads: list[str], models: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(Checkpoint, "num_bytes", 1_000_000)
     tight = CheckpointRegistry(Settings(models_dir=models, memory_mb=2))
     for name in ("one", "two", "one", "three", "one", "two"):
@@ -81,7 +84,7 @@ def test_the_least_recently_used_is_dropped(loads: list[str], models: Path, monk
     assert len(tight.loaded) == 2
 
 
-def test_one_that_exceeds_the_budget_still_runs(models: Path) -> None:
+def test_a_checkpoint_beyond_the_budget_still_runs(models: Path) -> None:
     library = CheckpointRegistry(Settings(models_dir=models, memory_mb=0))
     for name in NAMES:
         assert library.get(name).name == name
@@ -106,13 +109,13 @@ def test_local_folders_are_found_and_listed(library: CheckpointRegistry, models:
     assert list(library.fetch("one")) == []
 
 
-def test_all_that_is_listed_can_be_had(library: CheckpointRegistry, models: Path) -> None:
+def test_every_listed_checkpoint_can_be_opened(library: CheckpointRegistry, models: Path) -> None:
     (models / "config.json").write_text("{}")
     for name in library.offline():
         assert library.find(name) is not None, name
 
 
-def test_a_folder_that_lacks_something_says_so(library: CheckpointRegistry, models: Path) -> None:
+def test_an_incomplete_folder_is_reported(library: CheckpointRegistry, models: Path) -> None:
     (models / "bare").mkdir()
     with pytest.raises(ExplorerError, match="No config.json"):
         library.get("bare")
@@ -151,7 +154,7 @@ def test_hostile_names_are_rejected(name: str, anywhere: bool, models: Path, tin
     assert not library.loaded and not library.loading, "nothing is left behind"
 
 
-def test_nothing_outside_is_even_looked_at(
+def test_no_file_outside_the_models_folder_is_read(
     library: CheckpointRegistry, models: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Path] = []
@@ -163,7 +166,7 @@ def test_nothing_outside_is_even_looked_at(
     assert not [path for path in seen if not path.is_relative_to(models) and not path.is_relative_to(BUNDLED)]
 
 
-def test_the_command_line_may_look_anywhere(
+def test_the_command_line_may_open_any_folder(
     models: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     library = CheckpointRegistry(Settings(models_dir=models), anywhere=True)
@@ -175,11 +178,11 @@ def test_the_command_line_may_look_anywhere(
         library.get("/etc")
 
 
-def test_not_on_this_disk(library: CheckpointRegistry) -> None:
+def test_a_missing_checkpoint_is_reported(library: CheckpointRegistry) -> None:
     with pytest.raises(ExplorerError, match=r"google/none is not on this disk. Available offline: mini, "):
         library.get("google/none")
 
 
-def test_without_a_models_folder(tmp_path: Path) -> None:
+def test_the_models_folder_may_be_missing(tmp_path: Path) -> None:
     library = CheckpointRegistry(Settings(models_dir=tmp_path / "absent"))
     assert "mini" in library.offline() and library.find("mini")

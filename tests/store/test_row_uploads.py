@@ -1,4 +1,4 @@
-"""Rows of an upload: none is dropped without a word, from the reader to the exported result."""
+"""Rows of an upload: none is dropped silently between the reader and the exported result."""
 
 from pathlib import Path
 
@@ -46,7 +46,7 @@ def test_rows_beyond_the_limit_are_counted_exactly(tmp_path: Path) -> None:
     assert [(row.line, row.what) for row in unusable] == [(11, "is beyond the limit of 9 rows")]
 
 
-def test_a_run_of_a_suite_keeps_them_when_it_is_resumed(tmp_path: Path) -> None:
+def test_a_resumed_suite_keeps_its_unreadable_rows(tmp_path: Path) -> None:
     rows = parse_rows(("good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])).encode(), "x.csv").rows
     mini = load(ASSETS / "checkpoints" / "mini", precision="fp32")
     for _ in range(2):
@@ -56,7 +56,7 @@ def test_a_run_of_a_suite_keeps_them_when_it_is_resumed(tmp_path: Path) -> None:
     assert "3 fields" in (tmp_path / "run" / "cases.csv").read_text("utf-8")
 
 
-def test_one_row_is_a_suite(tmp_path: Path) -> None:
+def test_a_suite_may_have_one_row(tmp_path: Path) -> None:
     result = bx.suite(rows=as_file(tmp_path, "good,bad\n" + GOOD[0]), checkpoint="mini")
     assert result.value.total.count == 1 and "Fewer than 30 cases say little" in figure.say(result.value)
     with pytest.raises(ExplorerError, match="wanted at least 1"):
@@ -81,7 +81,7 @@ def test_a_file_that_is_not_a_suite_is_rejected_with_the_format(name: str, conte
         parse_rows(content, name)
 
 
-def test_one_row_is_spoken_of_as_one() -> None:
+def test_a_single_row_is_described_in_the_singular() -> None:
     assert parse_rows(b"good,bad\nA a.,A b.\n", "one.csv").summary.startswith("1 row from one.csv")
     with pytest.raises(ExplorerError, match="^1 row can be used; wanted 20"):
         bx.probe(rows=[{"text": "A cat.", "label": "x"}], checkpoint="mini")
@@ -96,7 +96,7 @@ def test_two_checkpoints_are_tested_on_the_same_rows() -> None:
     ("name", "stereotype"),
     [("pro_stereotyped_type1.txt.dev", "she"), ("anti_stereotyped_type1.txt.test", "he"), ("wino.txt", "she")],
 )
-def test_the_name_of_a_file_of_winobias_says_which_sentence_is_the_stereotype(name: str, stereotype: str) -> None:
+def test_the_name_of_a_winobias_file_determines_the_stereotype(name: str, stereotype: str) -> None:
     rows = parse_rows(b"1 [The nurse] met the CEO because [she] was ill.\n", name).rows
     kind, (case,), _ = cases(rows)
     assert kind == "stereotype pairs" and case.texts[0] == f"The nurse met the CEO because {stereotype} was ill."

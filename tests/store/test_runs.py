@@ -1,4 +1,4 @@
-"""What a run's folder says of it: its state by locks and last words, its events while they grow, its checkpoints."""
+"""A run as described by its folder: its state by locks and last events, its growing events, its checkpoints."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def tell(folder: Path, *events: dict[str, object]) -> None:
     ("wanted", "message", "state"),
     [
         ("queued", "", "queued"),
-        ("queued", "finished", "queued"),  # a process that ended is started again only if it was queued again
+        ("queued", "finished", "queued"),  # an ended process is restarted only if it was queued again
         ("going", "", "interrupted"),
         ("going", "steps", "interrupted"),
         ("ended", "steps", "interrupted"),
@@ -50,7 +50,7 @@ def tell(folder: Path, *events: dict[str, object]) -> None:
         ("", "stopped", "stopped"),
     ],
 )
-def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, message: str, state: str) -> None:
+def test_a_run_without_a_process_is_never_active(tmp_path: Path, wanted: str, message: str, state: str) -> None:
     if message:
         write(tmp_path, ("begun", 0), (message, 5))
     assert runs.read(tmp_path, Job(ID, wanted=wanted)).state == state
@@ -58,7 +58,7 @@ def test_without_a_process_it_is_never_running(tmp_path: Path, wanted: str, mess
 
 
 @pytest.mark.parametrize("lock", ["lock", "process"])
-def test_with_a_process_it_is_one_of_the_living(tmp_path: Path, lock: str) -> None:
+def test_a_run_with_a_process_is_active(tmp_path: Path, lock: str) -> None:
     job = Job(ID, wanted="going")
     held = locks.acquire(tmp_path / lock)
     assert held and runs.is_alive(tmp_path)
@@ -72,7 +72,7 @@ def test_with_a_process_it_is_one_of_the_living(tmp_path: Path, lock: str) -> No
     assert runs.read(tmp_path, job).state == "interrupted"
 
 
-def test_last_words_from_before_a_resume_do_not_count(tmp_path: Path) -> None:
+def test_events_before_a_resume_do_not_end_the_run(tmp_path: Path) -> None:
     write(tmp_path, ("begun", 0), ("stopped", 4), share=0.4)
     since = (tmp_path / "events.jsonl").stat().st_size
     again = Job(ID, wanted="going", since=since)
@@ -86,7 +86,7 @@ def test_last_words_from_before_a_resume_do_not_count(tmp_path: Path) -> None:
     held.close()
 
 
-def test_the_question_does_not_keep_the_lock(tmp_path: Path) -> None:
+def test_checking_for_a_process_does_not_keep_the_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     for _ in range(3):
         assert not runs.is_alive(tmp_path)
@@ -105,7 +105,7 @@ def test_a_lock_names_its_process_and_is_released_when_it_is_killed(tmp_path: Pa
     assert locks.is_locked(tmp_path / "lock")
     assert locks.holder_pid(tmp_path / "lock") == child.pid
     child.kill()
-    while locks.start_time(child.pid):  # it stays a zombie, which counts as gone
+    while locks.start_time(child.pid):  # it stays a zombie, which counts as ended
         time.sleep(0.01)
     assert not locks.is_locked(tmp_path / "lock")
     assert locks.holder_pid(tmp_path / "lock") == 0
@@ -163,7 +163,7 @@ def test_repeated_steps_are_listed_once_wherever_the_file_is_cut(tmp_path: Path)
         assert runs.merge_events([*runs.merge_events(first), *second]) == wanted
 
 
-def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:
+def test_progress_and_remaining_time_follow_the_latest_pace(tmp_path: Path) -> None:
     begun = {"event": "begun", "time": 0.0, "step": 0}
     slow = [{"event": "steps", "time": 1000.0 * n, "step": n, "share": n / 100} for n in (1, 2)]
     resumed = {"event": "resumed", "time": 5000.0, "step": 2}
@@ -181,7 +181,7 @@ def test_progress_and_time_left_are_of_the_latest_pace(tmp_path: Path) -> None:
     assert runs.read(tmp_path, Job(ID, wanted="ended")).seconds_left is None
 
 
-def test_long_files_are_looked_at_from_their_end(tmp_path: Path) -> None:
+def test_long_files_are_read_from_their_end(tmp_path: Path) -> None:
     filling = {"event": "steps", "time": 1.0, "step": 1, "share": 0.1, "more": "x" * 1000}
     tell(tmp_path, *[filling] * 2000)
     tell(tmp_path, {"event": "finished", "time": 2.0, "step": 9})
@@ -211,7 +211,7 @@ def test_an_unreadable_spec_counts_as_missing(tmp_path: Path, content: str) -> N
     assert runs.read(tmp_path).task in ("", "7")
 
 
-def test_checkpoints_have_names_for_the_picker_and_only_those(tmp_path: Path) -> None:
+def test_only_complete_checkpoints_have_names(tmp_path: Path) -> None:
     folder = tmp_path / ID
     for n in (20, 5, 100):
         (folder / "snapshots" / f"step-{n:09d}").mkdir(parents=True)

@@ -79,6 +79,6 @@ def test_the_process_gets_no_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="these limits exist on Linux")
-def test_a_process_that_nobody_waits_for_ends() -> None:
+def test_an_abandoned_process_ends() -> None:
     cpu_s, file_bytes, signal = sandbox.call(limits, seconds=7, megabytes=1000, disk=1_000_000)
     assert cpu_s == 5 + 7 * (os.cpu_count() or 1) and file_bytes == 1_000_000 and signal == 9

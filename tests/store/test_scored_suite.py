@@ -27,7 +27,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [made / name for name in ("one", "two", "other")]
 
 
-def test_the_test_and_the_differences_are_those_of_the_tables(folders: list[Path]) -> None:
+def test_the_test_and_the_differences_equal_those_of_the_tables(folders: list[Path]) -> None:
     tables = []
     for folder in folders[:2]:
         with (folder / "cases.csv").open(newline="") as file:

@@ -40,7 +40,7 @@ def checkpoint(tiny: Callable[..., Path]) -> Checkpoint:
 
 @pytest.fixture(scope="module")
 def whole(checkpoint: Checkpoint, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The table of a run that nothing interrupts."""
+    """The table of an uninterrupted run."""
     folder = tmp_path_factory.mktemp("whole") / "suite"
     *_, last = SuiteFolder(folder, checkpoint, ROWS, "the whole sentence").run()
     assert last.done == last.total == COUNT - 1
@@ -56,7 +56,9 @@ def test_the_folder_gives_the_same_result_as_the_view(whole: str, checkpoint: Ch
     assert suite.rows(results) == suite.rows(direct)
 
 
-def test_stopped_and_resumed_it_ends_with_the_same_table(whole: str, checkpoint: Checkpoint, tmp_path: Path) -> None:
+def test_a_stopped_and_resumed_suite_ends_with_the_same_table(
+    whole: str, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
     calls = 0
 
     def stopped() -> bool:
@@ -85,7 +87,7 @@ def test_a_damaged_file_is_truncated_to_its_last_complete_batch(
 
 
 @pytest.mark.parametrize("what", ["scoring", "rows"])
-def test_a_folder_of_another_suite_is_left_alone(checkpoint: Checkpoint, tmp_path: Path, what: str) -> None:
+def test_a_folder_of_another_suite_is_unchanged(checkpoint: Checkpoint, tmp_path: Path, what: str) -> None:
     list(SuiteFolder(tmp_path, checkpoint, ROWS[:3], "the whole sentence").run())
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     other = (ROWS[:3], "the differing piece") if what == "scoring" else (ROWS[:4], "the whole sentence")
@@ -107,7 +109,7 @@ def test_bad_folders_and_too_many_rows_are_rejected(checkpoint: Checkpoint, tmp_
 
 
 @pytest.mark.slow
-def test_it_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
+def test_a_suite_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
     """The command, killed in its first batch, as soon as that is in the file, and in its second batch."""
     table = tmp_path / "pairs.csv"
     table.write_text(

@@ -1,4 +1,4 @@
-"""Real processes: runs start in turn, outlive the server, stop on request, and the cause of their death is reported."""
+"""Real processes: runs start in order, outlive the server, stop on request, and the cause of a crash is reported."""
 
 import json
 import os
@@ -29,7 +29,7 @@ Make = Callable[..., JobSupervisor]
 
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
-    """A supervisor over the jobs of a folder; an earlier one is closed first, as if the server had started again."""
+    """A supervisor of the jobs in a folder; an earlier one is closed first, as if the server had restarted."""
     made: list[JobSupervisor] = []
 
     def again(**options: object) -> JobSupervisor:
@@ -64,7 +64,7 @@ def reached(supervisor: JobSupervisor, run: Run, *states: str) -> Run:
 
 
 def steps(run: Run) -> list[int]:
-    """As they stand in the events, each of which must be there once."""
+    """The steps in the events, each of which must occur once."""
     return [e["step"] for e in runs.history(run.folder) if e["event"] == "steps"]
 
 
@@ -77,7 +77,7 @@ def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
     until(lambda: not supervisor.children, 5)
 
 
-def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
+def test_runs_start_one_after_the_other_without_delay(make: Make) -> None:
     supervisor = make()
     made = [accept(supervisor, name, pause=0.05) for name in "abc"]
     until(lambda: [now(supervisor, run).state for run in made] == ["finished"] * 3)
@@ -86,7 +86,7 @@ def test_one_after_the_other_and_the_next_at_once(make: Make) -> None:
     assert all(end < begin < end + 10 for end, begin in zip(ends, begins[1:], strict=False)), (begins, ends)
 
 
-def test_two_slots_train_two(make: Make) -> None:
+def test_two_slots_train_two_runs(make: Make) -> None:
     supervisor = make(slots=2)
     made = [accept(supervisor, name, pause=0.2) for name in "abc"]
     until(lambda: [now(supervisor, run).state for run in made] == ["running", "running", "queued"])
@@ -96,7 +96,7 @@ def test_two_slots_train_two(make: Make) -> None:
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
-def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_process_is_detached_and_silent_and_gets_no_secrets(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_TOKEN", "s3cret")
     supervisor = make()
     run = accept(supervisor, faults={"1": "sleep"})
@@ -112,12 +112,12 @@ def test_the_process_is_detached_quiet_and_knows_no_secrets(make: Make, monkeypa
     assert reached(supervisor, run, "stopped").message == ""
 
 
-def test_secrets_are_known_by_their_names() -> None:
+def test_secrets_are_recognised_by_their_names() -> None:
     given = {"PATH": "p", "HF_TOKEN": "x", "api_key": "x", "AWS_SECRET_ACCESS": "x", "DB_PASSWORD": "x", "HOME": "h"}
     assert environment(given) == {"PATH": "p", "HOME": "h", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
-def test_stop_ends_after_a_commit_and_resume_continues(make: Make) -> None:
+def test_a_stopped_run_ends_after_a_commit_and_can_be_resumed(make: Make) -> None:
     supervisor = make()
     run = accept(supervisor, steps=400)
     until(lambda: now(supervisor, run).step >= 3)
@@ -145,7 +145,7 @@ def test_a_run_that_ignores_the_stop_file_gets_sigterm_and_sigkill_only_on_reque
     reached(supervisor, deaf, "stopped")
 
 
-def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
+def test_a_stop_during_the_start_is_obeyed(make: Make) -> None:
     supervisor = make()
     run = accept(supervisor, steps=9999, warm_up=0.5)
     until(lambda: now(supervisor, run).state == "starting")
@@ -162,7 +162,7 @@ def test_a_stop_while_it_is_starting_is_heard(make: Make) -> None:
         ("tell", "failed", "Out of memory at batch 32. Try 16."),
     ],
 )
-def test_the_cause_of_death_is_reported_and_resume_does_every_step_once(
+def test_the_cause_of_a_crash_is_reported_and_a_resume_repeats_no_step(
     make: Make, fault: str, state: str, words: str
 ) -> None:
     supervisor = make()
@@ -171,13 +171,13 @@ def test_the_cause_of_death_is_reported_and_resume_does_every_step_once(
     assert died.message.startswith(words) and not runs.is_alive(run.folder)
     assert "/" not in died.message, "no path of the server"
     assert died.state == "failed" or died.message.endswith("Resume continues from its last commit.")
-    reached(supervisor, after, "finished")  # it holds nobody up
+    reached(supervisor, after, "finished")  # it delays no other run
     supervisor.jobs.resume(run.id, "ann")
     assert reached(supervisor, run, "finished").message == ""
     assert steps(run) == [1, 2, 3, 4, 5]
 
 
-def test_causes_in_words(tmp_path: Path) -> None:
+def test_causes_are_explained_in_words(tmp_path: Path) -> None:
     assert explain_end(-11, tmp_path) == "It was ended by SIGSEGV."
     assert explain_end(0, tmp_path) == "It ended with exit code 0."
     assert explain_end(None, tmp_path) == "It ended while no server was running."
@@ -206,11 +206,11 @@ def test_the_next_server_adopts_running_runs(make: Make) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(make: Make, late: bool) -> None:
+def test_a_started_but_unrecorded_process_is_not_started_twice(make: Make, late: bool) -> None:
     supervisor = make()
     supervisor.close()
     run = accept(supervisor, steps=30, pause=0.02)
-    child = trainer_module.spawn(COMMAND, run.folder)  # and here the server died
+    child = trainer_module.spawn(COMMAND, run.folder)  # the server died here
     until(lambda: child.poll() is not None if late else runs.read_events(run.folder)[0])
     supervisor = make()
     assert reached(supervisor, run, "finished").attempts == 1
@@ -219,7 +219,7 @@ def test_a_process_that_was_started_but_not_written_down_is_not_started_twice(ma
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_interrupted_runs_wait_for_a_person_by_default(make: Make, resume: bool) -> None:
+def test_interrupted_runs_are_not_resumed_by_default(make: Make, resume: bool) -> None:
     supervisor = make()
     supervisor.close()
     run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")
@@ -235,13 +235,13 @@ def test_interrupted_runs_wait_for_a_person_by_default(make: Make, resume: bool)
     assert steps(run)[:3] == [1, 2, 3]
 
 
-def test_no_signal_goes_to_a_stranger(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_processes_receive_no_signal(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     supervisor = make(command=("/no/such/program",))
     run = accept(supervisor, steps=9999)
     reached(supervisor, run, "interrupted")
     sent: list[int] = []
     monkeypatch.setattr(trainer_module.os, "killpg", lambda pid, number: sent.append(pid))
-    by_hand = subprocess.Popen([*COMMAND, str(run.folder)], cwd=ROOT)  # a person trains it beside the server
+    by_hand = subprocess.Popen([*COMMAND, str(run.folder)], cwd=ROOT)  # a person trains it outside the server
     until(lambda: now(supervisor, run).state == "running")
     (run.folder / "process").write_text(f"{os.getpid()} another time")
     supervisor.stop(run.id, "ann", kill=True)
@@ -263,7 +263,7 @@ def test_a_full_disk_does_not_end_the_queue(make: Make, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_server_killed_at_any_moment_loses_nothing_that_it_accepted(make: Make, tmp_path: Path, seed: int) -> None:
+def test_a_server_killed_at_any_moment_loses_no_accepted_run(make: Make, tmp_path: Path, seed: int) -> None:
     command = [sys.executable, "-m", "tests.store.fake_server", str(tmp_path), "4", "8"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     assert server.stdout and server.stdout.readline() == "ready\n"

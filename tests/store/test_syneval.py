@@ -1,4 +1,4 @@
-"""LM_syneval's pickles are read as they are, and nothing in them can run."""
+"""LM_syneval's pickles are read unchanged, and no code in them is run."""
 
 import os
 import pickle
@@ -64,7 +64,7 @@ def test_rows_beyond_the_limit_are_reported() -> None:
 
 
 class Runs:
-    """What is called when the pickle is loaded."""
+    """An object that calls a function when its pickle is loaded."""
 
     def __init__(self, target: Path) -> None:
         self.target = target
@@ -74,12 +74,12 @@ class Runs:
 
 
 @pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
-def test_nothing_runs(tmp_path: Path, protocol: int) -> None:
+def test_no_code_in_a_pickle_runs(tmp_path: Path, protocol: int) -> None:
     content = pickle.dumps({"sing": [("a", Runs(tmp_path / "ran"))]}, protocol)
     with pytest.raises(ExplorerError, match="cannot be read as a file of LM_syneval: it contains"):
         syneval(content, "a.pickle")
     assert not (tmp_path / "ran").exists()
-    pickle.loads(content)  # the same file, trusted
+    pickle.loads(content)  # the same file, loaded without protection
     assert (tmp_path / "ran").is_dir()
 
 

@@ -48,12 +48,12 @@ EVIL = "</script><img src=x onerror=1>"
         (EVIL.encode(), "x.txt", [EVIL], "1 line"),
     ],
 )
-def test_accepted_files(content: bytes, name: str, lines: list[str], message: str) -> None:
+def test_valid_files_are_accepted(content: bytes, name: str, lines: list[str], message: str) -> None:
     result = parse_lines(content, name)
     assert [line.text for line in result.lines] == lines and message in result.summary and result.summary.endswith(".")
 
 
-def test_labels() -> None:
+def test_labels_are_read_from_their_column() -> None:
     result = parse_lines(b"Label,Text\nx,a cat\n,a dog\n", "a.csv")
     assert result.lines == (Line("a cat", "x"), Line("a dog"))
     assert "text in “text”, labels in “label”, with a header" in result.summary
@@ -80,13 +80,13 @@ def test_labels() -> None:
         (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", "cannot be read as a table: field larger than"),
     ],
 )
-def test_rejected_files(content: bytes, name: str, message: str) -> None:
+def test_invalid_files_are_rejected(content: bytes, name: str, message: str) -> None:
     with pytest.raises(ExplorerError, match=message) as caught:
         parse_lines(content, name)
     assert len(str(caught.value)) < 300 and str(caught.value).endswith(".")
 
 
-def test_ten_thousand_are_read() -> None:
+def test_ten_thousand_lines_are_read() -> None:
     assert len(parse_lines(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
 
 
@@ -99,7 +99,7 @@ def test_the_key_depends_on_the_content(tmp_path: Path) -> None:
     assert [file.suffix for file in (tmp_path / "lines").iterdir()] == [".json", ".json"]
 
 
-def test_only_the_newest_stay(tmp_path: Path) -> None:
+def test_only_the_newest_uploads_are_kept(tmp_path: Path) -> None:
     store = TextUploads(tmp_path)
     keys = []
     for i in range(MAX_UPLOADS + 2):
@@ -113,12 +113,12 @@ def test_only_the_newest_stay(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("key", ["", "../../etc/passwd", "f" * 24, "F" * 24, "a" * 10_000, "\0"])
-def test_keys_that_are_none(key: str, tmp_path: Path) -> None:
+def test_invalid_keys_are_rejected(key: str, tmp_path: Path) -> None:
     with pytest.raises(ExplorerError, match="no uploaded lines"):
         TextUploads(tmp_path).load(key)
 
 
-def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(ExplorerError, match="cannot be saved in .*Make room there"):
         TextUploads(tmp_path / "file" / "lines").save(b"a", "a.txt")
@@ -131,7 +131,7 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
         (b"Hello, world is big\nNo comma here\n", ["Hello, world is big", "No comma here"]),
     ],
 )
-def test_commas_of_sentences_are_not_those_of_columns(content: bytes, texts: list[str]) -> None:
+def test_commas_within_sentences_do_not_split_them(content: bytes, texts: list[str]) -> None:
     assert [line.text for line in parse_lines(content, "a.csv").lines] == texts
 
 

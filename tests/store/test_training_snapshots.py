@@ -1,4 +1,4 @@
-"""A training that ships: its checkpoints by step, in order, and found by their names."""
+"""A bundled training: its checkpoints are ordered by step and found by their names."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,19 +14,19 @@ def root(tmp_path: Path) -> Path:
     for name in ("step-000000300", "step-000000000", "step-000000030"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "config.json").write_text("{}", "utf-8")
-    (tmp_path / "step-000000400").mkdir()  # not whole
+    (tmp_path / "step-000000400").mkdir()  # incomplete
     (tmp_path / "notes").mkdir()
     return tmp_path
 
 
-def test_steps_are_in_order_and_the_last_has_the_plain_name(root: Path) -> None:
+def test_steps_are_ordered_and_the_last_has_the_plain_name(root: Path) -> None:
     result = catalogue.snapshots(root)
     assert [item.name for item in result] == ["tiny@0", "tiny@30", "tiny"]
     assert result[-1].folder == root / "step-000000300" and "300" in result[-1].label
     assert catalogue.snapshots(root / "notes") == []
 
 
-def test_names_lead_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names_are_resolved_to_folders(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     snapshots = catalogue.snapshots
     monkeypatch.setattr(catalogue, "snapshots", lambda: snapshots(root))
     assert catalogue.find_snapshot("tiny@30") == root / "step-000000030" and catalogue.find_snapshot("tiny@31") is None
@@ -49,8 +49,8 @@ def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], P
     assert name == f"run:{'a' * 32}" and (runs.find(tmp_path, name) / "config.json").is_file()
 
 
-def test_the_training_that_ships_learns() -> None:
-    """Its checkpoints load, are small, and find a sentence less and less surprising."""
+def test_the_bundled_training_learns() -> None:
+    """Its checkpoints load, are small, and find a sentence less surprising from step to step."""
     from bertexplorer.analysis import pseudo_likelihood
 
     there = catalogue.snapshots()
