@@ -51,7 +51,7 @@ SPANS = st.lists(st.builds(Span, st.integers(0, 2), st.integers(0, 20), st.integ
 
 
 def value(setting: OptionSpec) -> st.SearchStrategy[Any]:
-    """What a person or a link could set."""
+    """A value that a person or a link could set."""
     if setting.choices:
         return st.sampled_from(setting.choices)
     if setting.kind is bool:
@@ -89,7 +89,7 @@ def no_constant(name: str) -> None:
 def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> None:
     @hypothesis_settings(max_examples=MANY or 10, deadline=None, derandomize=not MANY, phases=[Phase.generate])
     @given(states(view))
-    def whatever(state: State) -> None:
+    def check_any(state: State) -> None:
         answer = explore.answer(state)
         to_link(state, {})
         if answer.figure is None:
@@ -109,11 +109,11 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
                 Figure(figure_json)  # raises ValueError for a property that plotly does not know
         exported(VIEWS[view].analysis, explore, answer)
 
-    whatever()
+    check_any()
 
 
 def exported(analysis: ModuleType, explore: Explore, answer: Answer) -> None:
-    """The rows hold numbers that are numbers, as a table and as JSON; the program that repeats them can be read."""
+    """The rows hold finite numbers, as a table and as JSON; the exported program can be parsed."""
     checkpoint, state = answer.checkpoint, answer.state
     rows, options = analysis.rows(explore.analyse(checkpoint, state)), explore.options(state)
     for name, cell in [pair for row in rows for pair in row.items()]:

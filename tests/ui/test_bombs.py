@@ -47,7 +47,7 @@ def test_every_view_answers_quickly(explore: Explore, view: str) -> None:
         assert len(answer.error) < 2_000, answer.error[:200]
 
 
-def test_spans_of_a_link_are_parsed_quickly() -> None:
+def test_the_spans_of_a_link_are_parsed_quickly() -> None:
     started = time.perf_counter()
     for bomb in (*SIGNS, *LISTS, "0:0-1," * 3_000, "0:" * 9_000, "1" * 19_000):
         read_spans(bomb * 50)

@@ -43,8 +43,8 @@ def test_checkpoints_of_a_training_are_in_order(explore: Explore) -> None:
     assert [side.name for side in sides if side.checkpoint is None] == ["tiny, step 300"]
 
 
-def test_a_suite_over_a_training(explore: Explore) -> None:
-    """The curve goes through the shares that each checkpoint has alone."""
+def test_a_suite_follows_the_checkpoints_of_a_training(explore: Explore) -> None:
+    """The curve has the shares that each checkpoint reaches alone."""
     comparison = explore.answer(SUITE).comparison
     assert (
         comparison is not None
@@ -58,7 +58,7 @@ def test_a_suite_over_a_training(explore: Explore) -> None:
     assert comparison.figure.layout.xaxis.ticktext == ("0", "10", "30", "100", "300", "1,000", "2,000", "2,927")
 
 
-def test_several_named_checkpoints(explore: Explore) -> None:
+def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
     options = {**SUITE.options, "most": 20}  # with fewer cases no difference is beyond chance
     state = replace(SUITE, options=options, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
     comparison = explore.answer(state).comparison

@@ -51,7 +51,7 @@ def test_seeds_have_a_mean_and_failed_runs_are_named() -> None:
     assert [id for _, id in comparison.choices(service, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
 
 
-def test_two_runs_row_by_row() -> None:
+def test_two_runs_are_compared_row_by_row() -> None:
     def rows(right: list[int]) -> list[dict[str, Any]]:
         return [{"line": i, "text": str(i), "gold": "x", "right": bool(value)} for i, value in enumerate(right)]
 
@@ -64,7 +64,7 @@ def test_two_runs_row_by_row() -> None:
     assert comparison.side_by_side(service, details[0], []) == ""  # type: ignore[arg-type]
 
 
-def test_right_rows_are_not_among_the_most_wrong() -> None:
+def test_correct_rows_are_not_listed_as_mistakes() -> None:
     right, wrong = {"text": "fine", "right": True, "loss": 0.6}, {"text": "amiss", "right": False, "loss": 0.9}
     message = html.wrong_answers([right, wrong])
     assert "amiss" in message and "fine" not in message and "1 of 2 rows" in message
@@ -81,7 +81,7 @@ def test_a_finished_run_reports_the_interval_of_its_accuracy() -> None:
     assert "Wilson" not in html.results(without, classification.METRICS)
 
 
-def test_contents_of_the_zip_file(tmp_path: Path) -> None:
+def test_the_zip_file_contains_the_checkpoint_of_its_owner(tmp_path: Path) -> None:
     (tmp_path / "step-1").mkdir()
     (tmp_path / "step-1" / "config.json").write_text("{}")
     detail = RunDetail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
@@ -126,7 +126,7 @@ def test_a_question_without_an_answer_is_marked() -> None:
     assert "no answer" not in html.table([{"text": "no names here", "gold": "", "predicted": ""}])
 
 
-def test_a_cell_of_words_leads_to_the_sentences_with_them() -> None:
+def test_a_cell_of_words_opens_the_sentences_with_them() -> None:
     row = {"gold": "a (PER)", "predicted": "", "gold_tags": ["B-PER", "O"], "predicted_tags": ["O", "O"]}
     assert html.in_cell(row, "PER", "O") and html.in_cell(row, "O", "O") and not html.in_cell(row, "O", "PER")
     assert html.in_cell({"gold": "x", "predicted": "y"}, "x", "y")

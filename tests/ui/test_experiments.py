@@ -24,7 +24,7 @@ FLOOR = BY_NAME["floor"]
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[ExperimentService]:
     training = RunService(CheckpointRegistry(), Settings(data_dir=tmp_path))
-    training.supervisor.close()  # nothing is started: the runs stay in line
+    training.supervisor.close()  # nothing is started: the runs stay queued
     yield ExperimentService(training)
     training.jobs.close()
 
@@ -37,7 +37,7 @@ def text(tmp_path: Path) -> str:
 
 
 def evaluated(arm: Arm, *values: float) -> None:
-    """The run has logged this much and finished."""
+    """Log these values for the run and finish it."""
     lines = [
         {"event": "evaluated", "step": i, "time": time.time(), "hours": i / 60, "share": 1.0, "tokens": 10**6 * i}
         | {"probe": value, "pairs_accuracy": value / 2}
@@ -58,11 +58,11 @@ def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -
     assert spec["running"]["objective"] == "causal" and spec["running"]["minutes"] == 2.0
     assert spec["running"]["heldout_documents"] == 5  # a tenth of them
     copy = Path(spec["text"][0])
-    assert copy.read_bytes() == Path(text).read_bytes() and copy != Path(text)  # an upload goes away
+    assert copy.read_bytes() == Path(text).read_bytes() and copy != Path(text)  # the upload is deleted
     assert [trial.group for trial in service.trials("one")] == [group] and service.trials("another") == []
 
 
-def test_a_text_counts_for_its_owner_and_stays_as_long_as_its_runs(
+def test_a_text_counts_for_its_owner_and_is_kept_with_its_runs(
     service: ExperimentService, text: str, tmp_path: Path
 ) -> None:
     group = service.start("floor", 1.0, text, "one")

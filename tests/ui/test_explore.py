@@ -104,7 +104,7 @@ def test_comparisons_and_exports_use_the_name_of_a_run(against: str, tmp_path: P
         assert "my-films" in name and "my films, best" in content and run.name in content, "it can be opened again"
 
 
-def test_an_invalid_setting_is_an_error(explore: Explore) -> None:
+def test_an_invalid_setting_is_reported(explore: Explore) -> None:
     assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error
 
 

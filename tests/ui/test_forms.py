@@ -38,7 +38,7 @@ def test_every_example_can_be_set(view) -> None:
 
 @pytest.mark.slow
 def test_the_page_is_built_before_torch_is_imported() -> None:
-    """So that it is served, and the browser busy with it, while torch is."""
+    """The browser can then load the page while torch is being imported."""
     heavy = "torch", "sklearn", "scipy", "captum", "accelerate", "transformers"
     program = f"import sys; import bertexplorer.server.launch; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=ROOT)

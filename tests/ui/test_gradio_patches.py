@@ -1,4 +1,4 @@
-"""Gradio has what the patches rely on; patched Blocks answer as gradio's own do, without rebuilding unchanged
+"""Gradio has the code that the patches rely on; patched Blocks answer as gradio's own do, without rebuilding unchanged
 outputs."""
 
 import asyncio
@@ -32,7 +32,7 @@ def test_the_patched_version_is_installed() -> None:
 
 
 @pytest.mark.parametrize("patch", RELIED_ON)
-def test_gradio_has_what_each_patch_relies_on(patch: str) -> None:
+def test_gradio_has_the_code_that_each_patch_relies_on(patch: str) -> None:
     owner, name = RELIED_ON[patch]
     assert hasattr(owner, name) or name in inspect.getsource(owner), patch
 
@@ -69,7 +69,7 @@ def run(answer: Coroutine[Any, Any, list]) -> list:
 def answered(blocks: gr.Blocks, fn: int, answer: object) -> list:
     session = Session(blocks) if isinstance(blocks, Blocks) else SessionState(blocks)
     outputs = run(blocks.postprocess_data(blocks.fns[fn], answer, session))
-    nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # what gr.HTML makes of gr.skip()
+    nothing = {"props": {"__type__": "update"}, "__type__": "update"}  # the update of gr.HTML for gr.skip()
     return [gr.skip() if output == nothing else output for output in outputs]
 
 

@@ -42,7 +42,7 @@ def test_the_link_overrides_the_example(explore: Explore) -> None:
 
 @pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
 def test_a_checkpoint_alone_opens_on_a_view_of_its_head(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
-    """Without a head for masks that is the answer of its fine-tuned head, to a text that it can answer."""
+    """Without a fill-mask head, that is the view of its fine-tuned head, with a text that it can answer."""
     for item in (name, "bert-mlm"):
         shutil.copytree(tiny(item), tmp_path / item)
     explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
@@ -56,7 +56,7 @@ def test_a_checkpoint_alone_opens_on_a_view_of_its_head(name: str, tiny: Callabl
 
 
 @pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])
-def test_an_empty_link_is_the_opening_state(explore: Explore, query: dict[str, str]) -> None:
+def test_an_empty_link_opens_the_default_state(explore: Explore, query: dict[str, str]) -> None:
     state, message = restore_state(explore, query, OPENING)
     assert replace(state, options={}) == OPENING and not message
 

@@ -46,7 +46,7 @@ def pretrain(service: Any) -> tuple[Any, Callable[[], dict[Any, Any]]]:
 
 
 @pytest.mark.parametrize("build", [train, pretrain])
-def test_the_error_of_a_poll_is_gone_after_the_next(build: Callable[[Any], Any]) -> None:
+def test_the_error_of_a_poll_disappears_after_the_next_one(build: Callable[[Any], Any]) -> None:
     service = Runs()
     with gr.Blocks():
         page, poll = build(service)
@@ -55,4 +55,4 @@ def test_the_error_of_a_poll_is_gone_after_the_next(build: Callable[[Any], Any])
     service.full = False
     updates = poll()
     assert "No run yet" in updates[page.runs.entries]
-    assert set(failed) <= set(updates)  # everything that the error changed is drawn again
+    assert set(failed) <= set(updates)  # everything that the error changed is redrawn

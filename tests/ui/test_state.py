@@ -19,7 +19,7 @@ def reopened(state: State) -> State:
     )
 
 
-def test_a_link_restores_everything_that_is_not_default() -> None:
+def test_a_link_restores_every_changed_setting() -> None:
     state = State(
         "A & b = c? #1 [MASK] é 日 😀",
         "second + half",
@@ -37,12 +37,12 @@ def test_a_link_restores_everything_that_is_not_default() -> None:
 
 
 @given(st.text(), st.text())
-def test_any_text_survives_the_link_but_for_lone_surrogates(text: str, pair: str) -> None:
+def test_any_text_without_lone_surrogates_survives_the_link(text: str, pair: str) -> None:
     again = reopened(State(text, pair))
     assert (again.text, again.pair) == (scrub(text), scrub(pair))
 
 
-def test_a_link_without_a_text_is_the_opening_state() -> None:
+def test_a_link_without_a_text_opens_the_default_state() -> None:
     assert from_link({"view": "contrast", "utm": "1"}, OPENING, DEFAULTS) == OPENING
 
 
@@ -70,7 +70,7 @@ def test_spans_are_read_as_written(spans: list[Span]) -> None:
 )
 def test_hidden_words_shift_with_an_edit(old: str, new: str, expected: str | None) -> None:
     shifted = shift_spans((Span(0, 2, 5), Span(1, 0, 1)), 0, old, new)
-    assert shifted[-1] == Span(1, 0, 1)  # the other side is left alone
+    assert shifted[-1] == Span(1, 0, 1)  # the other side is unchanged
     assert [new[s.start : s.end] for s in shifted[:-1]] == ([expected] if expected else [])
 
 

@@ -19,14 +19,14 @@ def mini(bundled: Path) -> Checkpoint:
 
 
 def drawn(mini: Checkpoint, text: Text, colours: dict[int, float] | None = None, press: str = "hide") -> dict[str, Any]:
-    """As the browser gets it."""
+    """The strip as sent to the browser."""
     content: dict[str, Any] = json.loads(
         json.dumps(strip.draw(mini, mini.tokenizer.encode(text), colours, press=press))
     )
     return content
 
 
-def test_a_chip_for_every_token_in_order(mini: Checkpoint) -> None:
+def test_every_token_has_a_chip_in_order(mini: Checkpoint) -> None:
     chips = drawn(mini, Text("The cat sat.", "It slept."))["chips"]
     labels = ["[CLS]", "the", "cat", "sat", ".", "[SEP]", "it", "slept", ".", "[SEP]"]
     assert [chip["label"] for chip in chips] == labels
@@ -79,7 +79,7 @@ def test_only_visible_tokens_have_colours(mini: Checkpoint) -> None:
     assert [chip["colour"] for chip in chips] == [None, 0.9, -0.1, None, None, None]
 
 
-def test_a_cut_is_reported_at_its_position(mini: Checkpoint) -> None:
+def test_a_truncation_is_shown_at_its_position(mini: Checkpoint) -> None:
     content = drawn(mini, Text("word " * 700))
     assert [(i, chip["cut"]) for i, chip in enumerate(content["chips"]) if chip["cut"]] == [
         (len(content["chips"]) - 2, 190)

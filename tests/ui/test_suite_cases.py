@@ -22,7 +22,7 @@ TUNED = "bert-SequenceClassification"
 
 
 def labelled(count: int, names: int, seed: int = 0) -> Suite:
-    """Rows with random labels and answers, some of which are right."""
+    """Rows with random labels and answers, some of them correct."""
     draw = np.random.default_rng(seed)
     outcomes = []
     for line in range(count):
@@ -52,7 +52,7 @@ def test_the_confusion_matrix_equals_scikit_learns(names: int) -> None:
     assert f", {off.max():,} time" in figure.say(result)
 
 
-def test_without_labels_or_mistakes_the_sentence_omits_them() -> None:
+def test_the_sentence_omits_missing_labels_and_mistakes() -> None:
     right = labelled(40, 3)
     outcomes = [replace(outcome, right=True, said=outcome.case.answers[0]) for outcome in right.outcomes]
     right = summary("rows", "labels", "whole sentence", 0.3, outcomes, [], 0)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from bertexplorer.store import runs, suite_folder
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.ui.training import suite_run
 
-VERBS = ("sat", "sit")  # every second row is the other way round, so that some are wrong
+VERBS = ("sat", "sit")  # every second row is reversed, so that some are wrong
 PAIRS = ((n, VERBS[n % 2], VERBS[1 - n % 2]) for n in range(2, 42))
 ROWS = [(n, {"good": f"the cat {one} on mat {n} .", "bad": f"the cat {other} on mat {n} ."}) for n, one, other in PAIRS]
 SCORING: Any = "the whole sentence"
