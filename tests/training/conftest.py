@@ -1,4 +1,4 @@
-"""A small text of random sentences, its ids, and runs over it that take a second."""
+"""A small text of random sentences, its ids, and runs on it that take a second."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -58,7 +58,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Callable[..., Path]:
-    """Settings -> the folder of a run that is about to begin."""
+    """Settings -> the folder of a run that has not begun."""
 
     def made(name: str = "run", *, plain: dict[str, object] | None = None, **values: object) -> Path:
         folder = tmp_path / name

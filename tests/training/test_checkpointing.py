@@ -60,7 +60,7 @@ def test_a_torn_commit_is_skipped(tmp_path: Path, file: str, change, message: st
     assert [p.name for p, _ in result] == ["step-1", "step-0"] and message in result[0][1] and result[1][1] == ""
 
 
-def test_a_folder_without_a_manifest_is_not_a_commit(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_ignored(tmp_path: Path) -> None:
     commit(tmp_path, "step-0", write("0"))
     commit(tmp_path, "step-1", write("1"))
     (tmp_path / "step-1" / MANIFEST).unlink()

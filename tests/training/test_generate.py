@@ -49,7 +49,7 @@ def whole(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch
 
 @pytest.mark.parametrize("source", [0, 11])
 def test_cached_passes_equal_one_full_pass(checkpoint: Checkpoint, source: int) -> None:
-    """In one, two and ten strokes; ModernBERT's local layers look back 4 tokens only."""
+    """In one, two and ten passes; ModernBERT's local layers see only 4 tokens back."""
     ids = torch.randint(5, checkpoint.config.vocab_size, (3, 24), generator=torch.Generator().manual_seed(0))
     segments = (torch.arange(24) >= source).long().expand(3, 24) if source else torch.zeros(3, 24, dtype=torch.long)
     given = segments if checkpoint.config.num_segments > 1 else None
@@ -80,7 +80,7 @@ def test_special_tokens_have_probability_0_and_the_others_sum_to_1(checkpoint: C
 
 
 def test_the_beams_are_the_best_of_all_possible_targets(bert: Checkpoint) -> None:
-    """Wide enough, the search is exhaustive: every target of up to two tokens, scored by whole passes."""
+    """A wide enough search is exhaustive: every target of up to two tokens, scored by full passes."""
     writer, source = NextTokenPredictor(bert), [2, 10, 11, 12, 3]
     first = whole(bert, source, [])[-1]
     every = {(): (float(first[writer.end]), 1, True)}
@@ -100,7 +100,7 @@ def test_the_beams_are_the_best_of_all_possible_targets(bert: Checkpoint) -> Non
 
 
 def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, penalty: float) -> list[tuple]:
-    """The same rule with nothing kept: every hypothesis in a whole pass of its own."""
+    """The same search without a cache: one full pass for each hypothesis."""
     writer, open_, result = NextTokenPredictor(bert), [([], 0.0)], []
     for tokens in range(1, most + 1):
         candidates = []
@@ -159,7 +159,7 @@ def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None
     assert_within(sampling_distribution(logs, 0.5, 2), torch.tensor([0.25, 0.09, 0.0]) / 0.34, of_sum(3, sums=4))
 
 
-def test_it_stops_at_the_end_token(bert: Checkpoint, tmp_path: Path) -> None:
+def test_generation_stops_at_the_end_token(bert: Checkpoint, tmp_path: Path) -> None:
     writer = NextTokenPredictor(bert)
     bert.masked_lm.output.bias[writer.end] += 1e3
     try:

@@ -7,7 +7,7 @@ from bertexplorer.training.finetuning.compare import interval_sentence, sample_s
 
 
 @pytest.mark.parametrize(("right", "count"), [(0, 1), (1, 1), (3, 6), (5, 6), (6, 6), (87, 100), (1, 5000)])
-def test_the_interval_equals_scipys(right: int, count: int) -> None:
+def test_the_interval_equals_that_of_scipy(right: int, count: int) -> None:
     theirs = binomtest(right, count).proportion_ci(method="wilson")
     wanted = pytest.approx((theirs.low, theirs.high), abs=1e-6)  # 1.959964, as it is written, has 7 digits
     assert wilson(right / count, count) == wanted

@@ -61,7 +61,7 @@ def test_dropout_differs_between_steps_and_is_reproducible(
     assert len(set(losses[3])) == 1, "without it nothing differs"
 
 
-def test_counters_and_the_window(steps: Callable[..., list[StepResult]]) -> None:
+def test_steps_are_counted_and_averaged(steps: Callable[..., list[StepResult]]) -> None:
     state = State()
     result = steps(state=state)
     assert [s.step for s in result] == [1, 2, 3] and state.step == 3 and state.skipped == 0
@@ -73,7 +73,7 @@ def test_counters_and_the_window(steps: Callable[..., list[StepResult]]) -> None
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_text_and_masks_repeat_as_set(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_text_and_masks_repeat_as_requested(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
     values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
     run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
     pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])

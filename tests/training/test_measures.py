@@ -1,5 +1,5 @@
-"""Every measure of a task against the package that defines it, on 200 random cases each: labels that occur among the
-validation rows only, labels that are never predicted, empty answers, ties, a single row, no label at all."""
+"""Every measure of a task compared with the package that defines it, on 200 random cases each: labels only in the
+validation rows, labels that are never predicted, empty answers, ties, a single row, no labels at all."""
 
 import collections
 import re
@@ -149,7 +149,7 @@ def correlations_(draw: np.random.Generator) -> None:
     rows = int(draw.choice([1, 2, 3, 40]))
     result, gold = draw.choice([0.0, 0.5, 1.0, draw.random()], rows), draw.choice([1.0, 2.0, 5.0], rows)
     if rows < 2 or not np.ptp(result) or not np.ptp(gold):
-        wanted = {"spearman": 0.0, "pearson": 0.0}  # scipy has no number for it
+        wanted = {"spearman": 0.0, "pearson": 0.0}  # undefined in scipy
     else:
         wanted = {"spearman": spearmanr(result, gold).statistic, "pearson": pearsonr(result, gold).statistic}
     assert correlations(result, gold) == pytest.approx(wanted)
@@ -193,7 +193,7 @@ def answers(draw: np.random.Generator) -> None:
 
 
 def official(gold: Sequence[str], said: str) -> tuple[float, float]:
-    """compute_exact and compute_f1 of evaluate-v2.0.py, as they stand there."""
+    """compute_exact and compute_f1, copied from evaluate-v2.0.py."""
 
     def normalize_answer(s: str) -> str:
         s = "".join(ch for ch in s.lower() if ch not in set(string.punctuation))
@@ -214,7 +214,7 @@ def official(gold: Sequence[str], said: str) -> tuple[float, float]:
 
 
 def written_texts(draw: np.random.Generator) -> None:
-    """chrF and ROUGE-L of targets, ROUGE of summaries; nothing may have been written."""
+    """chrF and ROUGE-L of targets, ROUGE of summaries, also for empty outputs."""
     count = int(draw.integers(1, 4))
     gold, said = ([" ".join(draw.choice(WORDS, draw.integers(0, 6))) for _ in range(count)] for _ in range(2))
     result, each = rewritten(said, gold)

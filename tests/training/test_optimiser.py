@@ -18,7 +18,7 @@ def test_the_rate_rises_holds_and_falls(share: float, wanted: float) -> None:
     assert rate(share, learning) == pytest.approx(wanted)
 
 
-def test_cosine_and_the_ends_of_the_range() -> None:
+def test_the_rate_decays_by_a_cosine_and_is_defined_at_both_ends() -> None:
     learning = Learning(peak=2.0, warmup=0.0, decay="cosine", final=0.0)
     assert [rate(s, learning) for s in (0.0, 0.5, 1.0)] == pytest.approx([2.0, 1.0, 0.0])
     assert rate(0.25, learning) == pytest.approx(2 * (1 + 0.5**0.5) / 2)
@@ -26,7 +26,7 @@ def test_cosine_and_the_ends_of_the_range() -> None:
     assert rate(1.0, Learning(peak=1.0, warmup=1.0)) == 1.0
 
 
-def test_budgets() -> None:
+def test_the_share_of_a_budget_follows_steps_or_minutes() -> None:
     state = State(step=30, begun_step=10, seconds=300.0, begun_seconds=60.0)
     assert Budget(steps=40).share(state) == 0.5
     assert Budget(minutes=8).share(state) == 0.5
@@ -34,7 +34,7 @@ def test_budgets() -> None:
     assert Budget().share(state) == 1.0
 
 
-def test_adamw_equals_torchs_and_does_not_decay_biases_and_norms() -> None:
+def test_adamw_equals_that_of_torch_and_does_not_decay_biases_and_norms() -> None:
     torch.manual_seed(0)
     module = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4))
     before = [p.detach().clone() for p in module.parameters()]

@@ -11,7 +11,7 @@ from bertexplorer.training.run_process import log_events
 
 
 class Run:
-    """Says an event a step; at the second one, another process takes the run over."""
+    """Yields one event per step; at the second, another process takes over the run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

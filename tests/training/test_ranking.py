@@ -32,19 +32,19 @@ def test_bm25_equals_its_formula(query: str) -> None:
     np.testing.assert_allclose(BM25(PASSAGES).scores(query), formula(query, PASSAGES), atol=1e-12)  # float64
 
 
-def test_bm25_by_hand() -> None:
+def test_bm25_equals_a_computation_by_hand() -> None:
     """Two passages of 2 words, “sun” in one: ln(1 + 1.5 / 1.5) · 1 · 2.2 / (1 + 1.2) = ln 2."""
     index = BM25(["the sun", "the moon"])
     assert index.scores("sun").tolist() == pytest.approx([log(2), 0])
     assert index.order("sun") == [0] and index.order("stars") == []
 
 
-def test_without_passages_or_words() -> None:
+def test_empty_passages_score_0() -> None:
     assert len(BM25([]).scores("sun")) == 0
     assert BM25(["", "…"]).scores("sun").tolist() == [0, 0]
 
 
-def test_ndcg_by_hand() -> None:
+def test_ndcg_equals_a_computation_by_hand() -> None:
     grades, judged = [0, 2, 0, 1], [3, 2, 1]
     assert ndcg(grades, judged) == pytest.approx((2 / log2(3) + 1 / log2(5)) / (3 + 2 / log2(3) + 1 / 2))
     assert ndcg([], [0, 0]) == 0.0

@@ -23,7 +23,7 @@ def sentence(draw: np.random.Generator) -> str:
 
 
 @pytest.mark.parametrize("n", [1, 2])
-def test_ngram_f1_equals_rouge(n: int) -> None:
+def test_ngram_f1_equals_that_of_rouge_score(n: int) -> None:
     draw = np.random.default_rng(n)
     scorer = RougeScorer([f"rouge{n}"], use_stemmer=False)
     for _ in range(100):
@@ -32,7 +32,7 @@ def test_ngram_f1_equals_rouge(n: int) -> None:
         assert ngram_f1(ngrams(one, n), ngrams(other, n)) == pytest.approx(theirs)
 
 
-def test_rouge_by_hand() -> None:
+def test_rouge_equals_a_computation_by_hand() -> None:
     """3 of 4 words and 1 of 3 pairs; the longest common subsequence is “the cat … mat”."""
     result = Rouge().score(["The cat saw mats."], ["The cat sat, mat."])
     assert result == pytest.approx({"rouge_1": 3 / 4, "rouge_2": 1 / 3, "rouge_l": 3 / 4})
@@ -40,7 +40,7 @@ def test_rouge_by_hand() -> None:
 
 
 def greedy(document: list[str], summary: str, most: int) -> list[int]:
-    """The same, n-grams counted anew each time."""
+    """The same search, with n-grams counted again at each step."""
 
     def score(chosen: list[int]) -> float:
         total = 0.0
@@ -60,7 +60,7 @@ def greedy(document: list[str], summary: str, most: int) -> list[int]:
     return sorted(chosen)
 
 
-def test_oracle_is_greedy() -> None:
+def test_the_oracle_equals_a_greedy_search() -> None:
     draw = np.random.default_rng(5)
     for most, _ in product((1, 2, 3), range(15)):
         document = [sentence(draw) for _ in range(int(draw.integers(2, 8)))]
@@ -69,14 +69,14 @@ def test_oracle_is_greedy() -> None:
     assert oracle_sentences(["One two.", "Three."], "four five", 3) == []
 
 
-def test_blocking() -> None:
+def test_blocking_skips_repeated_trigrams() -> None:
     document = ["The old cat sat down.", "Why?", "Today the old cat sat there.", "Rain fell."]
     assert choose_sentences(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=True) == [0, 3]
     assert choose_sentences(document, [3.0, 0.0, 2.0, 1.0], 2, blocking=False) == [0, 2]
     assert choose_sentences(document, [0.0, 1.0], 5, blocking=True) == [0, 1], "those that were not read are not chosen"
 
 
-def test_document_sentences() -> None:
+def test_a_document_is_split_into_sentences() -> None:
     assert document_sentences("Dr. Low came. She left!\r\nno stop\n\n  Last one? ") == [
         "Dr. Low came.",
         "She left!",

@@ -73,7 +73,7 @@ def test_impossible_questions_have_no_answers() -> None:
     assert one("1815", impossible="no").answers == (Answer("1815", 16),)
 
 
-def test_empty_question_or_passage() -> None:
+def test_an_empty_question_or_passage_is_reported() -> None:
     assert one("1815", question=" ").what == "has no question"
     assert one("1815", context="\u200b").what == "has no passage"
 
@@ -83,7 +83,7 @@ def test_invisible_characters_are_removed_and_answers_shift() -> None:
     assert result.context == "Ada was born in 1815." and result.answers == (Answer("1815", 16),)
 
 
-def test_files_of_both_versions() -> None:
+def test_files_of_both_versions_are_read() -> None:
     asked = [
         {"id": "1", "question": "When?", "answers": [{"text": "1815", "answer_start": 16}], "is_impossible": False}
     ]

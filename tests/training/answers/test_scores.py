@@ -25,7 +25,7 @@ def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
     [
         ("in the year 1815", "1815", 2 * 1 * (1 / 3) / (1 + 1 / 3)),
         ("one two", "two three", 0.5),
-        ("very very good", "very good", 0.8),  # each word as often as both have it
+        ("very very good", "very good", 0.8),  # each word counts as often as both texts have it
         ("Paris", "London", 0.0),
         ("", "", 1.0),
         ("", "Paris", 0.0),
@@ -33,17 +33,17 @@ def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
         ("the", "a", 1.0),
     ],
 )
-def test_f1(gold: str, message: str, wanted: float) -> None:
+def test_f1_counts_shared_words(gold: str, message: str, wanted: float) -> None:
     assert f1(gold, message) == pytest.approx(wanted)
 
 
 def test_the_best_matching_gold_answer_counts() -> None:
     assert best_match(["July 1815", "1815"], "1815") == (1.0, 1.0)
     assert best_match([], "") == (1.0, 1.0) and best_match([], "1815") == (0.0, 0.0)
-    assert best_match(["the"], "") == (1.0, 1.0)  # nothing is left of the only answer: as if there were none
+    assert best_match(["the"], "") == (1.0, 1.0)  # the only answer becomes empty: it counts as no answer
 
 
-def test_scores_by_question_word() -> None:
+def test_scores_are_grouped_by_question_word() -> None:
     assert [question_word(q) for q in ("When was it?", "In what year?", "Name one.", "WHO?")] == [
         "when",
         "what",

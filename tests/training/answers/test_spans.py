@@ -1,4 +1,4 @@
-"""The best spans against a double loop over all of them."""
+"""The best spans compared with a double loop over all spans."""
 
 import torch
 

@@ -37,7 +37,7 @@ def test_windows_cover_the_passage_and_every_short_answer(most: int, stride: int
     count = len(tokenizer.backend.encode(PASSAGE, add_special_tokens=False).ids)
     assert spans[0][0] == 0 and spans[-1][1] == count and all(len(item.ids) <= most for item in result)
     assert {token for a, b in spans for token in range(a, b)} == set(range(count))
-    assert all(b < count for _, b in spans[:-1])  # none is there for nothing
+    assert all(b < count for _, b in spans[:-1])  # no window is superfluous
     room = spans[0][1]
     sure = min(longest, room - room // 2)
     for first in range(count - sure + 1):

@@ -50,7 +50,7 @@ WANTED = [Column("text", "Text", "text"), Column("label", "Label", "label"), Col
 @example(b'"a\n"', "a.csv", "", None)
 @example(b"\xff\xfe", "a.csv", "", None)
 @example(b"[{},{}]", "a.json", "", None)
-def test_any_bytes(content: bytes, name: str, delimiter: str, header: bool | None) -> None:
+def test_any_bytes_give_a_table_or_an_error(content: bytes, name: str, delimiter: str, header: bool | None) -> None:
     try:
         table = read(content, name, delimiter=delimiter, header=header)
     except ExplorerError as error:
@@ -75,7 +75,7 @@ CELLS = st.text(
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), min_size=2, max_size=8), st.sampled_from(",;\t|"))
 def test_written_tables_are_read_back(rows: list[tuple[str, ...]], sign: str) -> None:
-    """Against the csv module's writer, every cell in quotes, with the delimiter given."""
+    """Written by the csv module with every cell in quotes, and read with the given delimiter."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter=sign, quoting=csv.QUOTE_ALL)
     writer.writerows([("one", "two", "three"), *rows])

@@ -16,12 +16,12 @@ def rows(*pairs: tuple[object, object], start: int = 2) -> list[Row]:
     return [Row(line, {"text": text, "label": label}) for line, (text, label) in enumerate(pairs, start)]
 
 
-def test_label_counts() -> None:
+def test_labels_are_counted_by_frequency() -> None:
     result = checks.label_counts(rows(("a", "y"), ("b", "x"), ("c", "x"), ("d", " "), ("e", ["x", "y"])), "label")
     assert list(result.items()) == [("x", 2), ('["x", "y"]', 1), ("y", 1)]
 
 
-def test_duplicates_are_named_with_the_first() -> None:
+def test_duplicates_are_reported_with_their_first_row() -> None:
     given = rows(("a cat", 1), ("b", 1), ("A  Cat ", 2), ("a cat", 1), (["a"], 1), (["a"], 2))
     assert checks.duplicates(given, ["text"]) == [(4, 2), (5, 2), (7, 6)]
     assert checks.duplicates(given, ["text", "label"]) == [(5, 2)]
@@ -29,7 +29,7 @@ def test_duplicates_are_named_with_the_first() -> None:
     assert checks.overlap(given, rows(("x", 1), ("A CAT", 1)), ["text"]) == [(3, 2)]
 
 
-def test_duplicates_by_brute_force() -> None:
+def test_duplicates_equal_those_of_a_brute_force_search() -> None:
     draw = random.Random(0)
     given = rows(*((draw.choice("abcdefgh"), "") for _ in range(60)))
     brute = [
@@ -40,21 +40,21 @@ def test_duplicates_by_brute_force() -> None:
     assert checks.duplicates(given, ["text"]) == brute
 
 
-def test_empty_cells() -> None:
+def test_empty_cells_are_reported() -> None:
     result = checks.empty_cells(rows(("", "x"), ("a", " \t"), ([], "y"), ("b", 0)), ["text", "label"])
     assert [(p.line, p.what) for p in result] == [
         (2, "has nothing under text"), (3, "has nothing under label"), (4, "has nothing under text"),
     ]  # fmt: skip
 
 
-def test_similar_labels() -> None:
+def test_similar_labels_are_reported() -> None:
     assert checks.similar_labels(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [
         ("Pos", "pos ", "p os"),
         ("neg", "Neg "),
     ]
 
 
-def test_preflight() -> None:
+def test_all_findings_name_their_lines() -> None:
     train = rows(("a", "x"), ("A", "y"), ("b", "x"), ("b", "x"), ("c", "X"), ("", "y"), ("d", ""))
     dev = rows(("b", "x"), ("q", "z"))
     result = checks.row_findings(train, dev, ["text"], "label")
@@ -75,13 +75,13 @@ def test_preflight() -> None:
         ([str(i) for i in range(10_000)], "10,000 different labels; the limit is 1,000"),
     ],
 )
-def test_labels_that_stop_a_run(labels: list[str], message: str) -> None:
+def test_unusable_labels_stop_a_run(labels: list[str], message: str) -> None:
     first = checks.row_findings(rows(*((f"t{i}", label) for i, label in enumerate(labels))), [], ["text"], "label")[0]
     assert first.stops and message in first.what
 
 
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
-def test_split(share: float) -> None:
+def test_the_split_is_stratified_and_reproducible(share: float) -> None:
     given = rows(*((f"text {i}", "xyz"[min(i % 10, 2)]) for i in range(200)))
     train, dev = split_rows(given, share, 7, "label")
     assert sorted([*train, *dev], key=lambda row: row.line) == given and abs(len(dev) - share * 200) <= 2
@@ -99,7 +99,7 @@ def test_texts_that_repeat_stay_on_one_side() -> None:
             assert train and dev and not checks.overlap(train, dev, ["text"])
 
 
-def test_passages_without_a_query_are_no_validation_rows() -> None:
+def test_passages_without_a_query_are_never_validation_rows() -> None:
     given = rows(*((f"query {n}", "passage") for n in range(18)), ("", "another"), (" ", "a third"))
     for seed in range(20):
         train, dev = split_rows(given, 0.1, seed, keys=["text"])
@@ -120,7 +120,7 @@ def test_each_class_is_on_both_sides() -> None:
 
 
 def test_many_classes_do_not_exceed_the_share() -> None:
-    """400 rows of 200 classes: a row of each would be half of them, not a tenth."""
+    """400 rows of 200 classes: one row of each class would be half of the rows, not a tenth."""
     given = rows(*((f"text {i}", f"class {i % 200:03}") for i in range(400)))
     train, dev = split_rows(given, 0.1, 0, "label")
     assert len(dev) == 40 and len(train) == 360 and len({row.cells["label"] for row in dev}) == 40
@@ -136,13 +136,13 @@ def test_of_many_classes_the_largest_are_validated() -> None:
 
 
 @pytest.mark.parametrize("given", [rows(), rows(("a", "x")), rows(("a", "x"), ("A ", "y"))])
-def test_too_few_to_split(given: list[Row]) -> None:
+def test_too_few_rows_cannot_be_split(given: list[Row]) -> None:
     with pytest.raises(ExplorerError, match="different texts; wanted at least 2"):
         split_rows(given, 0.2, 0, "label")
 
 
 @pytest.mark.parametrize("share", [0, 1, -1, 2, float("nan")])
-def test_an_invalid_share(share: float) -> None:
+def test_an_invalid_share_is_rejected(share: float) -> None:
     with pytest.raises(ExplorerError, match="between 0 and 1"):
         split_rows(rows(("a", "x"), ("b", "y")), share, 0)
 

@@ -12,7 +12,7 @@ from bertexplorer.training.data.rows import Problem
 GOOD = b'{"text": "a", "label": 1}\n{"label": true, "text": "NA"}\n'
 
 
-def test_jsonl() -> None:
+def test_jsonl_is_read() -> None:
     result = read(GOOD + b'\n{"text": "c", "more": [1, 2.5], "label": null}\n', "a.jsonl")
     assert result.columns == ("text", "label", "more") and result.kind == "jsonl"
     assert [row.line for row in result.rows] == [1, 2, 4]
@@ -56,27 +56,27 @@ def test_an_unusable_line_is_reported(line: str, what: str) -> None:
     assert first.problems[0].line == 1 and len(first.rows) == 2
 
 
-def test_lines_beyond_the_limit() -> None:
+def test_lines_beyond_the_limit_are_left_out_and_counted() -> None:
     result = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
     assert result.left_out == 3 and not result.problems and "3 rows from line 5 on left out" in result.summary
 
 
-def test_two_byte_order_marks() -> None:
+def test_two_byte_order_marks_are_ignored() -> None:
     assert not read(b"\xef\xbb\xbf" * 2 + GOOD, "a.jsonl").problems
 
 
-def test_fifty_columns_in_all() -> None:
+def test_more_than_fifty_columns_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="more than 50 columns by line 51"):
         read("".join(f'{{"c{i}": "a"}}\n' for i in range(60)).encode(), "a.jsonl")
 
 
-def test_a_json_list() -> None:
+def test_a_json_list_is_read() -> None:
     items: list[Any] = [{"text": "a", "label": "x"}, 7, {"text": "b", "label": "y"}]
     for written in (json.dumps(items), json.dumps(items, indent=1), json.dumps({"data": items})):
         result = read(written.encode(), "a.json")
         assert [row.line for row in result.rows] == [1, 3] and result.unit == "item" and result.kind == "json"
         assert result.problems == (Problem(2, "is a number, not an object in {braces}"),)
-    assert len(read(GOOD, "a.json").rows) == len(read(GOOD, "a").rows) == 2  # an object a line all the same
+    assert len(read(GOOD, "a.json").rows) == len(read(GOOD, "a").rows) == 2  # still one object per line
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_a_json_list() -> None:
         ("[]", "holds no rows"),
     ],
 )
-def test_rejected_json(written: str, message: str) -> None:
+def test_invalid_json_is_rejected(written: str, message: str) -> None:
     with pytest.raises(ExplorerError, match=message):
         read(written.encode(), "a.json")
 
@@ -104,7 +104,7 @@ ASKED = {"id": "1", "question": "Who?", "answers": [{"text": "Ada", "answer_star
 NOWHERE = {"id": 2, "question": "When?", "answers": [], "is_impossible": True, "plausible_answers": []}
 
 
-def test_squad() -> None:
+def test_squad_is_read() -> None:
     result = read(squad(ASKED, NOWHERE), "a.json")
     assert result.kind == "squad" and result.unit == "question" and [row.line for row in result.rows] == [1, 2]
     assert result.rows[0].cells == {
@@ -127,13 +127,13 @@ def test_squad() -> None:
         ({**ASKED, "question": "\ud800"}, "half a character"),
     ],
 )  # fmt: skip
-def test_an_unusable_question(question: Any, what: str) -> None:
+def test_an_unusable_question_is_reported(question: Any, what: str) -> None:
     result = read(squad(ASKED, question, NOWHERE), "a.json")
     assert [row.line for row in result.rows] == [1, 3] and result.problems[0].line == 2
     assert any(part in result.problems[0].what for part in what.split("|"))
 
 
-def test_squad_with_broken_articles_or_paragraphs() -> None:
+def test_broken_articles_or_paragraphs_of_squad_are_reported() -> None:
     with pytest.raises(ExplorerError, match="question 1 has no passage"):
         read(squad(ASKED, NOWHERE, context=None), "a.json")
     whole = json.loads(squad(ASKED, NOWHERE))
@@ -142,13 +142,13 @@ def test_squad_with_broken_articles_or_paragraphs() -> None:
     assert len(result.rows) == 2 and [problem.line for problem in result.problems] == [3, 4, 5]
 
 
-def test_the_flat_layout_of_squad() -> None:
+def test_the_flat_layout_of_squad_is_read() -> None:
     line = {"question": "Who?", "context": "Ada writes.", "answers": {"text": ["Ada"], "answer_start": [0]}}
     result = read((json.dumps(line) + "\n").encode() * 2, "a.jsonl")
     assert result.rows[1].cells["answers"] == [{"text": "Ada", "start": 0}]
 
 
-def test_conll() -> None:
+def test_conll_is_read() -> None:
     text = "-DOCSTART- -X- O O\n\n# id 1\nEU NNP I-NP B-ORG\nrejects VBZ I-VP O\n\n\t\nPeter NNP I-NP B-PER\n"
     result = read(text.encode(), "a.conll")
     assert (
@@ -176,7 +176,7 @@ def test_a_sentence_with_a_malformed_line_is_reported() -> None:
         read(b"a\nb\n\nc\nd\n", "a.conll")
 
 
-def test_trec() -> None:
+def test_trec_is_read() -> None:
     result = read("ENTY:animal What is a « chien » ?\nno label here\nHUM:ind Who ?\n".encode("latin-1"), "t.label")
     assert result.rows[0].cells == {"label": "ENTY", "fine": "ENTY:animal", "text": "What is a « chien » ?"}
     assert result.problems[0].line == 2 and "Latin-1" in result.summary

@@ -42,14 +42,14 @@ QA = (
         ("context,question,answer", QA, "question,context,answer"),
     ],
 )  # fmt: skip
-def test_by_name(head: str, columns: tuple[Column, ...], expected: str) -> None:
+def test_columns_are_guessed_by_name(head: str, columns: tuple[Column, ...], expected: str) -> None:
     width = head.count(",") + 1
     table = read("\n".join([head, *(",".join([f"v{i}"] * width) for i in range(4))]).encode(), "a.csv", header=True)
     names = [column.name for column in columns if not column.optional]
     assert guess_columns(table, columns) == dict(zip(names, expected.split(","), strict=True))
 
 
-def test_by_content() -> None:
+def test_columns_are_guessed_by_content() -> None:
     rows = [f"{i},{'xy'[i % 2]},{i % 5}.5,a longer text no {i},short {i}" for i in range(12)]
     table = read("\n".join(rows).encode(), "a.csv", header=False)
     for label in (LABEL, Column("label", "Label", "labels")):
@@ -67,7 +67,7 @@ def german(*columns: str) -> Table:
     return read("\n".join([";".join(columns), *rows]).encode(), "a.csv", header=True)
 
 
-def test_a_german_file_by_name_and_by_content() -> None:
+def test_columns_of_a_german_file_are_guessed() -> None:
     named = german("Kommentar", "Sterne", "Urteil")
     assert guess_columns(named, (TEXT, LABEL)) == {"text": "Kommentar", "label": "Urteil"}
     unnamed = german("a", "b", "c")
@@ -94,7 +94,7 @@ def test_no_column_is_guessed_if_none_fits() -> None:
     assert guess_columns(table, (Column("title", "Title", "text", optional=True),)) == {}
 
 
-def test_map_columns() -> None:
+def test_rows_follow_the_chosen_columns() -> None:
     table = read(b"Review,Mood\na,x\nb,y\n", "a.csv", header=True)
     assert map_columns(table, {"text": "Review", "label": "Mood", "title": ""}, (TEXT, LABEL)) == [
         Row(2, {"text": "a", "label": "x"}), Row(3, {"text": "b", "label": "y"}),

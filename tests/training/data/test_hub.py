@@ -15,7 +15,7 @@ EVIL = "\ud800</script>"
 
 @pytest.fixture
 def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]]:
-    """A hub that answers and holds one data set; what was asked of it."""
+    """A reachable hub with one data set; returns the requests that it receives."""
     features = datasets.Features({"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["neg", "pos"]),
                                   "picture": {"bytes": datasets.Value("binary")}})  # fmt: skip
     rows = {"text": ["good", "bad", "long " * 3000, None], "label": [1, 0, 1, -1], "picture": [{"bytes": b"x"}] * 4}
@@ -58,11 +58,11 @@ def test_an_invalid_name_sends_no_request(name: str, reachable: list[tuple[Any, 
     assert not reachable
 
 
-def test_a_missing_split(reachable: list[tuple[Any, ...]]) -> None:
+def test_a_missing_split_is_reported(reachable: list[tuple[Any, ...]]) -> None:
     with pytest.raises(ExplorerError, match="Available splits"):
         hub.fetch_dataset("someone/films@nowhere")
 
 
-def test_without_a_network_the_error_comes_at_once() -> None:
+def test_a_missing_network_is_reported_immediately() -> None:
     with pytest.raises(ExplorerError, match="cannot be fetched"):
         hub.fetch_dataset("someone/films")

@@ -16,8 +16,9 @@ def cells(*arguments: str, **more: int) -> list[tuple[int, str, str, str]]:
     return [(row.line, *row.cells.values()) for row in qrels.collection_rows(*arguments, **more)]
 
 
-def test_cranfield() -> None:
-    """Queries are counted, whatever .I says; 1 is the best code; a document that nobody judged is there to search."""
+def test_cranfield_is_read() -> None:
+    """Queries are numbered in order, regardless of .I; code 1 is the best; documents without a judgement remain
+    searchable."""
     assert cells(QUERIES, DOCUMENTS, JUDGED) == [
         (1, "what flies fast .", "a bird flies .", "4"),
         (2, "what swims .", "fish", "1"),
@@ -26,12 +27,12 @@ def test_cranfield() -> None:
     ]
 
 
-def test_trec_and_tabs() -> None:
+def test_trec_and_tab_separated_files_are_read() -> None:
     result = cells("q7\twhat swims\n", "d1\tfish\nd2\tbirds\n", "q7 0 d1 3\nq7 0 d2 0\nq9 0 d1 1\n")
     assert [line[1:] for line in result] == [("what swims", "fish", "3"), ("what swims", "birds", "0")]
 
 
-def test_beir() -> None:
+def test_beir_is_read() -> None:
     documents = '{"_id": "a", "title": "Fish", "text": "they swim"}\n{"_id": "b", "text": "birds"}\n'
     assert cells('{"_id": "1", "text": "who swims"}', documents, "1 0 a 1") == [
         (1, "who swims", "Fish they swim", "1"),
@@ -60,13 +61,13 @@ def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
         (("1\ta", "d\tx", ""), "No judgement names"),
     ],
 )
-def test_bad_files(arguments: tuple[str, str, str], message: str) -> None:
+def test_invalid_files_are_rejected(arguments: tuple[str, str, str], message: str) -> None:
     with pytest.raises(ExplorerError, match=message):
         qrels.collection_rows(*arguments)
 
 
 @pytest.mark.shared
-def test_the_published_cranfield() -> None:
+def test_the_published_cranfield_is_read() -> None:
     texts = [(CRANFIELD / name).read_text("latin-1") for name in ("cran.qry", "cran.all.1400", "cranqrel")]
     rows = qrels.collection_rows(*texts)
     assert len({row.cells["query"] for row in rows}) == 226

@@ -22,7 +22,7 @@ def lines(table: Table) -> list[int]:
     return [row.line for row in table.rows]
 
 
-def test_a_plain_csv() -> None:
+def test_a_plain_csv_is_read() -> None:
     result = read(b'text,label\na cat,x\n\n"b, c",y\n', "a.csv")
     assert result.columns == ("text", "label") and cells(result) == [("a cat", "x"), ("b, c", "y")]
     assert lines(result) == [2, 4] and result.kind == "csv" and not result.problems and not result.left_out
@@ -98,7 +98,7 @@ def test_quoted_newlines_keep_the_line_numbers() -> None:
     assert result.rows[0].cells["text"] == "two\r\nlines"
 
 
-def test_quotes_in_tab_separated_files() -> None:
+def test_quotes_in_tab_separated_files_are_text_unless_they_enclose_cells() -> None:
     raw = read(b'text\tlabel\n"a" cat\tx\nhe said "b\ty\n"\tx\n', "a.tsv")
     assert cells(raw) == [('"a" cat', "x"), ('he said "b', "y"), ('"', "x")] and "quotes are part" in raw.summary
     quoted = read(b'text\tlabel\n"a ""cat"""\tx\n"b, c"\ty\n', "a.tsv")
@@ -107,11 +107,11 @@ def test_quotes_in_tab_separated_files() -> None:
     assert cells(several) == [("two\nlines", "x"), ("a\ttab", "y")] and lines(several) == [2, 4]
 
 
-def test_a_space_after_the_delimiter() -> None:
+def test_a_space_after_the_delimiter_is_ignored() -> None:
     assert cells(read(b'text, label\n"a, b", "x"\n"c, d", "y, z"\n', "a.csv")) == [("a, b", "x"), ("c, d", "y, z")]
 
 
-def test_column_names() -> None:
+def test_columns_get_distinct_names() -> None:
     assert read(b'\xef\xbb\xbf text ,"\xef\xbb\xbflabel\r\n"\r\na,x\r\nb,y', "a.csv").columns == ("text", "label")
     assert read(b",text,text,text (2)\n0,a,b,c\n1,d,e,f\n", "a.csv").columns == (
         "column 1", "text", "text (2)", "text (2) (2)",
@@ -125,12 +125,12 @@ def test_column_names() -> None:
     [
         ("text,label", True),
         ("Sentence 1,Sentence 2", True),
-        ("tweet words,mood", True),  # mood does not come again
+        ("tweet words,mood", True),  # mood does not occur again
         ("a plane is taking off.,x", False),
         ("some words,5.0", False),
     ],
 )
-def test_header_detection(head: str, headed: bool) -> None:
+def test_a_header_is_detected(head: str, headed: bool) -> None:
     rows = [f"row {i},{'xy'[i % 2]}" for i in range(8)]
     result = read("\n".join([head, *rows]).encode(), "a.csv")
     assert (result.columns == tuple(head.split(","))) == headed and len(result.rows) == 8 + (not headed)
@@ -188,7 +188,7 @@ def packed() -> bytes:
         (b"text,label\n" + b"a,b,c\n" * 9, "a.csv", "line 2 has 3 fields, expected 2"),
     ],
 )  # fmt: skip
-def test_rejected_files(content: bytes, name: str, message: str) -> None:
+def test_invalid_files_are_rejected(content: bytes, name: str, message: str) -> None:
     with pytest.raises(ExplorerError, match=message) as caught:
         read(content, name)
     assert len(str(caught.value)) < 500
@@ -202,7 +202,7 @@ def test_the_smallest_files_are_read(kind: str, smallest: str) -> None:
     assert result.kind == kind and len(result.rows) == 2 and not result.problems
 
 
-def test_a_cell_beyond_the_limit() -> None:
+def test_a_row_with_a_cell_beyond_the_limit_is_reported() -> None:
     result = read(b"text,label\na,x\n" + b"b" * 10_001 + b",y\n" + b"c" * 10_000 + b",x\n", "a.csv")
     assert result.problems == (Problem(3, "“text” has 10,001 characters; the limit is 10,000"),)
     assert lines(result) == [2, 4]
@@ -216,7 +216,7 @@ def test_repeated_column_names_are_reported() -> None:
     assert "2 columns called “text”: the later ones are read as “text (2)” and so on" in result.summary
 
 
-def test_sixty_thousand_rows() -> None:
+def test_rows_beyond_the_limit_are_left_out_and_counted() -> None:
     result = read(b"text,label\n" + b"a cat,x\n" * 60_000, "a.csv")
     assert len(result.rows) == 50_000 and result.left_out == 10_000 and lines(result)[-1] == 50_001
     assert not result.problems and result.summary.startswith("50,000 rows from")
@@ -237,15 +237,15 @@ def test_sixty_thousand_rows() -> None:
         ("", "The file"),
     ],
 )
-def test_file_names(name: str, message: str) -> None:
+def test_the_summary_shows_the_file_name_safely(name: str, message: str) -> None:
     assert f"from {message}: " in read(b"text\tlabel\na\tx\nb\ty\n", name).summary
 
 
-def test_a_long_name_keeps_its_kind() -> None:
+def test_a_long_name_keeps_its_suffix() -> None:
     assert read(b"text,label\na,x\nb,y\n", "a" * 300 + ".CSV").kind == "csv"
 
 
-def test_text_files() -> None:
+def test_text_files_have_a_row_per_line() -> None:
     assert cells(read(b"one, two\n\n three \r\nfour\tfive\n", "a.txt")) == [("one, two",), ("three",), ("four\tfive",)]
     assert cells(read(b"good one\t1\nbad one\t0\n", "a.txt")) == [("good one", "1"), ("bad one", "0")]
     assert lines(read("a\u2028b\x85c\nd".encode(), "a.txt")) == [1, 2]

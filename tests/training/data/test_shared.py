@@ -11,7 +11,7 @@ from tests.training.data.test_guess import LABEL, PAIR, QA, SCORE, TEXT, Column
 
 DATA = ROOT.parent / "shared" / "data"
 TAGGING = (Column("tokens", "Tokens", "tokens"), Column("tags", "Tags", "tags"))
-FILES = [  # file, rows, what is wanted, and the columns in which it is found
+FILES = [  # file, number of rows, required fields, and their columns
     ("sst2/train.tsv", 67_349, (TEXT, LABEL), ["sentence", "label"]),
     ("sst2/dev.tsv", 872, (TEXT, LABEL), ["sentence", "label"]),
     ("stsb/stsb-en-train.csv", 5_749, (*PAIR, SCORE), ["column 1", "column 2", "column 3"]),
@@ -34,7 +34,9 @@ FILES = [  # file, rows, what is wanted, and the columns in which it is found
 @pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize(("file", "count", "columns", "result"), FILES, ids=[file for file, *_ in FILES])
-def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], result: list[str]) -> None:
+def test_a_published_file_is_read_completely(
+    file: str, count: int, columns: tuple[Column, ...], result: list[str]
+) -> None:
     table = read(Path(DATA / file).read_bytes(), file, max_rows=100_000)
     assert len(table.rows) == count and not table.problems and not table.left_out
     chosen = guess_columns(table, columns)
@@ -42,7 +44,7 @@ def test_a_published_file(file: str, count: int, columns: tuple[Column, ...], re
     for row in table.rows:
         for answer in row.cells.get("answers", []):
             assert row.cells["context"][answer["start"] :].startswith(answer["text"])
-    if file.endswith(".tsv"):  # each line as it is in the file, split at its tabs and at nothing else
+    if file.endswith(".tsv"):  # each line of the file, split only at its tabs
         lines = (DATA / file).read_text("utf-8").split("\n")
         assert all(lines[row.line - 1].split("\t") == list(row.cells.values()) for row in table.rows)
 

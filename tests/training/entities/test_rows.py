@@ -64,7 +64,7 @@ def test_a_text_without_entities_is_a_sentence() -> None:
     assert one("nothing here.", []).tags == ("O", "O", "O")
 
 
-def test_an_unmarked_tag_among_marked_ones_is_reported_and_plain_tags_are_unchanged() -> None:
+def test_unmarked_tags_among_marked_ones_are_reported_and_plain_tags_kept() -> None:
     marked = [Row(i, {"tokens": "Ada", "tags": "B-PER"}) for i in range(1, 20)]
     result, problems = examples([*marked, Row(20, {"tokens": "Ada sings", "tags": "PER O"})], Options())
     assert len(result) == 19 and [p.line for p in problems] == [20] and "“PER” without B- or I-" in problems[0].what
@@ -86,6 +86,6 @@ def test_conll_and_jsonl_files_are_read() -> None:
     assert result[0].tags == ("B-PER", "O", "O") and result[1].tags == ("O",) * 4 and not problems
 
 
-def test_words_of_other_scripts() -> None:
+def test_words_of_other_scripts_are_split() -> None:
     text = "don't stop日本"
     assert [text[start:end] for start, end in split_words(text)] == ["don", "'", "t", "stop", "日", "本"]

@@ -67,7 +67,7 @@ def test_iob2_keeps_the_entities_and_is_legal(tags: list[str]) -> None:
     assert count_illegal(made) == 0 and len(made) == len(tags)
 
 
-def test_allowed_transitions() -> None:
+def test_only_legal_transitions_are_allowed() -> None:
     assert may_follow("B-X", "I-X") and may_follow("I-X", "I-X") and may_follow("I-X", "B-Y") and may_follow("", "O")
     assert not may_follow("", "I-X") and not may_follow("O", "I-X") and not may_follow("B-Y", "I-X")
     assert count_illegal(["I-X", "O", "I-X", "I-X", "I-Y"]) == 3
@@ -80,7 +80,7 @@ def test_labels_have_b_and_i_of_each_kind() -> None:
 
 
 @given(st.lists(st.tuples(TWO, TWO), min_size=1, max_size=4))
-def test_f1_by_hand(pairs: list[tuple[list[str], list[str]]]) -> None:
+def test_f1_equals_a_computation_by_hand(pairs: list[tuple[list[str], list[str]]]) -> None:
     pairs = [(a[: len(b)], b[: len(a)]) for a, b in pairs]
     gold, guess = [to_iob2(entities(a), len(a)) for a, _ in pairs], [b for _, b in pairs]
     result = metrics(gold, guess, False)
@@ -102,7 +102,7 @@ def test_the_strict_score_rejects_entities_without_a_beginning() -> None:
     assert result["entity_f1"] == 1.0 and result["strict_f1"] == 0.0 and result["illegal"] == 0.5
 
 
-def test_plain_tags_count_word_by_word() -> None:
+def test_plain_tags_are_scored_word_by_word() -> None:
     result = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)
     assert result["entity_f1"] == result["accuracy"] == pytest.approx(2 / 3) and result["illegal"] == 0.0
     made = confusion([["NOUN", "VERB"]], [["NOUN", "NOUN"]], True)

@@ -1,4 +1,4 @@
-"""A tiny checkpoint, learnable rows, and runs over them that take a second or two."""
+"""A tiny checkpoint, learnable rows, and runs on them that take a second or two."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +14,7 @@ GOOD, BAD = ("good", "great", "paris", "nurse"), ("bad", "terrible", "berlin", "
 
 
 def rows(count: int, seed: int) -> list[Row]:
-    """Sentences whose one telling word decides the label."""
+    """Sentences with one word that decides the label."""
     draw = np.random.default_rng(seed)
     result = []
     for line in range(2, count + 2):

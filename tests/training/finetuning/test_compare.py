@@ -12,7 +12,7 @@ def rows(right: list[float], measure: str = "right") -> list[dict]:
     return [{"line": i, "text": f"t{i}", "gold": "x", measure: value} for i, value in enumerate(right)]
 
 
-def test_spread_has_mean_deviation_and_collapsed_runs() -> None:
+def test_the_spread_has_the_mean_the_deviation_and_the_collapsed_runs() -> None:
     result = spread([Outcome("a", 0.9, 0.5, 0.6), Outcome("b", 0.6, 0.5, 0.6), Outcome("c", 0.8, 0.5, 0.6)])
     assert (result.count, result.best, result.collapsed) == (3, "a", ("b",))
     wanted = pytest.approx((0.766667, 0.152753), abs=1e-6)  # written with 6 digits
@@ -45,7 +45,7 @@ def test_rows_are_matched_by_key_not_by_position() -> None:
     assert (lossy.measure, lossy.better, lossy.worse) == ("loss", 9, 0) and lossy.p < 0.001
 
 
-def test_differing_settings() -> None:
+def test_settings_that_differ_are_listed() -> None:
     one = {"checkpoint": "mini", "tuning": {"seed": 0, "batch": 32}, "options": {"labels": "one"}}
     other = {"checkpoint": "mini", "tuning": {"seed": 1, "batch": 32}, "data": {"file": "a.csv"}}
     assert differing_settings({"A": one, "B": other}) == [

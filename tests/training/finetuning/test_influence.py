@@ -193,7 +193,7 @@ def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]
 
 @pytest.mark.slow
 def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
-    """12 of 120: in random order 1.2 of them would be among the first 12."""
+    """12 of 120 labels: in random order, 1.2 of them would be among the first 12."""
     result = trained(planted=0.1, snapshots=3, epochs=10).suspects()
     assert result.planted == 12 and result.found() >= 9
     assert all(row.truth not in ("", row.label) for row in result.rows[:3])

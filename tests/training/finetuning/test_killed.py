@@ -39,7 +39,7 @@ def committed_since(folder: Path, since: float) -> bool:
 
 
 def kill_while_it_works(folder: Path, after: float) -> None:
-    """Go on with the run in *folder* and kill it *after* so many seconds of commits."""
+    """Continue the run in *folder* and kill it *after* so many seconds of commits."""
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     since, until = time.time(), time.monotonic() + 100
     process = subprocess.Popen([sys.executable, "-c", OFTEN, str(folder)], cwd=ROOT, env=env)

@@ -30,11 +30,11 @@ pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.tx
 
 KILLS = int(os.environ.get("KILLS", "1"))  # each of a run of its own
 EPOCHS = 30  # 240 steps, each with a commit
-GPUS = int(os.environ.get("GPUS", "0"))  # that each node claims to have
+GPUS = int(os.environ.get("GPUS", "0"))  # claimed by each node
 
 
 def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path) -> Path:
-    """Queue the run in *begun*, end the server while it goes, and start another one, which adopts it."""
+    """Queue the run in *begun*, end the server while it trains, and start another one, which adopts it."""
     jobs, spec = Jobs(folder), json.loads((begun / "spec.json").read_text("utf-8"))
     run = jobs.accept("a" * 32, "adopted", spec, fill=lambda place: shutil.copytree(begun / "data", place / "data"))
     for end in (
@@ -53,14 +53,14 @@ def outlive_the_server(launchers: Iterator[Launcher], begun: Path, folder: Path)
 
 
 def computing() -> list[int]:
-    """The processes of runs whose folders came over storage."""
+    """The processes of runs whose folders arrived over storage."""
     result = [path for path in Path("/proc").glob("[0-9]*/cmdline") if b"bertexplorer-run-" in path.read_bytes()]
     return [int(path.parent.name) for path in result]
 
 
 def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
-    """Start the run in *folder* with its folder carried over *store*, which refuses for some time; kill its node then,
-    and wait for its end."""
+    """Start the run in *folder* with its folder carried over *store*, which fails for some time; then kill its node,
+    and wait for the end of the run."""
     from bertexplorer.cluster.ray_runs import RayRuns
 
     launcher = RayRuns(Settings(ray=cluster.address, runs_url=f"file://{store}"))
@@ -80,7 +80,7 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     assert handle.poll() == 0 and launcher.find(folder) is None and not runs.is_alive(folder)
     assert "resumed" in [event["event"] for event in runs.read_events(folder)[0]] and not runs.read(folder).message
     assert not list(store.glob("*")), "the storage is left empty"
-    until(lambda: not computing(), 60)  # nor does the orphan of the killed node work on
+    until(lambda: not computing(), 60)  # and the orphan of the killed node stops working
     replace_node(cluster, before)
 
 

@@ -8,7 +8,8 @@ from bertexplorer.training.finetuning.spec import make_spec
 
 
 def test_questions_that_all_have_an_answer_do_not_count_as_one_class() -> None:
-    """SQuAD 2.0 files say of each question whether it has one; where all have, that is no label to learn."""
+    """SQuAD 2.0 files state for each question whether it has an answer; if all have one, this is not a label to
+    learn."""
     answers = [{"text": "Ann", "answer_start": 0}]
     asked = [{"id": str(i), "question": f"Who {i}?", "answers": answers, "is_impossible": False} for i in range(30)]
     whole = {"version": "2.0", "data": [{"title": "t", "paragraphs": [{"context": "Ann met Bob.", "qas": asked}]}]}
@@ -17,8 +18,8 @@ def test_questions_that_all_have_an_answer_do_not_count_as_one_class() -> None:
     assert not result.stops and len(result.train) == 30
 
 
-def test_rows_are_counted_once() -> None:
-    """Of 12 rows 3 are broken in the file and 1 is of no use to the task; no other count is given."""
+def test_each_row_is_counted_once() -> None:
+    """Of 12 rows, 3 are broken in the file and 1 is useless for the task; no other count is reported."""
     rows = [f"text {i},{'ab'[i % 2]}" for i in range(8)]
     table = read("\n".join(["text,label", *rows, "x", "y", "z", ",a"]).encode(), "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
@@ -35,7 +36,7 @@ def test_few_validation_rows_cause_a_warning() -> None:
     assert not result.stops
 
 
-def test_a_classification_of_one_class_still_stops() -> None:
+def test_a_classification_of_one_class_is_rejected() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
     assert any("Every row has the label" in what for what in result.stops)

@@ -32,13 +32,13 @@ def test_two_processes_train_the_same_weights_as_one(begin: Begin) -> None:
     ready = [[e for e in runs.history(folder) if e["event"] == "ready"][0] for folder in (one, two)]
     assert [r["processes"] for r in ready] == [1, 2]
     weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (one, two)]
-    # a step of Adam is as long as the rate however small the gradient: what rounds differently may go far
+    # Adam's steps have the size of the rate even for tiny gradients: rounding differences may grow
     assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
     message = [[e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (one, two)]
     assert 0.5 < sum(message[1]) / len(message[1]) / (sum(message[0]) / len(message[0])) < 2
 
 
-def test_a_run_from_a_file_on_the_command_line(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_command_line_starts_and_resumes_a_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
     file, out = tmp_path / "rows.csv", tmp_path / "out"
     lines = [f"{'great' if i % 2 else 'bad'} film {i % 7};{'pos' if i % 2 else 'neg'}" for i in range(60)]
     file.write_text("sentence;what\n" + "\n".join([*lines, "one;two;three"]) + "\n", "utf-8")

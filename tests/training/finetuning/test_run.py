@@ -54,7 +54,7 @@ def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -
         ("bert", {"method": "frozen", "rate": 2e-2, "epochs": 20}),
     ],
 )
-def test_it_learns_and_transformers_gives_the_same_answers(family: str, more: dict, begin: Begin) -> None:
+def test_a_run_learns_and_transformers_gives_the_same_answers(family: str, more: dict, begin: Begin) -> None:
     folder = begin(family=family, dropout=0.0, **more)
     *_, last = finetune(folder)
     first = events_of(folder, "evaluated")[0]
@@ -111,7 +111,7 @@ def test_a_finished_run_reports_that_it_is_finished(begin: Begin) -> None:
     assert [event["event"] for event in again] == ["resumed", "ready", "finished"]
 
 
-def test_it_stops_early_without_improvement(begin: Begin) -> None:
+def test_a_run_stops_early_without_improvement(begin: Begin) -> None:
     folder = begin(rate=1e-9, epochs=30, patience=2, weight_decay=0.0)
     *_, last = finetune(folder)
     tried = events_of(folder, "evaluated")
@@ -119,7 +119,7 @@ def test_it_stops_early_without_improvement(begin: Begin) -> None:
     assert last["best_step"] == min(tried[1:], key=lambda event: event["metrics"]["loss"])["step"]
 
 
-def test_of_equal_values_the_one_with_the_lower_loss_is_best() -> None:
+def test_equal_values_are_ranked_by_their_loss() -> None:
     best = Best()
     for step, value, loss in ((4, 0.5, 0.70), (8, 0.5, 0.60), (12, 0.5, 0.65), (16, 0.4, 0.1)):
         best = best.after(step, value, loss, higher=True)
@@ -127,7 +127,7 @@ def test_of_equal_values_the_one_with_the_lower_loss_is_best() -> None:
     assert best.after(20, 0.6, 9.9, higher=True).step == 20 and best.after(20, 0.4, 9.9, higher=False).step == 20
 
 
-def test_a_constant_answer_causes_a_warning(begin: Begin) -> None:
+def test_constant_answers_cause_a_warning(begin: Begin) -> None:
     folder = begin(rate=0.9, epochs=1, clip=0.0, warmup=0.0)
     list(finetune(folder))
     message = " ".join(event["text"] for event in events_of(folder, "warning"))

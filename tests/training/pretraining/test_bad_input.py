@@ -17,7 +17,7 @@ Begin = Callable[..., Path]
 ONE = "The cat sat. The dog ran. A man was in the city.\n" * 20
 
 
-def test_one_document_has_no_wrong_next_sentence(begin: Begin, tmp_path: Path) -> None:
+def test_next_sentence_prediction_requires_two_training_documents(begin: Begin, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text(ONE)
     with pytest.raises(ExplorerError, match="leave nothing to learn|blank lines"):
         list(pretrain(begin("a", plain={"text": (str(tmp_path / "one.txt"),)})))
@@ -28,14 +28,14 @@ def test_one_document_has_no_wrong_next_sentence(begin: Begin, tmp_path: Path) -
     assert list(pretrain(begin("c", plain=plain, heldout_documents=2, objective="mlm")))[-1]["event"] == "finished"
 
 
-def test_a_vocabulary_without_mask(begin: Begin, vocabulary: Path, tmp_path: Path) -> None:
+def test_a_vocabulary_without_a_mask_is_rejected(begin: Begin, vocabulary: Path, tmp_path: Path) -> None:
     text = (vocabulary / "tokenizer.json").read_text().replace("[MASK]", "[HIDE]")
     (tmp_path / "tokenizer.json").write_text(text)
     with pytest.raises(ExplorerError, match=r"no \[MASK\]"):
         list(pretrain(begin(plain={"vocabulary": str(tmp_path)})))
 
 
-def test_a_checkpoint_of_another_vocabulary(begin: Begin, tiny_copy) -> None:
+def test_a_checkpoint_with_another_vocabulary_is_rejected(begin: Begin, tiny_copy) -> None:
     folder = tiny_copy("bert")
     whole = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
     whole.add_tokens([f"extra{i}" for i in range(50)])
@@ -44,13 +44,13 @@ def test_a_checkpoint_of_another_vocabulary(begin: Begin, tiny_copy) -> None:
         list(pretrain(begin(plain={"vocabulary": "", "start": str(folder)})))
 
 
-def test_checkpoints_that_do_not_fit_the_objective(begin: Begin, tiny) -> None:
+def test_checkpoints_unsuitable_for_the_objective_are_rejected(begin: Begin, tiny) -> None:
     for name, task in (("distilbert", "mlm+nsp"), ("roberta", "mlm+nsp"), ("bert", "replaced")):
         with pytest.raises(ExplorerError):
             list(pretrain(begin(name, plain={"vocabulary": "", "start": str(tiny(name))}, objective=task)))
 
 
-def test_invalid_sizes(begin: Begin) -> None:
+def test_invalid_sizes_are_rejected(begin: Begin) -> None:
     for number, values in enumerate(({"hidden": 17}, {"positions": 16})):
         with pytest.raises(ExplorerError):
             list(pretrain(begin(str(number), **values)))
@@ -69,13 +69,13 @@ def test_invalid_sizes(begin: Begin) -> None:
         ({"learning": 3}, "Unknown"),
     ],
 )
-def test_contradictory_settings(values: dict[str, object], message: str) -> None:
+def test_contradictory_settings_are_rejected(values: dict[str, object], message: str) -> None:
     with pytest.raises(ExplorerError, match=message):
         specs.make_spec({"text": ("a",)}, values)
 
 
 @pytest.mark.parametrize("weights", ["books", "books=x", "books=-1", "=inf", "a=nan"])
-def test_invalid_weights(weights: str) -> None:
+def test_invalid_weights_are_rejected(weights: str) -> None:
     with pytest.raises(ExplorerError, match="Weights"):
         specs.make_spec({"text": ("a",), "weights": weights}, {})
 
@@ -105,7 +105,7 @@ def test_the_command_line_reports_errors_and_changes_nothing(begin: Begin, capsy
     assert main([str(folder)]) == 2 and "does not describe a run" in capsys.readouterr().err
 
 
-def test_held_out_lists(shards: list[Shard], tmp_path: Path) -> None:
+def test_the_list_of_held_out_documents_is_reproducible(shards: list[Shard], tmp_path: Path) -> None:
     chosen = heldout.choose_hashes(shards, 30)
     assert (heldout.choose_hashes(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
     heldout.write_hashes(chosen, tmp_path / "list")

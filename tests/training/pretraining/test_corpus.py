@@ -28,7 +28,7 @@ HARD = [
 
 
 @pytest.mark.parametrize(("text", "wanted"), HARD)
-def test_sentences(text: str, wanted: list[str]) -> None:
+def test_a_text_is_split_into_sentences(text: str, wanted: list[str]) -> None:
     assert list(split_sentences(text)) == wanted
 
 
@@ -70,7 +70,7 @@ def test_xz_is_read_directly_and_then_from_the_cache(texts: Path, tokenizer: Tok
         assert np.array_equal(shard.ids, one.ids) and np.array_equal(shard.hashes, one.hashes)
 
 
-def test_another_vocabulary_or_text_is_another_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
+def test_each_vocabulary_and_text_has_its_own_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     file = Path(shutil.copy(texts / "first.txt", tmp_path))
     before = cache_folder(file, tokenizer, tmp_path)
     cased = Tokenizer(tokenizer.backend.__class__.from_str(tokenizer.backend.to_str()), max_tokens=64)
@@ -138,7 +138,7 @@ def test_a_damaged_cache_is_reported(texts: Path, tokenizer: Tokenizer, tmp_path
         list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path))
 
 
-def test_missing_files_and_repeated_names(texts: Path, tmp_path: Path) -> None:
+def test_missing_files_and_repeated_names_are_rejected(texts: Path, tmp_path: Path) -> None:
     assert [f.name for f in text_files([texts])] == ["first.txt", "second.txt"]
     for given in ([tmp_path / "none.txt"], [tmp_path], [texts, texts / "first.txt"]):
         with pytest.raises(ExplorerError):

@@ -25,7 +25,7 @@ def pool(shards: list[Shard]) -> DocumentPool:
 
 
 class Places:
-    """Where a run of ids occurs in the text: every place, since short runs repeat."""
+    """All positions of a sequence of ids in the text; short sequences repeat."""
 
     def __init__(self, shards: list[Shard]) -> None:
         self.documents = []
@@ -92,7 +92,7 @@ def plain_beginning(pool: DocumentPool, document: int, sentence: int, room: int)
 
 
 def test_segments_equal_those_of_a_loop_over_sentences(pool: DocumentPool) -> None:
-    """Whole sentences where one fits, else a cut one, for each room from a token to a whole document."""
+    """Whole sentences if one fits, otherwise a truncated one, for every length from one token to a whole document."""
     draw = np.random.default_rng(0)
     document, sentence = pool.draw_boundaries(draw, 2000)
     room = draw.integers(1, 150, size=2000)
@@ -118,7 +118,7 @@ def drawn(pool: DocumentPool, pairs: str, drawing: Drawing, tokens: int = 60_000
     return draw_examples(pool, parse_buckets(drawing.lengths, 64), pairs, drawing, tokens, np.random.default_rng(3))
 
 
-def test_rates_of_labels(pool: DocumentPool) -> None:
+def test_labels_have_their_rates(pool: DocumentPool) -> None:
     plain = Drawing(lengths="60:1:0.25", not_next=0.5)
     labels = Counter(drawn(pool, "next", plain).labels.tolist())
     total = sum(labels.values())
@@ -129,7 +129,7 @@ def test_rates_of_labels(pool: DocumentPool) -> None:
     assert set(texts.labels.tolist()) == {SINGLE} and not texts.lengths[:, 1].any()
 
 
-def test_a_step_has_its_tokens(pool: DocumentPool) -> None:
+def test_a_step_has_the_requested_tokens(pool: DocumentPool) -> None:
     for tokens in (64, 1000, 9000):
         result = drawn(pool, "next", Drawing(lengths="60:1:0.25"), tokens)
         assert result.sizes[:-1].sum() < tokens <= result.sizes.sum(), "and not an example more"
@@ -169,7 +169,7 @@ def test_wrong_pairs_come_from_both_kinds_of_documents() -> None:
 
 
 def test_pairs_of_one_document_are_recognised_by_their_indices() -> None:
-    """Where each token is its own number, following and overlapping are plain to see."""
+    """Each token is its own number, so that following and overlapping texts are recognisable."""
     pool = long_documents()
     for kind in (Kind.NEXT, Kind.SAME, Kind.OTHER):
         result = some(pool, kind, 300, 57)
@@ -181,7 +181,7 @@ def test_pairs_of_one_document_are_recognised_by_their_indices() -> None:
 
 
 def test_a_wrong_b_of_the_same_document_is_drawn_from_all_possible_ones(pool: DocumentPool) -> None:
-    """Against every boundary of the document, tried one by one."""
+    """Compared with every boundary of the document."""
     draw = np.random.default_rng(0)
     seen = []
     for number in range(60):
@@ -229,7 +229,7 @@ def test_invalid_mixtures_are_rejected(lengths: str) -> None:
     assert parse_buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
 
 
-def test_nothing_to_draw_from(shards: list[Shard]) -> None:
+def test_an_empty_pool_is_rejected(shards: list[Shard]) -> None:
     with pytest.raises(ExplorerError, match="no document"):
         DocumentPool(shards, [1, 1], [np.zeros(len(s.hashes), bool) for s in shards])
     with pytest.raises(ExplorerError, match="weights"):
@@ -275,7 +275,7 @@ def test_batches_have_every_example_once(pool: DocumentPool, tokenizer: Tokenize
 
 
 def test_batch_bounds_are_optimal() -> None:
-    """Against every way to cut, for small cases."""
+    """Compared with every possible division, for small cases."""
 
     def cost(lengths: list[int], ends: tuple[int, ...]) -> float:
         total, start = 0.0, 0

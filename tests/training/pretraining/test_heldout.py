@@ -30,7 +30,7 @@ def fixed(shards: list[Shard], held: list[np.ndarray], tokenizer: Tokenizer) -> 
     return heldout.draw_held_out(shards, held, tokenizer, count=30, longest=64)
 
 
-def test_it_depends_only_on_the_held_out_text_and_not_on_the_order_of_files(
+def test_the_evaluation_depends_only_on_the_held_out_text(
     shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
 ) -> None:
     again = heldout.draw_held_out(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
@@ -99,7 +99,8 @@ def test_next_sentence_accuracies_equal_those_of_transformers(fixed: HeldOut, ti
             logits = theirs(batch.ids, attention_mask=mask, token_type_ids=batch.segments).seq_relationship_logits
         margins += (logits[:, 1] - logits[:, 0]).tolist()
         labels += batch.labels.tolist()
-    least = float(np.sort(margins)[2 * len(margins) // 3])  # that of one pair, a little below which the classes part
+    # the score of one pair, slightly below which the classes are separated
+    least = float(np.sort(margins)[2 * len(margins) // 3])
     with torch.no_grad():
         checkpoint.next_sentence.output.bias[1] -= least - 1e-4
     right = (np.array(margins) > least - 1e-4) == np.array(labels)

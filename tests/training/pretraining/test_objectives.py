@@ -204,7 +204,7 @@ def test_batches_and_workers_sum_to_one_batch(
 ) -> None:
     """The same masks in one batch and in many: the same gradient."""
     objective = trainable(MaskedLanguage(checkpoint, pairs=True, weight=0.7))
-    collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))  # next to no choice
+    collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))  # almost no choice
     singles = singles_of(examples, collator)
     whole = join(singles, collator.pad_id)
     parameters = list(objective.modules.parameters())

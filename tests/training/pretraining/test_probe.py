@@ -31,7 +31,7 @@ def documents(shards: list[Shard]) -> list[str]:
     return result
 
 
-def test_a_gap_is_at_the_place_of_a_frequent_word(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_a_gap_replaces_a_frequent_word(made: Probe, shards: list[Shard], tokenizer: Tokenizer) -> None:
     whole = documents(shards)
     words = [tokenizer.backend.token_to_id(word) for word in made.words]
     assert len(set(words)) == probe.WORDS and all(made.gaps)
@@ -59,7 +59,7 @@ def test_the_halves_share_no_document(shards: list[Shard]) -> None:
 
 
 class Telltale(nn.Module):
-    """An encoder that is given the answers and spells them in its vectors."""
+    """An encoder that knows the answers and encodes them in its vectors."""
 
     def __init__(self, answers: dict[tuple[int, ...], int]) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ def test_a_perfect_encoder_answers_all_and_a_random_one_does_not(
     assert first != probe.evaluate_probe(made, random, tokenizer, cpu, causal=True)
 
 
-def test_too_little_text_gives_no_question(tokenizer: Tokenizer, shards: list[Shard]) -> None:
+def test_too_little_text_gives_no_questions(tokenizer: Tokenizer, shards: list[Shard]) -> None:
     nothing = probe.draw_probe(shards, [np.zeros(len(s.documents) - 1, bool) for s in shards], tokenizer)
     encoder = nn.Linear(1, 1)
     assert probe.evaluate_probe(nothing, encoder, tokenizer, torch.device("cpu"), causal=False) == {}

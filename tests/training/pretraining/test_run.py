@@ -34,7 +34,7 @@ def last(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def after(count: int) -> Callable[[], bool]:
-    """A stop that comes after *count* steps."""
+    """A stop that is requested after *count* steps."""
     asked = iter(range(10**6))
     return lambda: next(asked) >= count - 1
 
@@ -72,7 +72,7 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(begin: Begin, val
 def test_prefetched_batches_give_the_same_weights(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     ahead, parts, plain = begin("ahead"), begin("parts"), begin("plain")
     list(pretrain(ahead))
-    for steps in (2, 99):  # what was made for the step after the last is lost
+    for steps in (2, 99):  # the batches prepared for the step after the last are discarded
         list(pretrain(parts, after(steps)))
     asked: list[int] = []
 
@@ -129,7 +129,7 @@ def test_a_torn_commit_is_reported_and_the_previous_one_is_used(begin: Begin) ->
 
 
 @pytest.mark.slow
-def test_it_learns_and_its_checkpoint_loads_here_and_in_transformers(begin: Begin) -> None:
+def test_a_run_learns_and_its_checkpoint_loads_here_and_in_transformers(begin: Begin) -> None:
     folder = begin(steps=60, peak=0.01, export="fp32", snapshots="0, 5")
     result = list(pretrain(folder))
     measured = [e for e in result if e["event"] == "evaluated"]
@@ -155,7 +155,7 @@ def test_it_learns_and_its_checkpoint_loads_here_and_in_transformers(begin: Begi
     assert load(folder / "snapshots" / "step-000000000" / "model").heads.keys() == ours.heads.keys()
 
 
-def test_a_stretch_continues_from_the_weights_with_its_own_budget(begin: Begin) -> None:
+def test_a_stage_continues_from_the_weights_with_its_own_budget(begin: Begin) -> None:
     folder = begin()
     list(pretrain(folder))
     before = last(folder)
@@ -168,7 +168,7 @@ def test_a_stretch_continues_from_the_weights_with_its_own_budget(begin: Begin) 
     assert [e["event"] for e in pretrain(folder)][-1] == "finished"
 
 
-def test_it_starts_from_a_checkpoint_and_adds_missing_heads(begin: Begin, tiny) -> None:
+def test_a_run_starts_from_a_checkpoint_and_adds_missing_heads(begin: Begin, tiny) -> None:
     plain = {"vocabulary": "", "start": str(tiny("bert-base"))}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
@@ -179,7 +179,7 @@ def test_it_starts_from_a_checkpoint_and_adds_missing_heads(begin: Begin, tiny) 
     assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
 
 
-def test_it_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
+def test_a_run_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
     teacher = load(tiny("bert"), precision="fp32")
     count = teacher.config.num_layers - 1
     prepare_folder(tmp_path, ["x"], {"start": str(tiny("bert")), "layers": str(count)})
@@ -224,7 +224,7 @@ def test_the_held_out_documents_are_fixed_and_never_trained_on(begin: Begin, tmp
     assert (heldout.read_hashes(other / "heldout.txt") == chosen).all()
 
 
-def test_one_run_has_one_process(begin: Begin) -> None:
+def test_a_second_process_of_a_run_is_rejected(begin: Begin) -> None:
     folder = begin()
     first = pretrain(folder)
     next(first)
@@ -234,7 +234,7 @@ def test_one_run_has_one_process(begin: Begin) -> None:
     assert list(pretrain(folder))[-1]["event"] == "finished"
 
 
-def test_a_file_stops_it_after_a_commit(begin: Begin) -> None:
+def test_a_stop_file_stops_a_run_after_a_commit(begin: Begin) -> None:
     folder = begin(steps=10**6)
     result = []
     for event in pretrain(folder):
@@ -245,7 +245,7 @@ def test_a_file_stops_it_after_a_commit(begin: Begin) -> None:
 
 
 @pytest.mark.slow
-def test_a_signal_stops_it_after_a_commit(begin: Begin) -> None:
+def test_a_signal_stops_a_run_after_a_commit(begin: Begin) -> None:
     folder = begin(steps=10**6)
     command = [sys.executable, "-m", "bertexplorer.training.pretraining.command", str(folder)]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)

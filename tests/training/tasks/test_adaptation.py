@@ -53,7 +53,7 @@ def test_the_loss_equals_that_of_transformers(adapter: MaskedLanguageLearner, ti
     assert adapter.counts(batch) == {"mlm": len(batch.chosen)}
 
 
-def test_masks_depend_on_torchs_random_state(adapter: MaskedLanguageLearner) -> None:
+def test_the_random_state_of_torch_determines_the_masks(adapter: MaskedLanguageLearner) -> None:
     items = adapter.read(adaptation.examples(ROWS, Options())[0])
     drawn = []
     for seed in (1, 1, 2):

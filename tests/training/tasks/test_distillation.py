@@ -156,7 +156,7 @@ def test_unsuitable_teachers_are_rejected(tiny) -> None:
         learners.create(distillation, teacher, EXAMPLES, Options(soft=0, task=0, cosine=0), seed=0)
 
 
-def test_rows_of_pairs_and_bad_rows() -> None:
+def test_pairs_are_read_and_bad_rows_reported() -> None:
     rows = [Row(2, {"text": "a", "text_b": "b", "label": "x"}), Row(3, {"text": "a", "text_b": "", "label": "x"})]
     result, problems = distillation.examples(rows, Options())
     assert result == [Example(2, ("a", "b"), ("x",))] and [(p.line, p.what) for p in problems] == [(3, "has no text b")]

@@ -118,7 +118,7 @@ def test_a_long_prompt_keeps_its_end_and_reports_the_cut(checkpoint: Checkpoint)
         learner.predict([{"text": " "}])
 
 
-def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
+def test_bad_rows_and_checkpoints_without_the_head_are_rejected(tiny) -> None:
     _, problems = next_word.examples([Row(7, {"text": ""})], Options())
     assert [(p.line, p.what) for p in problems] == [(7, "has no text")]
     with pytest.raises(ExplorerError, match="no fill-mask head"):

@@ -66,7 +66,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
         assert_same(config, end, out.end_logits)
         ours = sum(learner.weights[task] * loss.total.item() for task, loss in learner.losses(batch).items())
         assert ours == pytest.approx(out.loss.item(), abs=of_encoder(config, out.loss))
-    whole = learner.losses(learner.collate(items))  # padding takes no part
+    whole = learner.losses(learner.collate(items))  # padding is ignored
     for task in whole:
         apart = sum(learner.losses(learner.collate([item]))[task].total.item() for item in items)
         allowed = len(items) * of_encoder(config, apart / len(items))

@@ -72,7 +72,7 @@ def test_logits_equal_those_of_transformers(family: str, tiny: Callable[..., Pat
     assert learner.evaluate(examples).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
-def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
+def test_balance_increases_the_weight_of_relevant_passages(tiny: Callable[..., Path]) -> None:
     learner, examples = create_learner(tiny(), balance=True)
     learner.modules.eval()
     assert learner.weight == pytest.approx(4 / 3)
@@ -83,8 +83,10 @@ def test_balance_weighs_passages_that_answer(tiny: Callable[..., Path]) -> None:
     assert heavy.item() == pytest.approx(4 / 3 * light.item(), abs=of_encoder(learner.checkpoint.config, light))
 
 
-def test_before_and_after(tiny: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    """“who works”: BM25 puts the repetition first; scores that follow the grades put all in the best order."""
+def test_metrics_before_and_after_equal_a_computation_by_hand(
+    tiny: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """“who works”: BM25 ranks the repetition first; scores that follow the grades give the best order."""
     learner, examples = create_learner(tiny())
     targets = {0: -1.0, 1: 2.0, 2: -2.0, 3: 1.0, 4: -1.0, 5: 1.0, 6: 0.0}
     monkeypatch.setattr(learner, "scores", lambda items: np.array([targets[i] for i in range(len(items))]))
@@ -120,7 +122,7 @@ def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_playground(tiny: Callable[..., Path]) -> None:
+def test_the_playground_ranks_passages(tiny: Callable[..., Path]) -> None:
     learner, _ = create_learner(tiny())
     prediction = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
     scores = [item["score"] for item in prediction]
@@ -141,7 +143,7 @@ def test_one_kind_of_relevance_is_rejected(grade: float, message: str, tiny: Cal
         learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
 
 
-def test_no_query_with_an_answer(tiny: Callable[..., Path]) -> None:
+def test_validation_rows_without_a_relevant_passage_are_rejected(tiny: Callable[..., Path]) -> None:
     with pytest.raises(ExplorerError, match="No validation query"):
         create_learner(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
 

@@ -43,7 +43,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Retriever, list[ret
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
-def test_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., Path]) -> None:
+def test_the_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., Path]) -> None:
     learner, examples = create_learner(tiny(family), scale=7.0)
     learner.modules.eval()
     positives = [entry for entry in examples if entry.relevance]
@@ -132,7 +132,7 @@ def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> N
         again.predict([{"query": " "}])
 
 
-def test_nothing_to_search_or_to_train_on(tiny: Callable[..., Path]) -> None:
+def test_too_few_passages_or_queries_are_rejected(tiny: Callable[..., Path]) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="have 1 passage that"):

@@ -84,7 +84,7 @@ def common(a: list[str], b: list[str]) -> int:
     return 1 + common(a[1:], b[1:]) if a[0] == b[0] else max(common(a[1:], b), common(a, b[1:]))
 
 
-def test_metrics_by_hand() -> None:
+def test_metrics_equal_a_computation_by_hand() -> None:
     said, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
     metrics, scores = compare_texts(said, gold)
     assert metrics["chrf"] == pytest.approx(chrf(said, gold))
@@ -121,13 +121,13 @@ def test_beams_are_ordered_and_equal_those_of_the_saved_learner(checkpoint: Chec
         learner.predict([{"source": ""}])
 
 
-def test_only_some_rows_are_written_out(checkpoint: Checkpoint) -> None:
+def test_only_some_rows_are_generated(checkpoint: Checkpoint) -> None:
     done = rewriter(checkpoint, shown=2).evaluate(EXAMPLES)
     assert done.metrics["written"] == len(done.rows) == 2
     assert done.metrics["loss"] == rewriter(checkpoint).evaluate(EXAMPLES).metrics["loss"]
 
 
-def test_bad_rows_and_checkpoints_without_the_head(tiny) -> None:
+def test_bad_rows_and_checkpoints_without_the_head_are_rejected(tiny) -> None:
     rows = [Row(2, {"source": "a", "target": ""}), Row(3, {"target": "b"}), Row(4, {"source": "\u200b", "target": "b"})]
     result, problems = sequence.examples(rows, Options())
     assert not result and problems == [

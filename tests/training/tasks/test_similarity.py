@@ -83,7 +83,7 @@ def test_scores_are_in_the_range_of_the_rows(tiny: Callable[..., Path]) -> None:
         learner.predict([{"text_a": "the cat", "text_b": "  "}])
 
 
-def test_correlations() -> None:
+def test_correlations_equal_their_formulas() -> None:
     """Spearman's by the sum of squared differences of ranks, Pearson's by numpy."""
     draw = np.random.default_rng(0)
     result, gold = draw.normal(size=20), draw.normal(size=20)
@@ -122,7 +122,7 @@ def test_a_constant_score_is_rejected(tiny: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_files_of_sentence_transformers(pooling: str, tiny: Callable[..., Path]) -> None:
+def test_files_for_sentence_transformers_are_written(pooling: str, tiny: Callable[..., Path]) -> None:
     files = create_learner(tiny(), pooling)[0].files()
     assert [(part["idx"], part["path"], part["type"].rpartition(".")[2]) for part in files["modules.json"]] == [
         (0, "", "Transformer"),

@@ -42,7 +42,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Summariser, list[su
     return learner, result
 
 
-def test_sentences_and_their_targets(tiny: Callable[..., Path]) -> None:
+def test_documents_are_split_and_targets_chosen(tiny: Callable[..., Path]) -> None:
     _, examples = create_learner(tiny())
     assert examples[0].document == ("The cat sat.", "A dog was on the mat!", "It works.")
     assert examples[1].document == ("Paris is a city.", "London is a city in England.", "He said it.", "un as")
@@ -132,7 +132,7 @@ def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> N
     assert learner.evaluate(examples).rows[0]["chosen"] == [0]
 
 
-def test_playground(tiny: Callable[..., Path]) -> None:
+def test_the_playground_chooses_sentences(tiny: Callable[..., Path]) -> None:
     learner, _ = create_learner(tiny(), sentences=2)
     prediction = learner.predict([{"document": "The cat sat.\nA dog was on the mat! </script>"}])[0]
     assert [sentence["sentence"] for sentence in prediction["sentences"]] == [

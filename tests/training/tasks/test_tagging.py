@@ -65,7 +65,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
         loss = learner.losses(batch)["tag"]
         assert loss.total.item() / loss.count == pytest.approx(out.loss.item(), abs=allowed)
         assert loss.count == len(one.words) == learner.counts(batch)["tag"]
-    whole = learner.losses(learner.collate(items))["tag"]  # padded: the same as one by one
+    whole = learner.losses(learner.collate(items))["tag"]  # padded: equal to single sentences
     apart = [learner.losses(learner.collate([item]))["tag"].total.item() for item in items]
     assert whole.total.item() == pytest.approx(sum(apart), abs=whole.count * allowed)
 
@@ -95,7 +95,7 @@ def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> No
     assert result.rows[2]["line"] == 3 and result.rows[2]["gold"] == "man (PER), new berlin (LOC)"
 
 
-def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
+def test_a_word_without_tokens_is_skipped(tiny: Callable[..., Path]) -> None:
     rows = [
         *ROWS,
         Row(4, {"tokens": ["a", "\u200d", "man", "\u200b", "sat"], "tags": ["O", "B-PER", "I-PER", "O", "O"]}),
@@ -104,11 +104,11 @@ def test_a_word_without_tokens_is_not_read(tiny: Callable[..., Path]) -> None:
         learner, sentences = create_learner(tiny(), head, rows)
         item = learner.read(sentences)[3]
         assert item.target.words.tolist() == [0, 2, 4]
-        assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # it begins later
+        assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # the entity begins later
         assert np.isfinite(learner.evaluate(sentences).metrics["loss"])
         assert len(learner.predict([{"text": "\u200d"}])[0]["entities"]) == 0
         said = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
-        assert learner.all_tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it goes on behind the gap
+        assert learner.all_tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it continues after the gap
 
 
 def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
