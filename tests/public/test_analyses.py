@@ -1,4 +1,4 @@
-"""The analyses as Python calls them: names, signatures, documentation, examples, errors."""
+"""The analyses in Python: names, signatures, documentation, examples, errors."""
 
 import ast
 import doctest
@@ -29,7 +29,7 @@ HEAVY = ("torch", "numpy", "plotly", "gradio", "transformers")
 
 @pytest.fixture(scope="module")
 def bert(tiny: Callable[..., Path]) -> bx.Bert:
-    return bx.load(tiny("bert"), precision="fp32")  # as transformers: "auto" is bf16 on some processors
+    return bx.load(tiny("bert"), precision="fp32")  # like transformers: "auto" is bf16 on some processors
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -41,7 +41,7 @@ def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.
     assert taken == options | about | {"checkpoint", "precision"}
     assert set(inspect.signature(method).parameters) == taken - {"checkpoint", "precision"}
     doc = inspect.getdoc(ask) or ""
-    tuned = VIEWS[name.replace("_", "-")].tuned  # then the example asks a run
+    tuned = VIEWS[name.replace("_", "-")].tuned  # its example then uses a run
     assert f">>> bx.{'TrainingRun' if tuned else name}(" in doc and f".{name}(" in doc and len(doc) > 200
     assert all(f"    {option}: " in doc for option in options - {"lines", "rows"})
     assert name in dir(bx) and name in dir(bert)
@@ -50,7 +50,7 @@ def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_example_of_every_analysis_runs(name: str, tiny: Callable[[str], Path]) -> None:
-    """One that asks a run is asked of a tiny fine-tuned checkpoint."""
+    """An example that needs a run uses a tiny fine-tuned checkpoint."""
     _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
     example = example.replace("bx.TrainingRun('runs/films').load()", "tuned")
     said = eval(example, {"bx": bx, "tuned": bx.load(tiny("bert-SequenceClassification"))})
@@ -104,7 +104,7 @@ def test_one_analysis_does_not_import_the_others() -> None:
     assert before == "[]" and "saliency" not in after and after.endswith("False")
 
 
-def test_fill_mask_is_that_of_transformers(tiny: Callable[..., Path], bert: bx.Bert) -> None:
+def test_fill_mask_equals_that_of_transformers(tiny: Callable[..., Path], bert: bx.Bert) -> None:
     folder = tiny("bert")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.BertForPreTraining.from_pretrained(folder).eval()
@@ -118,7 +118,7 @@ def test_fill_mask_is_that_of_transformers(tiny: Callable[..., Path], bert: bx.B
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "mpnet", "deberta", "modernbert"])
-def test_a_model_in_memory_answers_as_its_folder(tiny: Callable[..., Path], family: str) -> None:
+def test_a_model_in_memory_answers_like_its_folder(tiny: Callable[..., Path], family: str) -> None:
     folder = tiny(family)
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -148,7 +148,7 @@ def test_sentence_vectors_are_the_mean_over_the_tokens(tiny: Callable[..., Path]
     assert first.shape == (2, 32) and not np.allclose(first, result)
 
 
-def test_words_are_named_or_given_as_spans(bert: bx.Bert) -> None:
+def test_words_are_picked_by_name_or_by_span(bert: bx.Bert) -> None:
     text = "the cat sat on the mat."
     assert bert.fill_mask(text, mask="cat").text.hidden == (Span(0, 4, 7),)
     assert bert.fill_mask(text, mask="the").text.hidden == (Span(0, 0, 3), Span(0, 15, 18))
@@ -201,7 +201,7 @@ def test_the_control_has_other_weights(bert: bx.Bert) -> None:
     assert random.fill_mask(FRANCE) == bert.control().fill_mask(FRANCE)
 
 
-def test_rows_of_a_file_that_cannot_be_read_are_named(bert: bx.Bert, tmp_path: Path) -> None:
+def test_unreadable_rows_of_a_file_are_named(bert: bx.Bert, tmp_path: Path) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text(f"good,bad\nthe cat,the cats\n{'x' * 20_000},b\na dog,a dogs\n", "utf-8")
     result = bert.suite(rows=file)

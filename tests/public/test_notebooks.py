@@ -21,7 +21,7 @@ def shown(source: str, names: dict[str, object]) -> object:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(notebook: Path) -> None:
+def test_a_notebook_runs_from_top_to_bottom(notebook: Path) -> None:
     names: dict[str, object] = {}
     cells = json.loads(notebook.read_text("utf-8"))["cells"]
     for cell in cells:
@@ -32,7 +32,7 @@ def test_a_notebook_runs(notebook: Path) -> None:
             assert repr(value)
 
 
-def test_notebooks_are_kept_without_output() -> None:
+def test_notebooks_are_stored_without_output() -> None:
     assert len(NOTEBOOKS) == 3
     for notebook in NOTEBOOKS:
         cells = json.loads(notebook.read_text("utf-8"))["cells"]

@@ -59,7 +59,7 @@ def test_without_pandas_a_sentence_says_how_to_get_it(result: bx.Result, monkeyp
         result.to_pandas()
 
 
-def test_the_code_of_a_result_computes_it_again(
+def test_the_code_of_a_result_reproduces_it(
     bert: bx.Bert, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -100,7 +100,7 @@ def test_the_code_of_a_built_in_suite_has_no_text() -> None:
 
 
 def test_the_score_of_a_suite_is_a_table_of_its_own() -> None:
-    """In all and by category, as counted in the rows."""
+    """In total and by category, as counted in the rows."""
     result = bx.load("tiny").suite("everyday", most=60)
     table = result.tables["summary"]
     assert [row["category"] for row in table] == ["all", *dict.fromkeys(row["category"] for row in result.rows)]
@@ -132,12 +132,12 @@ def test_the_mistakes_of_each_layer_of_a_probe_are_a_table() -> None:
 
 
 @pytest.mark.parametrize("name", ["suite", "probe"])
-def test_an_empty_list_of_rows_is_refused(bert: bx.Bert, name: str) -> None:
+def test_an_empty_list_of_rows_is_rejected(bert: bx.Bert, name: str) -> None:
     with pytest.raises(bx.ExplorerError, match="No rows were given"):
         bert.analyse(name, rows=[])
 
 
-def test_files_by_their_suffix(result: bx.Result, tmp_path: Path) -> None:
+def test_the_suffix_determines_the_format_of_a_file(result: bx.Result, tmp_path: Path) -> None:
     for suffix in ("csv", "json", "py", "html"):
         assert result.save(tmp_path / f"paris.{suffix}").stat().st_size > 200
     page = (tmp_path / "paris.html").read_text("utf-8")
@@ -149,7 +149,9 @@ def test_files_by_their_suffix(result: bx.Result, tmp_path: Path) -> None:
         result.save(tmp_path / "nowhere" / "paris.csv")
 
 
-def test_an_image_needs_kaleido_and_says_so(result: bx.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_kaleido_is_reported_when_an_image_is_saved(
+    result: bx.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def missing(*given: object, **more: object) -> bytes:
         raise ValueError("Image export requires the kaleido package")
 
@@ -159,7 +161,7 @@ def test_an_image_needs_kaleido_and_says_so(result: bx.Result, tmp_path: Path, m
     assert not (tmp_path / "paris.svg").exists()
 
 
-def test_a_notebook_draws_it_without_a_network(result: bx.Result) -> None:
+def test_a_notebook_draws_a_result_without_a_network(result: bx.Result) -> None:
     bundle = result._repr_mimebundle_()
     figure = json.loads(json.dumps(bundle[PLOTLY]))
     assert figure["data"] and figure["layout"]["title"]["text"].startswith("It would put")
@@ -167,7 +169,7 @@ def test_a_notebook_draws_it_without_a_network(result: bx.Result) -> None:
     assert bundle["text/plain"] == repr(result) and "text/html" not in bundle
 
 
-def test_bertviz_is_a_page(bert: bx.Bert, tmp_path: Path) -> None:
+def test_bertviz_is_saved_as_a_page(bert: bx.Bert, tmp_path: Path) -> None:
     shown = bert.bertviz("the cat sat.")
     assert shown._repr_mimebundle_()["text/html"].startswith('<iframe sandbox="allow-scripts"')
     assert shown.save(tmp_path / "heads.html").read_text("utf-8").startswith("<!doctype html>")
@@ -186,7 +188,7 @@ def test_two_results_are_compared(bert: bx.Bert, result: bx.Result) -> None:
     assert repr(both).count("fill_mask (") == 2 and result.said in both.said
 
 
-def test_the_code_of_a_comparison_computes_it_again(
+def test_the_code_of_a_comparison_reproduces_it(
     bert: bx.Bert, result: bx.Result, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -213,7 +215,7 @@ def test_suites_of_several_checkpoints_are_compared(result: bx.Result) -> None:
         bx.compare(result, result, result)
 
 
-def test_what_differs_names_the_sides(bert: bx.Bert, result: bx.Result) -> None:
+def test_differences_name_both_sides(bert: bx.Bert, result: bx.Result) -> None:
     berlin = bert.fill_mask("Berlin is the [MASK] of Germany.", top=12)
     assert bx.compare(result, berlin).names == (FRANCE, "Berlin is the [MASK] of Germany.")
     assert bx.compare(result, bert.fill_mask(FRANCE, top=3)).names == ("top 12", "top 3")

@@ -1,4 +1,4 @@
-"""Training from Python: rows in, a run in a folder, its checkpoint asked."""
+"""Training from Python: a run is trained on rows, and its checkpoint answers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +10,7 @@ import bertexplorer as bx
 ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]
 
 
-def test_rows_become_a_run_and_the_run_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_run_trained_on_rows_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
     seen: list[str] = []
     run = bx.train(
         tiny("bert"),
@@ -30,7 +30,7 @@ def test_rows_become_a_run_and_the_run_answers(tiny: Callable[..., Path], tmp_pa
     assert bx.TrainingRun(tmp_path / "films").resume(seen.append).state == "finished"
 
 
-def test_a_file_and_columns_of_other_names(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp_path: Path) -> None:
     lines = ["what,which", *(f"{row['text']},{row['label']}" for row in ROWS)]
     (tmp_path / "rows.csv").write_text("\n".join(lines), "utf-8")
     run = bx.train(
@@ -76,7 +76,7 @@ def test_bad_input_is_reported(tiny: Callable[..., Path], tmp_path: Path) -> Non
         bx.TrainingRun(tmp_path / "new").predict({"text": "a"})
 
 
-def test_pretraining_from_a_text(tmp_path: Path) -> None:
+def test_a_text_is_pretrained_on(tmp_path: Path) -> None:
     documents = ["\n".join(f"The {a} number {i} is {b}." for a in "abc" for b in "de") for i in range(30)]
     (tmp_path / "text.txt").write_text("\n\n".join(documents), "utf-8")
     sizes = {"layers": 1, "hidden": 8, "heads": 2, "positions": 32, "pieces": 110, "lengths": "32:1:0"}
