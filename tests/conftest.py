@@ -1,4 +1,4 @@
-"""What every test may ask for: tiny checkpoints, the bundled one, and the folder of shared ones where there is one."""
+"""Fixtures for all tests: tiny checkpoints, the bundled one, and the optional shared ones."""
 
 import os
 import shutil
@@ -20,13 +20,13 @@ BUNDLED = ROOT / "assets" / "checkpoints" / "mini"
 SHARED = ROOT.parent / "shared" / "checkpoints"
 
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
-hypothesis.settings.register_profile("any machine", deadline=None)  # a busy one is slow, not wrong
+hypothesis.settings.register_profile("any machine", deadline=None)  # a busy machine is slow, not wrong
 hypothesis.settings.load_profile("any machine")
 
 
 def shaped() -> list[str]:
-    """The modules of the model and the engine whose functions name shapes. The tests check these at every call; to
-    check the others too would cost a third of the time."""
+    """The modules of the model and the engine with annotated shapes. The tests check them at every call; checking the
+    other modules, too, would take a third longer."""
     files = [file for part in ("model", "engine") for file in (ROOT / "bertexplorer" / part).rglob("*.py")]
     named = [file.relative_to(ROOT).with_suffix("") for file in files if "from jaxtyping" in file.read_text("utf-8")]
     return [".".join(path.parts) for path in named]
@@ -42,7 +42,7 @@ LONGEST = (
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The files that take longest come first, so that no process is left alone with one of them at the end."""
+    """Run the slowest files first, so that no process is left with one of them at the end."""
     items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "browser"):

@@ -1,4 +1,4 @@
-"""What transformers says of attention: weights, layer inputs and the matrices behind them, with eager attention."""
+"""Attention of transformers: weights, layer inputs and the matrices, computed with eager attention."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,10 +32,10 @@ class Eager:
 
     model: nn.Module
     attention: Tensor  # l h t t
-    inputs: list[Tensor]  # what enters the attention of each layer, t x d
+    inputs: list[Tensor]  # input of the attention of each layer, t x d
 
     def matrices(self, layer: int) -> tuple[Tensor, Tensor, Tensor]:
-        """(W_V as d x d, b_V, W_O as d x d) of a layer, for vectors that stand on the left."""
+        """(W_V as d x d, b_V, W_O as d x d) of a layer, for row vectors."""
         base = self.model
         if base.config.model_type == "distilbert":
             attention = base.transformer.layer[layer].attention
@@ -56,7 +56,7 @@ class Eager:
 
 
 def modules(model: nn.Module) -> list[nn.Module]:
-    """The attention module of each layer, whose first argument is what enters it. ALBERT's layers have one."""
+    """The attention module of each layer, whose first argument is its input. ALBERT's layers share one."""
     kind = model.config.model_type
     if kind == "distilbert":
         return [layer.attention for layer in model.transformer.layer]
@@ -89,7 +89,7 @@ def eager(folder: Path, encoding: Encoding) -> Eager:
 
 
 def entering(model: nn.Module, layer: int, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
-    """Change what enters the output of attention in *layer*, for one pass. ALBERT's layers have one module there."""
+    """Change the input of the output layer of attention in *layer*, for one pass. ALBERT's layers share one module."""
     ends = ("attention.output.dense", "attention.out_lin", "attn.Wo", "attention.dense", "attention.attn.o")
     mixing = [module for name, module in model.named_modules() if name.endswith(ends)]
     calls = count()

@@ -1,4 +1,4 @@
-"""The analyses that fill masks in one text: what the tests of bad input, receipts and figures run over."""
+"""The analyses that fill masks in one text, for the tests of bad input, receipts and figures."""
 
 from bertexplorer.analysis import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
 

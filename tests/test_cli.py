@@ -31,7 +31,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
     def call(*arguments: str) -> tuple[int, str, str]:
         try:
             code = main(arguments)
-        except SystemExit as stop:  # argparse, on a flag of its own
+        except SystemExit as stop:  # argparse exits on its own errors
             code = int(stop.code or 0)
         out, err = capsys.readouterr()
         return code, out, err
@@ -58,7 +58,7 @@ def test_json_holds_the_question_the_rows_and_their_provenance(run: Run) -> None
     assert whole["provenance"]["checkpoint"] == "mini"
 
 
-def test_a_word_is_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Path) -> None:
+def test_words_are_picked_and_lines_are_read_from_a_file(run: Run, tmp_path: Path) -> None:
     code, out, _ = run("nearest-pieces", "A cat sat on a mat.", "--pick", "Cat", "--count", "2")
     assert code == 0 and len(out.splitlines()) == 3 and all(line.startswith("cat ") for line in out.splitlines()[1:])
     code, _, err = run("nearest-pieces", "A cat sat.", "--pick", "dog")
@@ -96,7 +96,9 @@ def test_a_suite_takes_several_checkpoints(run: Run, tmp_path: Path) -> None:
     assert code == 2 and "--out scores one checkpoint; 2 were given" in err
 
 
-def test_a_folder_by_its_relative_path(run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_checkpoint_is_opened_by_its_relative_path(
+    run: Run, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tiny("roberta")
     monkeypatch.chdir(folder.parent)
     for name in ("roberta", "./roberta", str(folder)):
@@ -127,7 +129,7 @@ def test_finished_runs_are_listed_and_opened(run: Run, tiny: Callable[[str], Pat
         ("train", "--task", "classification", "--data", "ONE"),
     ],
 )
-def test_errors_speak_of_no_page(run: Run, arguments: tuple[str, ...], tmp_path: Path) -> None:
+def test_errors_do_not_mention_the_page(run: Run, arguments: tuple[str, ...], tmp_path: Path) -> None:
     files = {"EMPTY": "\n", "ODD": "a,b\n1,2\n3,4\n5,6\n", "ONE": "text,label\nsome words,x\nmore words,x\n"}
     for name, content in files.items():
         (tmp_path / f"{name}.csv").write_text(content)
@@ -166,7 +168,7 @@ def test_notes_go_to_stderr(run: Run) -> None:
         ([], "required: command"),
     ],
 )
-def test_errors(run: Run, arguments: list[str], message: str) -> None:
+def test_invalid_arguments_are_errors(run: Run, arguments: list[str], message: str) -> None:
     code, out, err = run(*arguments)
     assert code == 2 and out == ""
     assert message in err and "Traceback" not in err
@@ -174,7 +176,7 @@ def test_errors(run: Run, arguments: list[str], message: str) -> None:
         assert err.startswith("bertexplorer: ") and err.count("\n") == 1
 
 
-def test_a_wrong_variable_is_an_error_too(run: Run) -> None:
+def test_an_invalid_variable_is_an_error(run: Run) -> None:
     os.environ["BERTEXPLORER_PORT"] = "many"
     assert run("checkpoints") == (
         2,
@@ -183,7 +185,7 @@ def test_a_wrong_variable_is_an_error_too(run: Run) -> None:
     )
 
 
-def test_checkpoints_lists_all_and_what_lies_in_the_models_folder(run: Run, tiny: Callable[[str], Path]) -> None:
+def test_the_list_of_checkpoints_includes_the_models_folder(run: Run, tiny: Callable[[str], Path]) -> None:
     os.environ["BERTEXPLORER_MODELS"] = str(tiny("bert").parent)
     code, out, _ = run("checkpoints")
     lines = {line.split()[0]: line for line in out.splitlines()}
@@ -223,30 +225,30 @@ def test_every_analysis_runs(run: Run, arguments: list[str]) -> None:
     assert code == 0 and len(out.splitlines()) > 2 and err == ""
 
 
-def test_help_of_every_command(run: Run) -> None:
+def test_every_command_has_help(run: Run) -> None:
     for command in ([], ["checkpoints"], *([m.__name__.rpartition(".")[2].replace("_", "-")] for m in ANALYSES)):
         code, out, _ = run(*command, "--help")
         assert code == 0 and "usage: python -m bertexplorer" in out
 
 
 @pytest.mark.parametrize("command", ["train", "pretrain", "cluster"])
-def test_help_of_the_commands_with_their_own_parsers(run: Run, command: str) -> None:
+def test_commands_with_their_own_parsers_have_help(run: Run, command: str) -> None:
     code, out, err = run(command, "--help")
     assert code == 0 and out.startswith("usage: ") and f"bertexplorer {command} [-h]" in out and not err
 
 
-def test_help_says_what_a_setting_means(run: Run) -> None:
+def test_help_describes_each_setting(run: Run) -> None:
     help = " ".join(run("fill-mask", "--help")[1].split())
     assert "--words WORDS Look up words: separated by commas (default: '')" in help
 
 
-def test_a_table() -> None:
+def test_rows_are_aligned_in_a_table() -> None:
     assert as_table([]) == "no rows"
     assert as_table([{"a": 0.123456, "bb": "x"}, {"a": 12, "bb": ""}]) == "a       bb\n0.1235  x\n12"
 
 
 @pytest.mark.slow
-def test_as_a_program_that_a_reader_leaves_early() -> None:
+def test_a_closed_pipe_ends_the_program_silently() -> None:
     command = [sys.executable, "-m", "bertexplorer", "contrast", FRANCE, "--other", FRANCE]
     child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stderr is not None

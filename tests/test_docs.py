@@ -1,4 +1,4 @@
-"""The documentation that is written from the code: nothing public, and no command, is left out."""
+"""The generated documentation: it covers every public name and every command."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from docs import hooks
 
 
 def commands() -> dict[str, Any]:
-    """The commands that are listed by --help."""
+    """The commands listed by --help."""
     chosen = make_parser()._subparsers
     assert chosen
     return dict(chosen._group_actions[0].choices or {})
 
 
-def test_every_command_is_documented_and_one_stands_for_those_that_take_a_text() -> None:
+def test_every_command_is_documented_and_fill_mask_represents_those_for_texts() -> None:
     plain = {name.replace("_", "-") for name in NAMES if name not in FIRST}
     assert sorted(hooks.COMMANDS) == sorted({*(commands().keys() - plain), "fill-mask"})
 
@@ -30,7 +30,7 @@ def test_every_public_name_is_documented() -> None:
     assert sorted([*hooks.PUBLIC, *NAMES, "__version__"]) == sorted(dir(bx))
 
 
-def test_a_section_names_the_papers_that_its_text_does_not() -> None:
+def test_a_section_lists_the_papers_missing_from_its_text() -> None:
     assert "Papers: Devlin et al., 2019, BERT" in hooks.section(VIEWS["fill-mask"])
     further = hooks.section(VIEWS["counterfactuals"])
     assert "Further papers: Garg and Ramakrishnan, 2020, BAE" in further and "HotFlip" in "".join(further)

@@ -1,4 +1,4 @@
-"""The one direction of imports, floor by floor; a failure names the file that breaks it."""
+"""Imports point in one direction, layer by layer; a failure names the file that breaks the rule."""
 
 import ast
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def imports(node: ast.AST, inside: bool = False) -> Iterator[tuple[str, bool]]:
 
 
 def faults(part: str, source: str) -> list[str]:
-    """What *source*, a module of *part*, imports and may not."""
+    """The imports of *source*, a module of *part*, that are not allowed."""
     result = []
     for name, inside in imports(ast.parse(source)):
         library, _, rest = name.partition(".")
@@ -93,7 +93,7 @@ def faults(part: str, source: str) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_imports_point_down(file: Path) -> None:
-    if file == PACKAGE / "__init__.py":  # a door to all floors, which tests/public/test_analyses.py holds to be lazy
+    if file == PACKAGE / "__init__.py":  # imports all layers, lazily: see tests/public/test_analyses.py
         return
     part = part_of(file)
     assert part in FLOOR, f"{part} has no floor: add it to FLOORS"
@@ -132,7 +132,7 @@ def test_no_two_modules_import_each_other() -> None:
         ("model", "from ..ui import page"),
     ],
 )
-def test_the_rule_sees(part: str, source: str) -> None:
+def test_forbidden_imports_are_found(part: str, source: str) -> None:
     assert faults(part, source)
 
 
@@ -145,5 +145,5 @@ def test_the_rule_sees(part: str, source: str) -> None:
         ("app", "def main():\n    import gradio"),
     ],
 )
-def test_the_rule_lets_through(part: str, source: str) -> None:
+def test_allowed_imports_are_accepted(part: str, source: str) -> None:
     assert not faults(part, source)

@@ -1,4 +1,4 @@
-"""The package starts on a system without fcntl and resource, such as Windows, and its runs are locked there too."""
+"""The package starts on a system without fcntl and resource, such as Windows, and also locks its runs there."""
 
 import os
 import subprocess
@@ -42,13 +42,13 @@ print(len(names))
 
 
 @pytest.mark.slow
-def test_without_fcntl_and_resource_all_is_imported_and_a_run_is_locked(tmp_path: Path) -> None:
+def test_without_fcntl_and_resource_every_module_is_imported_and_a_run_locked(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 200
 
 
-def test_a_run_is_locked_where_the_system_knows_how(tmp_path: Path) -> None:
+def test_a_run_is_locked_with_the_functions_of_the_system(tmp_path: Path) -> None:
     for _ in range(2):
         with lock_run(tmp_path):
             assert locks.holder_pid(tmp_path / "lock") == os.getpid()

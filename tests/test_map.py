@@ -31,7 +31,7 @@ def names(listed: tuple[ModuleType, ...]) -> list[str]:
 
 
 def is_analysis(name: str) -> bool:
-    """A helper of the folder, such as words.py, has no run()."""
+    """A helper such as words.py has no run()."""
     return hasattr(import_module(f"bertexplorer.analysis.{name}"), "run")
 
 
@@ -39,7 +39,7 @@ FOLDERS = sorted(file.parent for file in FILES if file.name == "__init__.py")
 
 
 def listed(folder: Path) -> list[tuple[str, str]]:
-    """(what is named at the start of a line of the folder's docstring, what is said of it)."""
+    """(name at the start of a line of the folder's docstring, its description)."""
     doc = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8"))) or ""
     return re.findall(r"^(\w+\.py|[\w/]+/) +(.*)$", doc, re.MULTILINE)
 
@@ -50,7 +50,7 @@ def test_the_map_names_every_folder() -> None:
 
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
-def test_a_folder_names_each_of_its_modules_once_and_says_something_of_it(folder: Path) -> None:
+def test_a_folder_describes_each_of_its_modules_once(folder: Path) -> None:
     lines = [(name, said) for name, said in listed(folder) if name.endswith(".py")]
     there = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
     assert sorted(name for name, _ in lines) == there
@@ -64,7 +64,7 @@ def test_each_module_opens_with_a_docstring_and_is_short(file: Path) -> None:
     assert source.count("\n") <= LIMIT
 
 
-def test_test_files_are_short_too() -> None:
+def test_test_files_are_short() -> None:
     files = [
         file for file in (ROOT / "tests").rglob("*.py") if "browser" not in file.parts and "bench" not in file.parts
     ]
@@ -99,7 +99,7 @@ def test_a_view_names_its_papers_by_authors_year_and_title(view: View) -> None:
 
 
 @pytest.mark.parametrize("view", VIEWS.values(), ids=lambda view: view.slug)
-def test_an_analysis_and_its_figure_have_what_is_used_of_them(view: View) -> None:
+def test_every_analysis_and_figure_has_the_required_functions(view: View) -> None:
     assert isinstance(view.analysis, Analysis) and isinstance(view.figure, FigureModule)
     assert list(inspect.signature(view.analysis.run).parameters) == ["checkpoint", "text", "options", *view.needs]
     for function in (view.analysis.rows, view.figure.draw, view.figure.say):

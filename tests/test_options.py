@@ -1,4 +1,4 @@
-"""A setting declared once: read off an Options, checked, built from loose values."""
+"""Settings are declared once: read from an Options class, checked, and built from untyped values."""
 
 from dataclasses import dataclass
 from math import inf, nan
@@ -19,7 +19,7 @@ class Options:
     way: Annotated[Literal["left", "right"], Option("Way")] = "left"
 
 
-def test_settings_are_read_off_the_dataclass() -> None:
+def test_settings_are_read_from_the_dataclass() -> None:
     result = option_specs(Options)
     assert [s.name for s in result] == ["top", "rate", "words", "loud", "way"]
     assert [s.kind for s in result] == [int, float, str, bool, str]
@@ -28,7 +28,7 @@ def test_settings_are_read_off_the_dataclass() -> None:
     assert result[0].option.label == "Answers"
 
 
-def test_a_bare_field_is_refused() -> None:
+def test_a_field_without_an_option_is_rejected() -> None:
     @dataclass
     class Bare:
         top: int = 1
@@ -37,19 +37,19 @@ def test_a_bare_field_is_refused() -> None:
         option_specs(Bare)
 
 
-def test_values_as_flags_and_links_write_them() -> None:
+def test_values_of_flags_and_links_are_parsed() -> None:
     given = {"top": "7", "rate": "0.25", "words": "a, b", "loud": "True", "way": "right"}
     assert build(Options, given) == Options(7, 0.25, "a, b", True, "right")
     assert build(Options, {}) == Options()
 
 
 @pytest.mark.parametrize("value", ["False", "false", "0", "no", False, 0])
-def test_no_is_no_in_a_link_too(value: Any) -> None:
+def test_false_values_of_a_link_are_false(value: Any) -> None:
     assert build(Options, {"loud": value}).loud is False
 
 
 @pytest.mark.parametrize(("top", "kept"), [(1, 1), (100, 100), ("100", 100), (5.0, 5)])
-def test_bounds_are_included(top: Any, kept: int) -> None:
+def test_bounds_are_inclusive(top: Any, kept: int) -> None:
     assert build(Options, {"top": top}).top == kept
 
 
@@ -66,7 +66,7 @@ def test_bounds_are_included(top: Any, kept: int) -> None:
         ("words", None),
     ],
 )
-def test_a_wrong_value_is_named_with_what_was_wanted(name: str, value: Any) -> None:
+def test_an_invalid_value_is_reported_with_the_valid_ones(name: str, value: Any) -> None:
     label = next(s.option.label for s in option_specs(Options) if s.name == name)
     with pytest.raises(ValueError, match=f"^{label}: got .*wanted") as caught:
         build(Options, {name: value})

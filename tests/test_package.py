@@ -36,7 +36,7 @@ INSTALLED_AS = {  # import -> package
     "markdown_it": "markdown-it-py",
 }
 THEIRS = {"ray_router.py"}  # modules that only the library itself imports
-PICTURES = {"learn.png", "screenshot.png", "train.png", "views"}  # of assets/, which a wheel leaves out
+PICTURES = {"learn.png", "screenshot.png", "train.png", "views"}  # of assets/, not in a wheel
 
 
 def installed_as(name: str) -> str:
@@ -103,11 +103,11 @@ def test_every_import_is_a_declared_dependency() -> None:
         assert package in names(CORE) or not outside, f"{package} is of an extra; import it in a function: {outside}"
 
 
-def test_the_extras() -> None:
+def test_extras_have_the_declared_packages() -> None:
     for extra, packages in errors.EXTRAS.items():
         assert {installed_as(one) for one in packages} == names(OPTIONAL[extra]), extra
     (whole,) = OPTIONAL["all"]
-    assert whole.extras == OPTIONAL.keys() - {"all", "dev", "docs", "ray"}  # a cluster is nothing that one tries
+    assert whole.extras == OPTIONAL.keys() - {"all", "dev", "docs", "ray"}  # a cluster is not for a first try
     assert all(
         one.extras <= OPTIONAL.keys() for given in OPTIONAL.values() for one in given if one.name == PROJECT["name"]
     )
@@ -127,14 +127,14 @@ def test_a_missing_extra_is_reported_in_a_sentence(monkeypatch: pytest.MonkeyPat
     errors.need("train", "Fine-tuning")
 
 
-def test_licence_and_type_information_are_there() -> None:
+def test_the_licence_and_type_information_exist() -> None:
     licence = (ROOT / "LICENSE").read_text("utf-8")
     assert "Apache License" in licence and "END OF TERMS AND CONDITIONS" in licence
     assert PROJECT["license"] == "Apache-2.0"
     assert (ROOT / "bertexplorer" / "py.typed").is_file()
 
 
-def test_everything_vendored_and_every_data_set_is_named_in_the_notice() -> None:
+def test_the_notice_names_everything_vendored_and_every_data_set() -> None:
     notice = (ROOT / "NOTICE").read_text("utf-8")
     folders = [
         folder for part in ("assets", "bertexplorer") for folder in (ROOT / part).rglob("vendor") if folder.is_dir()
@@ -147,17 +147,18 @@ def test_everything_vendored_and_every_data_set_is_named_in_the_notice() -> None
         assert file.name in notice
 
 
-def test_the_wheel_takes_every_asset_but_the_pictures() -> None:
-    taken = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
-    assert taken == {path: f"bertexplorer/{path}" for path in taken}
-    assert set(taken) == {f"assets/{one.name}" for one in (ROOT / "assets").iterdir()} - {
+def test_the_wheel_contains_every_asset_except_the_pictures() -> None:
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    assert included == {path: f"bertexplorer/{path}" for path in included}
+    assert set(included) == {f"assets/{asset.name}" for asset in (ROOT / "assets").iterdir()} - {
         f"assets/{p}" for p in PICTURES
     }
 
 
 @pytest.mark.slow
 def test_the_wheel_answers_in_an_environment_of_its_own(tmp_path: Path) -> None:
-    """The dependencies are those of this environment, as nothing is downloaded; the package is the wheel's alone."""
+    """The dependencies are those of this environment, as nothing is downloaded; the package itself comes from the
+    wheel."""
     pytest.importorskip("hatchling")
     pip, env, folder = [sys.executable, "-m", "pip", "-q"], tmp_path / "env", tmp_path / "elsewhere"
     folder.mkdir()

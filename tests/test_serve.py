@@ -1,4 +1,4 @@
-"""bertexplorer serve and --version: flags go before the environment, and a wrong one is reported in a sentence."""
+"""bertexplorer serve and --version: flags override the environment, and an invalid one is reported in a sentence."""
 
 import os
 import sys
@@ -17,11 +17,11 @@ PATCHES, LAUNCH = "bertexplorer.ui.gradio_patches", "bertexplorer.server.launch"
 
 @pytest.fixture
 def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """What the page would be launched with; nothing is served and gradio is not imported."""
+    """The arguments of the launch; nothing is served and gradio is not imported."""
     result: dict[str, Any] = {}
 
     class Watched(ModuleType):
-        """Notes the environment as it is when something is taken from the module."""
+        """Records the environment when an attribute of the module is first used."""
 
         def __getattr__(self, name: str) -> Callable[..., int]:
             if name != "launch":
@@ -39,13 +39,13 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return result
 
 
-def test_it_serves_this_machine_alone_if_nothing_else_is_said(launched: dict[str, Any]) -> None:
+def test_by_default_only_this_machine_is_served(launched: dict[str, Any]) -> None:
     assert main(["serve"]) == 0
     settings = launched["settings"]
     assert (settings.host, settings.port, settings.public, launched["browse"]) == ("127.0.0.1", 7860, False, None)
 
 
-def test_flags_go_before_the_environment(launched: dict[str, Any]) -> None:
+def test_flags_override_the_environment(launched: dict[str, Any]) -> None:
     os.environ |= {"BERTEXPLORER_HOST": "10.0.0.1", "BERTEXPLORER_PORT": "many", "BERTEXPLORER_CODE": "robin-2026"}
     assert main(["serve", "--public", "--host", "0.0.0.0", "--port", "8000", "--open"]) == 0
     settings = launched["settings"]
@@ -53,7 +53,7 @@ def test_flags_go_before_the_environment(launched: dict[str, Any]) -> None:
     assert launched["browse"] is not None
 
 
-def test_variables_are_read_where_no_flag_is_given(launched: dict[str, Any]) -> None:
+def test_variables_apply_without_a_flag(launched: dict[str, Any]) -> None:
     os.environ |= {"BERTEXPLORER_HOST": "10.0.0.1", "BERTEXPLORER_PORT": "8001"}
     assert main(["serve"]) == 0
     assert (launched["settings"].host, launched["settings"].port) == ("10.0.0.1", 8001)
@@ -77,14 +77,14 @@ def test_gradio_is_silenced_before_its_import(launched: dict[str, Any]) -> None:
         (["--pubic"], "Unrecognized arguments: --pubic; wanted --public, --host H, --port P or --open."),
     ],
 )
-def test_a_wrong_flag_is_reported_in_a_sentence(
+def test_an_invalid_flag_is_reported_in_a_sentence(
     launched: dict[str, Any], capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
 ) -> None:
     assert main(["serve", *arguments]) == 2 and not launched
     assert capsys.readouterr().err == f"bertexplorer: {message}\n"
 
 
-def test_a_wrong_variable_is_reported_by_its_own_name(
+def test_an_invalid_variable_is_reported_by_its_name(
     launched: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     os.environ["BERTEXPLORER_PORT"] = "many"
@@ -92,7 +92,7 @@ def test_a_wrong_variable_is_reported_by_its_own_name(
     assert capsys.readouterr().err.startswith("bertexplorer: BERTEXPLORER_PORT is 'many'")
 
 
-def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         main(["--version"])
     assert ended.value.code == 0 and capsys.readouterr().out == f"bertexplorer {__version__}\n"

@@ -1,4 +1,4 @@
-"""Settings come from the environment, and a wrong one is named."""
+"""Settings are read from the environment, and an invalid one is named."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from bertexplorer.settings import ASSETS, QUIET, Settings, user_data
 from tests.conftest import ROOT
 
 
-def test_defaults() -> None:
+def test_an_empty_environment_gives_the_defaults() -> None:
     settings = Settings.from_env({"UNRELATED": "1"})
     assert settings == Settings()
     assert settings.host == "127.0.0.1", "nobody else on the network unless asked for"
@@ -33,26 +33,26 @@ def test_every_variable_is_read() -> None:
     assert settings == Settings(*given, lessons_dir=Path("/srv/lessons"))
 
 
-def test_home_is_spelt_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     assert Settings.from_env({"BERTEXPLORER_MODELS": "~/m"}).models_dir == Path("/home/someone/m")
 
 
 @pytest.mark.parametrize("name", ["BERTEXPLORER_PORT", "BERTEXPLORER_MEMORY_MB", "BERTEXPLORER_CACHE_MB"])
 @pytest.mark.parametrize("value", ["", "-1", "8.5", "abc", "1e3", "0x10", "NaN", "²"])
-def test_a_number_that_is_none_is_named(name: str, value: str) -> None:
+def test_an_invalid_number_is_named(name: str, value: str) -> None:
     with pytest.raises(ValueError, match=name) as caught:
         Settings.from_env({name: value})
     assert repr(value) in str(caught.value)
     assert "whole number" in str(caught.value)
 
 
-def test_nothing_phones_home() -> None:
+def test_telemetry_is_off() -> None:
     assert QUIET["GRADIO_ANALYTICS_ENABLED"] == "False"
     assert QUIET["HF_HUB_DISABLE_TELEMETRY"] == "1"
 
 
-def test_what_the_server_takes_is_read() -> None:
+def test_the_settings_of_the_server_are_read() -> None:
     result = Settings.from_env(
         {
             "BERTEXPLORER_HOSTS": " Bert.School.example, other ,",
@@ -82,24 +82,24 @@ def test_what_the_server_takes_is_read() -> None:
 
 
 @pytest.mark.parametrize("value", ["*", "proxy.example", "10.0.0.1/8", "127.0.0.1 10.0.0.1"])
-def test_a_proxy_that_is_no_address_is_named(value: str) -> None:
+def test_an_invalid_proxy_address_is_named(value: str) -> None:
     with pytest.raises(ValueError, match="BERTEXPLORER_PROXIES names .*wanted addresses or networks"):
         Settings.from_env({"BERTEXPLORER_PROXIES": value})
 
 
 @pytest.mark.parametrize(("host", "local"), [("127.0.0.1", 1), ("localhost", 1), ("::1", 1), ("0.0.0.0", 0), ("x", 0)])
-def test_where_only_this_machine_can_reach_it(host: str, local: int) -> None:
+def test_loopback_addresses_are_recognised(host: str, local: int) -> None:
     assert Settings(host).local == Settings(host).loopback == bool(local)
 
 
 @pytest.mark.parametrize("behind", [{"hosts": ("bert.example",)}, {"proxies": ("127.0.0.1",)}])
-def test_a_proxy_on_this_machine_brings_others(behind: dict[str, tuple[str, ...]]) -> None:
+def test_a_proxy_on_this_machine_makes_the_page_public(behind: dict[str, tuple[str, ...]]) -> None:
     settings = Settings("127.0.0.1", **behind)
     assert settings.loopback and not settings.local
     assert not settings.converts and settings.quota > 0, "as on a page that others can reach"
 
 
-def test_a_relative_folder_is_that_of_where_the_app_was_started(
+def test_a_relative_folder_is_resolved_from_the_working_directory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,9 @@ def test_a_relative_folder_is_that_of_where_the_app_was_started(
         ("win32", {"LOCALAPPDATA": "/local"}, "/local/bertexplorer"),
     ],
 )
-def test_an_installed_app_keeps_its_data_where_the_system_says(platform: str, env: dict[str, str], folder: str) -> None:
+def test_an_installed_app_keeps_its_data_in_the_folder_of_the_system(
+    platform: str, env: dict[str, str], folder: str
+) -> None:
     assert user_data(platform, env, Path("/home/a")) == Path(folder)
 
 

@@ -1,9 +1,9 @@
-"""What version 0.1 wrote still opens: run folders, links, uploads, exports, command lines and variables.
+"""Files written by version 0.1 still open: run folders, links, uploads, exports, command lines and variables.
 
-fixtures/version_0_1.tar.gz was written by commit 59621a0 with a checkpoint of two layers; HERE stands for its folder.
-Three fine-tuning runs (one stopped halfway, one with LoRA) and their table of jobs, a pretraining run, one upload of
-lines, two links of every view, six exports as CSV, JSON and Python, the names of all flags and variables, and command
-lines with every flag and what its parsers made of them."""
+fixtures/version_0_1.tar.gz was written by commit 59621a0 with a checkpoint of two layers; HERE is a placeholder for
+its folder. Three fine-tuning runs (one stopped halfway, one with LoRA) and their table of jobs, a pretraining run,
+one upload of lines, two links of every view, six exports as CSV, JSON and Python, the names of all flags and
+variables, and command lines with every flag and their parsed values."""
 
 import argparse
 import ast
@@ -70,7 +70,7 @@ def listed(old: Path, name: str) -> str:
     return str(json.loads((old / "runs.json").read_text("utf-8"))[name])
 
 
-def test_its_runs_are_listed_as_they_ended(service: RunService) -> None:
+def test_runs_are_listed_with_their_final_state(service: RunService) -> None:
     assert {run.name: (run.state, run.task) for run in service.runs("")} == {
         "Films": ("finished", "classification"),
         "Stopped": ("stopped", "classification"),
@@ -82,9 +82,7 @@ def test_its_runs_are_listed_as_they_ended(service: RunService) -> None:
     ("name", "cells", "predicted"),
     [("Films", {"text": "a good film"}, "labels"), ("Names", {"tokens": "Paris is good"}, "entities")],
 )
-def test_its_fine_tuned_checkpoints_answer(
-    service: RunService, name: str, cells: dict[str, str], predicted: str
-) -> None:
+def test_fine_tuned_checkpoints_answer(service: RunService, name: str, cells: dict[str, str], predicted: str) -> None:
     run = next(run for run in service.runs("") if run.name == name)
     detail = service.detail(run.id, "")
     assert detail.best and service.predictions(detail)
@@ -92,20 +90,20 @@ def test_its_fine_tuned_checkpoints_answer(
     assert service.registry.get(f"run:{run.id}").name == f"run:{run.id}"
 
 
-def test_a_run_that_it_stopped_goes_on_to_its_end(service: RunService) -> None:
+def test_a_stopped_run_continues_to_its_end(service: RunService) -> None:
     run = next(run for run in service.runs("") if run.name == "Stopped")
     steps = [event["event"] for event in finetune(run.folder)]
     assert "resumed" in steps and steps[-1] == "finished"
     assert runs.history(run.folder)[-1]["step"] == 6
 
 
-def test_a_pretraining_run_is_lengthened(tmp_path: Path) -> None:
+def test_a_pretraining_run_can_be_extended(tmp_path: Path) -> None:
     here = unpacked(tmp_path)
     assert pretraining.main([str(here / "pretraining"), "--stretch", "--steps", "2"]) == 0
     assert runs.history(here / "pretraining")[-1]["event"] == "finished"
 
 
-def test_its_upload_is_still_under_its_key(old: Path) -> None:
+def test_an_upload_keeps_its_key(old: Path) -> None:
     from bertexplorer.store.lines import LineStore
 
     key = next((old / "data" / "lines").glob("*.json")).stem
@@ -120,7 +118,7 @@ def links() -> list[str]:
 
 
 @pytest.mark.parametrize("link", links())
-def test_a_link_opens_the_state_that_it_names(link: str) -> None:
+def test_a_link_opens_its_state(link: str) -> None:
     query = dict(parse_qsl(link[1:], keep_blank_values=True))
     state, message = restore_state(
         Explore(Library()), query, State("The capital of France is [MASK].", checkpoint="mini")
@@ -169,7 +167,7 @@ def flags(parser: argparse.ArgumentParser) -> set[str]:
     return {flag for action in parser._actions for flag in action.option_strings}
 
 
-def test_every_command_takes_the_flags_that_it_took(old: Path) -> None:
+def test_every_command_still_accepts_its_flags(old: Path) -> None:
     chosen = make_parser()._subparsers
     assert chosen
     parsers = dict(chosen._group_actions[0].choices or {})
@@ -180,7 +178,7 @@ def test_every_command_takes_the_flags_that_it_took(old: Path) -> None:
 
 
 def understood(arguments: list[str]) -> dict[str, Any]:
-    """What the parsers take from a command line, with its settings as they are built; "set NAME" is one of a task."""
+    """The parsed values of a command line, with its settings as built; "set NAME" is a setting of a task."""
     command, *rest = arguments
     if command == "train":
         given, groups = finetuning.parser().parse_args(rest), (Tuning,)
@@ -199,7 +197,7 @@ def understood(arguments: list[str]) -> dict[str, Any]:
     return values
 
 
-def test_a_command_line_means_what_it_meant(old: Path) -> None:
+def test_a_command_line_keeps_its_meaning(old: Path) -> None:
     lines = json.loads((old / "command_lines.json").read_text("utf-8"))
     assert {line["arguments"][0] for line in lines} == json.loads((old / "commands.json").read_text("utf-8")).keys()
     for line in lines:

@@ -1,4 +1,4 @@
-"""Random checkpoints of every family, a few kilobytes each, written with transformers: what the tests load."""
+"""Random checkpoints of every family for the tests, a few kilobytes each, written with transformers."""
 
 import json
 from collections.abc import Sequence
@@ -25,7 +25,8 @@ CORPUS = ["the capital of france is paris .", "The doctor said she works as a nu
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one tiny checkpoint is made: a transformers class, and its config's numbers beside the common ones."""
+    """How one tiny checkpoint is made: a transformers class, and the numbers of its config that differ from the
+    common ones."""
 
     model_type: str
     model: str
@@ -48,7 +49,7 @@ DEBERTA: dict[str, Any] = {
     "position_biased_input": False,
     "norm_rel_ebd": "layer_norm",
     "pos_att_type": ["p2c", "c2p"],
-    "position_buckets": 4,  # so that texts of a test reach the distances that share a vector
+    "position_buckets": 4,  # so that test texts reach distances that share a vector
     "max_relative_positions": 16,
     "type_vocab_size": 0,
     "pooler_hidden_size": 32,
@@ -83,7 +84,7 @@ RECIPES = {
         "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
     ),
 }
-FAMILIES = {  # the recipe with a family's numbers, and what its classes in transformers are called
+FAMILIES = {  # the recipe with a family's numbers, and the prefix of its classes in transformers
     "bert": "Bert",
     "roberta": "Roberta",
     "xlm-roberta": "XLMRoberta",
@@ -139,7 +140,7 @@ def write(folder: Path, name: str = "bert", *, seed: int = 0, **numbers: Any) ->
 
 
 def write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
-    """tokenizer.json and what AutoTokenizer needs beside it."""
+    """tokenizer.json and the other files that AutoTokenizer needs."""
     mask, cls, sep, pad, unk = (
         next(t for t in pair if tokenizer.token_to_id(t) is not None)
         for pair in (("[MASK]", "<mask>"), ("[CLS]", "<s>"), ("[SEP]", "</s>"), ("[PAD]", "<pad>"), ("[UNK]", "<unk>"))
@@ -151,7 +152,7 @@ def write_tokenizer(folder: Path, tokenizer: Tokenizer) -> None:
 
 
 def add_special(tokenizer: Tokenizer, tokens: Sequence[str]) -> None:
-    """As the published files do: the mask of the BPE families swallows the space before it."""
+    """As in the published files: the mask of the BPE families includes the space before it."""
     lstrip = not isinstance(tokenizer.model, models.WordPiece)
     tokenizer.add_special_tokens(
         [AddedToken(t, lstrip=lstrip and "mask" in t.lower(), normalized=False) for t in tokens]

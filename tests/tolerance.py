@@ -1,8 +1,8 @@
-"""How far two right computations of the same numbers may lie apart: from their precision and the length of their sums.
+"""How far two correct computations of the same numbers may differ: from their precision and the length of their sums.
 
 Two programs that compute the same thing (ours and transformers, fused and eager, a text alone and in a padded batch,
-AVX-512 and SSE) add the same terms in another order, and each order rounds differently. What one machine gave says
-nothing about the next, so no tolerance here is measured:
+AVX-512 and SSE) add the same terms in another order, and each order rounds differently. The result of one machine
+says nothing about another, so no tolerance here is measured:
 
 - One operation is off by at most the unit roundoff u: 2^-24 in fp32, 2^-9 in bf16 (8 bits of significand, 7 of them
   stored), 2^-53 in float64.
@@ -20,9 +20,9 @@ nothing about the next, so no tolerance here is measured:
 A softmax turns an error e of its logits into a relative error e of the probabilities, an absolute one of at most e / 2;
 a norm or a mean over an error e keeps it; a loss summed over k items adds k of them.
 
-What stays out of here: float64 arithmetic (pytest.approx and numpy by default: 1e-6 and 1e-7 of the number), exact
-copies, and statements about other things than rounding (bf16 near fp32, a share of random draws), which say why they
-are as wide as they are where they stand.
+Not covered here: float64 arithmetic (pytest.approx and numpy by default: 1e-6 and 1e-7 of the number), exact
+copies, and statements about anything but rounding (bf16 near fp32, a share of random draws), which give the
+reason for their width in a comment.
 
 These are tight enough to find mistakes. Made by hand in the encoder, each of these turned tests/model/test_parity.py
 red for every family that has the part: GELU by its tanh approximation; no bias in the queries, in the values or in the
@@ -42,7 +42,7 @@ from bertexplorer.model.config import EncoderConfig
 
 FP32, BF16, FP64 = 2.0**-24, 2.0**-9, 2.0**-53  # unit roundoffs
 LAMBDA = 8.0
-PER_LAYER = 6  # sums in a row: query and key, their product, the mix of values, the output, two of the feed-forward
+PER_LAYER = 6  # successive sums: query and key, their product, the mix of values, the output, two of the feed-forward
 AROUND = 4  # those before and after the layers: embeddings and their norm, the dense layer and the output of a head
 
 Numbers = float | Sequence[float] | np.ndarray | Tensor
@@ -85,7 +85,7 @@ def assert_same(config: EncoderConfig, found: Tensor, wanted: Tensor, *, layers:
 
 
 def of_plane(config: EncoderConfig, vectors: np.ndarray, count: int) -> float:
-    """For places on the first *count* principal axes of *vectors* from an encoder: their own error, and the axes'.
+    """For coordinates on the first *count* principal axes of *vectors* from an encoder: their own error, and the axes'.
 
     An axis turns by at most the norm of what is wrong over the gap between its singular value and the next (Wedin)."""
     values = np.linalg.svd(vectors - vectors.mean(axis=0), compute_uv=False)
