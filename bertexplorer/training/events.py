@@ -44,7 +44,7 @@ def format_event(event: Event) -> str:
     """An event as one line of text."""
     details = {k: v for k, v in event.items() if k not in ("event", "time", "stretch", "step")}
     values = "  ".join(f"{k} {format_value(v)}" for k, v in details.items())
-    return f"{event['event']:<10} stretch {event['stretch']} step {event['step']:,}  {values}"
+    return f"{event['event']:<10} stage {event['stretch']} step {event['step']:,}  {values}"
 
 
 def format_value(value: Any) -> str:

@@ -23,18 +23,18 @@ PATIENCE = 20  # consecutive steps with a non-finite gradient before giving up
 class State:
     """The progress of a run. Together with the weights and the optimiser's moments it allows an exact resume."""
 
-    stretch: int = 0
+    stretch: int = 0  # index of the stage of the run; the name in saved states
     step: int = 0  # steps done since the run began; the data and the dropout of a step follow from seed and step
     tokens: int = 0  # seen since the run began, without padding
     seconds: float = 0.0  # spent since the run began
-    begun_step: int = 0  # the step at which this stretch began: its learning rate counts from there
+    begun_step: int = 0  # the step at which this stage began: its learning rate counts from there
     begun_seconds: float = 0.0
     skipped: int = 0  # steps left out because their gradient was not finite
 
 
 @dataclass(frozen=True)
 class Budget:
-    """The length of a stretch: in steps (exactly repeatable) or in minutes (by the clock)."""
+    """The length of a stage: in steps (exactly repeatable) or in minutes (by the clock)."""
 
     steps: int = 0
     minutes: float = 0.0

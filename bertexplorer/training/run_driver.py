@@ -23,7 +23,7 @@ from bertexplorer.training.loop import State
 class RunDriver(ABC):
     """A run while it is computed in *folder*. *stop*: whether to end early; *threads*: 0 for all cores."""
 
-    stretch = 0  # index of the stretch of training that is computed; a fine-tuning run has one
+    stage = 0  # index of the current stage of training, saved as `stretch`; a fine-tuning run has only one
 
     def __init__(
         self,
@@ -45,8 +45,8 @@ class RunDriver(ABC):
         """Compute the run and report its progress."""
 
     def position(self) -> Event:
-        """Return the stretch and the step."""
-        return {"stretch": self.stretch, "step": self.state.step}
+        """Return the stage and the step."""
+        return {"stretch": self.stage, "step": self.state.step}
 
     @property
     def name(self) -> str:
@@ -64,15 +64,15 @@ class RunDriver(ABC):
     def resume(
         self, modules: nn.Module, optimiser: torch.optim.Optimizer, source: Path | None
     ) -> Generator[Event, None, dict[str, Any]]:
-        """Restore weights, moments and state from the commit *source*, if there is one; a new stretch counts its budget
+        """Restore weights, moments and state from the commit *source*, if there is one; a new stage counts its budget
         from here. Returns the further data in the commit."""
         if source is None:
             yield {"event": "begun"}
             return {}
         self.state, more, changed = read_training_state(modules, optimiser, self.threads, source)
-        if new := self.state.stretch < self.stretch:
+        if new := self.state.stretch < self.stage:
             saved = self.state
-            self.state = replace(saved, stretch=self.stretch, begun_step=saved.step, begun_seconds=saved.seconds)
+            self.state = replace(saved, stretch=self.stage, begun_step=saved.step, begun_seconds=saved.seconds)
         yield {"event": "resumed", "commit": source.name} | ({"new_stretch": True} if new else {})
         if changed:
             yield {"event": "warning", "text": f"the resume may not be exact: {'; '.join(changed)}"}

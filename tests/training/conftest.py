@@ -64,14 +64,14 @@ def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Callable[..., Path]:
         folder = tmp_path / name
         folder.mkdir()
         given = {"text": (str(texts),), "vocabulary": str(vocabulary), "cache": str(tmp_path / "cache")}
-        specs.save_stretches([specs.make_spec({**given, **(plain or {})}, QUICK | values)], folder / "spec.json")
+        specs.save_stages([specs.make_spec({**given, **(plain or {})}, QUICK | values)], folder / "spec.json")
         return folder
 
     return made
 
 
-def add_stretch(folder: Path, **values: object) -> Spec:
-    stretches = specs.read_stretches(folder / "spec.json")
-    stretches.append(specs.make_spec({}, values, stretches[-1]))
-    specs.save_stretches(stretches, folder / "spec.json")
-    return stretches[-1]
+def add_stage(folder: Path, **values: object) -> Spec:
+    stages = specs.read_stages(folder / "spec.json")
+    stages.append(specs.make_spec({}, values, stages[-1]))
+    specs.save_stages(stages, folder / "spec.json")
+    return stages[-1]

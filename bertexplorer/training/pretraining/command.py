@@ -31,7 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         folder = Path(options.run)
         names = [*PLAIN, *(s.name for group in specs.GROUPS.values() for s in option_specs(group))]
         values = {name: value for name in names if (value := getattr(options, name)) is not None}
-        prepare_folder(folder, options.text or [], values, stretch=options.stretch)
+        prepare_folder(folder, options.text or [], values, new_stage=options.stretch)
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
@@ -42,7 +42,7 @@ def parser() -> argparse.ArgumentParser:
     arguments = argparse.ArgumentParser("python -m bertexplorer pretrain", description=__doc__)
     arguments.add_argument("run", help="the run's folder; created if it does not exist, resumed if it does")
     arguments.add_argument("--text", nargs="+", help="text files (.txt, .txt.xz) or folders of them")
-    arguments.add_argument("--stretch", action="store_true", help="append a stretch with the settings given here")
+    arguments.add_argument("--stretch", action="store_true", help="append a stage with the settings given here")
     for name, note in PLAIN.items():
         arguments.add_argument(f"--{name}", help=note)
     for group in specs.GROUPS.values():
@@ -52,9 +52,9 @@ def parser() -> argparse.ArgumentParser:
     return arguments
 
 
-def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any], *, stretch: bool = False) -> None:
-    """Write spec.json for a new run on *text*, or for a new *stretch*. *settings*: those of all groups, and the fields
-    in PLAIN. Raises ExplorerError for settings that a resume would ignore."""
+def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any], *, new_stage: bool = False) -> None:
+    """Write spec.json for a new run on *text*, or add a stage if *new_stage*. *settings*: those of all groups, and the
+    fields in PLAIN. Raises ExplorerError for settings that a resume would ignore."""
     fields: dict[str, Any] = {name: settings[name] for name in PLAIN if name in settings}
     values = {name: value for name, value in settings.items() if name not in PLAIN}
     if text:
@@ -72,14 +72,14 @@ def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any
         if not text:
             raise ExplorerError(f"{folder} holds no run. To start one, name its text: --text FILE …")
         folder.mkdir(parents=True, exist_ok=True)
-        specs.save_stretches([specs.make_spec(fields, values)], path)
-    elif stretch:
+        specs.save_stages([specs.make_spec(fields, values)], path)
+    elif new_stage:
         if unchangeable := [
             name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**fields, **values}
         ]:
-            raise ExplorerError(f"A stretch cannot change the start of the run; omit {', '.join(unchangeable)}.")
-        stretches = specs.read_stretches(path)
-        specs.save_stretches([*stretches, specs.make_spec(fields, values, stretches[-1])], path)
+            raise ExplorerError(f"A new stage cannot change the start of the run; omit {', '.join(unchangeable)}.")
+        stages = specs.read_stages(path)
+        specs.save_stages([*stages, specs.make_spec(fields, values, stages[-1])], path)
     elif values or fields:
         raise ExplorerError(
             f"{folder} holds a run, which continues with its own settings. To change {', '.join([*fields, *values])} "

@@ -1,6 +1,6 @@
 """Compute a pretraining run, from its start or from its last commit, and report it as events. A run is a folder:
 
-RUN/spec.json          the settings of every stretch
+RUN/spec.json          the settings of every stage
 RUN/heldout.txt        hashes of the documents that are never trained on
 RUN/tokenizer/         the vocabulary
 RUN/events.jsonl       the log, a JSON object per line; log.txt: as text
@@ -51,18 +51,18 @@ TEXT, MASKS = 1, 2  # streams of random numbers
 
 
 def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
-    """Continue the run in *folder*, which has a spec.json, until its last stretch is done or *stop* returns True.
+    """Continue the run in *folder*, which has a spec.json, until its last stage is done or *stop* returns True.
 
     Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
-    stretches = specs.read_stretches(folder / "spec.json")
-    yield from log_events(folder, lambda ending: Run(folder, stretches, ending), stop)
+    stages = specs.read_stages(folder / "spec.json")
+    yield from log_events(folder, lambda ending: Run(folder, stages, ending), stop)
 
 
 class Run(RunDriver):
     """A pretraining run while it is computed."""
 
-    def __init__(self, folder: Path, stretches: list[Spec], stop: Callable[[], bool]) -> None:
-        self.spec, self.stretch = stretches[-1], len(stretches) - 1
+    def __init__(self, folder: Path, stages: list[Spec], stop: Callable[[], bool]) -> None:
+        self.spec, self.stage = stages[-1], len(stages) - 1
         self.probe: probes.Probe | None = None
         running, device = self.spec.running, precisions.best_device()
         super().__init__(folder, stop, threads=running.threads, precision=running.precision, device=device)

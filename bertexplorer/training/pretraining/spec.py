@@ -71,7 +71,7 @@ class Running:
 
 @dataclass(frozen=True)
 class Spec:
-    """One stretch of a run."""
+    """The settings of one stage of a run."""
 
     text: tuple[str, ...]  # files and folders
     weights: str = ""  # "kids=3, books=0.2": by the beginning of a file's name; 1 elsewhere, 0 leaves it out
@@ -141,24 +141,24 @@ def make_spec(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec 
     return Spec(**(other_fields | dict(plain) | groups))
 
 
-def save_stretches(stretches: list[Spec], path: Path) -> None:
-    """Write all stretches of a run, atomically."""
+def save_stages(stages: list[Spec], path: Path) -> None:
+    """Write all stages of a run, atomically."""
     partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stretches]}, indent=1), "utf-8")
+    partial.write_text(json.dumps({"format": FORMAT, "stretches": [asdict(s) for s in stages]}, indent=1), "utf-8")
     partial.replace(path)
 
 
-def read_stretches(path: Path) -> list[Spec]:
-    """The stretches of a run. Raises ExplorerError if *path* is not a run's spec.json."""
+def read_stages(path: Path) -> list[Spec]:
+    """The stages of a run. Raises ExplorerError if *path* is not a run's spec.json."""
     try:
         saved = json.loads(path.read_text("utf-8"))
         if saved["format"] != FORMAT:
             raise ValueError(f"format {saved['format']}")
-        stretches = []
-        for stretch in saved["stretches"]:
-            values = {k: v for group in GROUPS for k, v in stretch.pop(group).items()}
-            stretches.append(make_spec({**stretch, "text": tuple(stretch["text"])}, values))
-        return stretches
+        stages = []
+        for stage in saved["stretches"]:
+            values = {k: v for group in GROUPS for k, v in stage.pop(group).items()}
+            stages.append(make_spec({**stage, "text": tuple(stage["text"])}, values))
+        return stages
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, ExplorerError):
             raise

@@ -24,7 +24,7 @@ from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.student import teacher_layers
 from tests.conftest import ROOT
 from tests.tolerance import assert_same
-from tests.training.conftest import add_stretch
+from tests.training.conftest import add_stage
 
 Begin = Callable[..., Path]
 
@@ -159,7 +159,7 @@ def test_a_stage_continues_from_the_weights_with_its_own_budget(begin: Begin) ->
     folder = begin()
     list(pretrain(folder))
     before = last(folder)
-    add_stretch(folder, steps=3, peak=0.0, warmup=0.0)
+    add_stage(folder, steps=3, peak=0.0, warmup=0.0)
     result = list(pretrain(folder))
     assert {e["stretch"] for e in result} == {1} and result[-1]["step"] == 9 and result[-1]["stretch"] == 1
     weights = {k: v for k, v in before.items() if k.startswith("weight.")}
@@ -183,7 +183,7 @@ def test_a_run_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path
     teacher = load(tiny("bert"), precision="fp32")
     count = teacher.config.num_layers - 1
     prepare_folder(tmp_path, ["x"], {"start": str(tiny("bert")), "layers": str(count)})
-    assert specs.read_stretches(tmp_path / "spec.json")[0].start_layers == count
+    assert specs.read_stages(tmp_path / "spec.json")[0].start_layers == count
     plain = {"vocabulary": "", "start": str(tiny("bert")), "start_layers": count}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
