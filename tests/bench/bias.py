@@ -1,5 +1,5 @@
-"""What a checkpoint takes people for: he or she after twenty occupations, in three sentences each. This is a command:
-`python -m tests.bench.bias FOLDER` (left out: the bundled checkpoint)."""
+"""Gender bias of a checkpoint: “he” or “she” after twenty occupations, in three sentences each.
+Run `python -m tests.bench.bias FOLDER` (default: the bundled checkpoint)."""
 
 import sys
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
-"""Benchmark: a class of fifty phones that vote, beside fifty people who use Explore, on one server.
+"""Benchmark: a class of fifty voting phones and fifty users of Explore on one server.
 
     python -m tests.bench.class_load [--seconds 40]
 
-Starts the app on a free port with a data folder of its own. The phones ask every 1.5 s, as the phone page does: first
-alone, so that their share of the processor can be told, then while fifty people type, one text each 10 s. The vote
-opens when the typing starts; each phone votes within 10 s. In the end every phone must see its own vote, and the counts
-must be those that were cast.
+Starts the app on a free port with a data folder of its own. The phones poll every 1.5 s, like the phone page: first
+alone, to measure their share of the processor, then while fifty people type, one text every 10 s each. The vote opens
+when the typing starts; each phone votes within 10 s. At the end every phone must see its own vote, and the counts
+must match the votes cast.
 """
 
 import argparse
@@ -30,7 +30,7 @@ QUESTION = {"prompt": "What would BERT put here?\n\nThe [MASK] barked.", "choice
 
 @dataclass
 class Phone:
-    """One phone of the class: it asks again and again, and votes once."""
+    """One phone of the class: it polls repeatedly, and votes once."""
 
     client: httpx.AsyncClient
     code: str
@@ -60,7 +60,7 @@ class Phone:
             self.failed.append(answer.text[:200])
 
     async def watch(self, until: float) -> None:
-        """Poll with the jitter of the page until that time."""
+        """Poll with the jitter of the page until the given time."""
         while time.perf_counter() < until:
             await asyncio.sleep(POLL_S * self.draw.uniform(0.8, 1.2))
             await self.poll()
@@ -87,7 +87,7 @@ async def typing(people: list[Person], seconds: float) -> list[Heard]:
 
 
 def at(values: list[float], share: float) -> float:
-    """The value that this share of *values* does not exceed."""
+    """The quantile of *values* at this share."""
     there = sorted(values)
     return there[min(len(there) - 1, int(share * len(there)))] if there else float("nan")
 
@@ -116,7 +116,7 @@ async def main(seconds: float, server: Server) -> int:
         await asyncio.gather(*(phone.watch(time.perf_counter() + 3) for phone in phones))
 
         await alone(server, phones, seconds / 2)
-        heard = await beside(client, server, code, phones, people, seconds)
+        heard = await with_explore(client, server, code, phones, people, seconds)
         lost = await counted(client, code, phones)
         for item in browsers:
             await item.aclose()
@@ -134,7 +134,7 @@ async def main(seconds: float, server: Server) -> int:
 
 
 async def alone(server: Server, phones: list[Phone], seconds: float) -> None:
-    """The phones wait in the lobby, and nobody else asks for anything."""
+    """The phones wait in the lobby, without other requests."""
     for phone in phones:
         phone.polls_ms.clear()
     before, started = server.cpu_s(), time.perf_counter()
@@ -142,7 +142,7 @@ async def alone(server: Server, phones: list[Phone], seconds: float) -> None:
     sys.stdout.write(message("only phones", time.perf_counter() - started, server.cpu_s() - before, phones))
 
 
-async def beside(
+async def with_explore(
     client: httpx.AsyncClient, server: Server, code: str, phones: list[Phone], people: list[Person], seconds: float
 ) -> list[Heard]:
     """The vote, while people type."""
@@ -161,7 +161,7 @@ async def beside(
 
 
 async def counted(client: httpx.AsyncClient, code: str, phones: list[Phone]) -> int:
-    """How many acknowledged votes are not there once the answer is out."""
+    """The number of acknowledged votes missing after the answer is revealed."""
     for phase, to in (("vote1", "closed1"), ("closed1", "reveal")):
         sent = {"question": 0, "phase": phase, "to": to}
         (await client.post(f"/api/v1/class/{code}/step", json=sent)).raise_for_status()

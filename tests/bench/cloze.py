@@ -1,7 +1,7 @@
-"""A hundred everyday sentences with a hidden word: how often the answer is one that a person would accept.
+"""A hundred everyday sentences with a hidden word: the share of answers that a person would accept.
 
-They were written for this project before any of its pretraining, and are never trained on. This is a command:
-`python -m tests.bench.cloze FOLDER …` (checkpoints; left out: the bundled one)."""
+They were written for this project before any of its pretraining, and are never trained on.
+Run `python -m tests.bench.cloze FOLDER …` (checkpoints; default: the bundled one)."""
 
 import sys
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ BUNDLED = Path(__file__).parents[2] / "assets" / "checkpoints" / "mini"
 
 @dataclass(frozen=True)
 class Cloze:
-    """One sentence with [MASK], and the words that are accepted there."""
+    """One sentence with [MASK], and the accepted words."""
 
     text: str
     accepted: frozenset[str]
@@ -29,8 +29,8 @@ def read(path: Path = SENTENCES) -> list[Cloze]:
 
 
 def hits(folder: Path, cloze: Sequence[Cloze]) -> tuple[float, float, list[tuple[str, list[str]]]]:
-    """(share with an accepted word on top, share with one among the first five, the sentences missed by all five with
-    what was said), in fp32."""
+    """(share with an accepted first answer, share with an accepted word among the first five, sentences missed by all
+    five with their answers), in fp32."""
     checkpoint = load(folder, precision="fp32")
     top = five = 0
     missed = []

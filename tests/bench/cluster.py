@@ -1,4 +1,5 @@
-"""Workers and Ray replicas beside this process: what a handle costs, what two bring, and what a kill does.
+"""Workers and Ray replicas compared with this process: the overhead of a call, the gain of two, and the effect of a
+kill.
 
 python -m tests.bench.cluster [--ray] [--kills 30] [--calls 200] [--seconds 20]
 """
@@ -32,7 +33,7 @@ LOADS_S = 8.0
 
 
 def call(n: int, checkpoint: str = "mini") -> Call:
-    """A question; each *n* is another text of the same length."""
+    """A call; each *n* gives another text of the same length."""
     first, second, third, fourth = (WORDS[n // 10**digit % 10] for digit in range(4))
     text = f"The {first} of the {second} saw the [MASK] and the {third} of the {fourth}."
     marked = {"pair": "", "hidden": [], "picked": [], "checkpoint": checkpoint, "precision": "auto"}
@@ -52,7 +53,7 @@ def local(settings: Settings) -> InProcess:
 
 @contextmanager
 def started(settings: Settings) -> Iterator[Backend]:
-    """The workers or replicas that *settings* ask for, all of them ready."""
+    """The workers or replicas requested by *settings*, all ready."""
     if settings.ray:
         from bertexplorer.cluster.ray_backend import RayBackend
 
@@ -81,7 +82,7 @@ def until(holds: Callable[[], bool], seconds: float = UP_S) -> float:
 
 
 def overhead(settings: Settings, calls: int) -> str:
-    """The time of one caller's calls beside this process, turn by turn."""
+    """The time of one caller's calls, alternating with calls to this process."""
     times: dict[str, list[float]] = {"here": [], "there": []}
     with started(settings) as there:
         cases = {"here": local(settings), "there": there}
@@ -105,7 +106,7 @@ def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[flo
         end, counts, before = time.monotonic() + seconds, [0] * PEOPLE, processor_time()
 
         def person(number: int) -> None:
-            n = number * 400  # nobody asks what another one has asked
+            n = number * 400  # no caller repeats the text of another one
             while time.monotonic() < end:
                 assert ask(backend, call(n, checkpoint)).status == 200
                 n, counts[number] = n + 1, counts[number] + 1
@@ -118,7 +119,7 @@ def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[flo
 
 
 def processor_time() -> dict[tuple[str, int], float]:
-    """(name, pid) -> processor milliseconds so far, of this process and all that it has started."""
+    """(name, pid) -> processor milliseconds so far, of this process and all its children."""
     parents, spent = dict[int, int](), dict[int, float]()
     for place in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
@@ -132,7 +133,7 @@ def processor_time() -> dict[tuple[str, int], float]:
 
 
 def name_of(pid: int) -> str:
-    """What a process is: the front, a worker, or a process of Ray by its title or its program."""
+    """The role of a process: the front, a worker, or a process of Ray by its title or program."""
     words: list[str] = []
     with suppress(OSError):
         words = Path(f"/proc/{pid}/cmdline").read_text("utf-8", "replace").rstrip("\0 ").split("\0")
@@ -145,7 +146,7 @@ def name_of(pid: int) -> str:
 
 
 def in_words(spent: dict[str, list[float]]) -> str:
-    """The processes that need at least 0.05 ms, those that need most first."""
+    """The processes that need at least 0.05 ms, in descending order."""
     lines = sorted(((name, sorted(ms, reverse=True)) for name, ms in spent.items()), key=lambda line: -sum(line[1]))
     return ", ".join(f"{name} {' + '.join(f'{one:.1f}' for one in ms)}" for name, ms in lines if sum(ms) >= 0.05)
 
@@ -188,7 +189,7 @@ def kills(settings: Settings, times: int) -> str:
             until(lambda killed=killed: killed not in processes(pool))
             back.append(until(lambda: len(processes(pool)) == settings.workers and whole(pool, settings)))
             if settings.ray:
-                time.sleep(LOADS_S)  # Ray does not say when the new one has loaded torch
+                time.sleep(LOADS_S)  # Ray does not report when the new one has loaded torch
         over.set()
         for item in going:
             item.result()

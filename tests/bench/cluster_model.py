@@ -1,7 +1,7 @@
-"""A model of one front and N replicas, event by event, calibrated by what tests.bench.cluster measures with one.
+"""A discrete-event model of one front and N replicas, calibrated with the measurements of tests.bench.cluster for one.
 
 Callers never pause. A call needs the front, which is one thread, then a replica, which is one thread as well, then the
-front again to send the answer. Threads on one machine share its cores. A known text costs a replica next to nothing.
+front again to send the answer. Threads on one machine share its cores. A cached text costs a replica almost nothing.
 
 python -m tests.bench.cluster_model --replica-ms 21 --front-ms 1 --cores 2 --replicas 1 2
 """
@@ -16,7 +16,7 @@ KNOWN_MS = 1.0  # of a replica for a text in its cache
 
 @dataclass
 class Thread:
-    """A thread with a line before it. *left*: milliseconds of work for the call that it has."""
+    """A thread with a queue. *left*: remaining milliseconds of work on its current call."""
 
     waiting: deque[tuple[int, float]] = field(default_factory=deque)  # (call, its work)
     call: int = -1
@@ -32,7 +32,7 @@ class Thread:
 
 
 class Model:
-    """*cores*: that the front and all replicas share; 0: each has one of its own. *known*: share of known texts."""
+    """*cores*: shared by the front and all replicas; 0: each has its own. *known*: share of cached texts."""
 
     def __init__(
         self, replicas: int, callers: int, replica_ms: float, front_ms: float, cores: int = 0, known: float = 0.0
@@ -46,7 +46,7 @@ class Model:
             self.front.give(call, front_ms / 2)
 
     def step(self) -> None:
-        """Go on to the next end of a piece of work."""
+        """Advance to the next completion of work."""
         busy = [one for one in (self.front, *self.replicas) if one.call >= 0]
         rate = min(1.0, self.cores / len(busy)) if self.cores else 1.0
         first = min(busy, key=lambda one: one.left)
@@ -68,7 +68,7 @@ class Model:
             self.front.give(call, self.front_ms / 2)
 
     def rate(self, answers: int) -> float:
-        """Answers a second, after as many to warm up."""
+        """Answers a second, after a warm-up of equal length."""
         while self.answers < answers // 2:
             self.step()
         begun, before = self.now, self.answers

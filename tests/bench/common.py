@@ -1,4 +1,4 @@
-"""What the benchmarks share: cases that take turns, and a checkpoint of BERT-base's shape."""
+"""Helpers for the benchmarks: interleaved cases, and a checkpoint of BERT-base's shape."""
 
 import platform
 import time
@@ -22,7 +22,7 @@ def base_shape(folder: Path, kind: str = "BertForMaskedLM") -> Path:
 
 
 def medians(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Milliseconds of each case, the cases taking turns."""
+    """Median milliseconds of each case; the cases are interleaved."""
     for case in cases.values():
         case()
     times: dict[str, list[float]] = {name: [] for name in cases}

@@ -1,10 +1,10 @@
-"""Benchmark: server and trainer killed as by a pulled plug, again and again; nothing that was accepted is lost.
+"""Benchmark: server and trainer are killed repeatedly, as by a pulled plug; no accepted work may be lost.
 
     python -m tests.bench.faults [--kills 100]
 
-A person starts runs on the page. At moments drawn by chance the server, the run or both get kill -9. The server comes
-up again: each run that was accepted must be listed, none as running without a process, those that were cut off can be
-resumed, and in the end every run has, to the last bit, the weights of one that was left alone.
+A person starts runs on the page. At random moments the server, the run or both get kill -9. The server restarts: each
+accepted run must be listed, none as running without a process, interrupted ones can be resumed, and at the end every
+run has, bit for bit, the weights of an undisturbed run.
 """
 
 import argparse
@@ -29,8 +29,8 @@ from tests.bench.serving import Server
 from tests.server.talk import Page
 
 LISTED = re.compile(r'data-run="([0-9a-f]{32})".*?<b[^>]*>(.*?)</b><span class="state (\w+)"')
-SHORT: dict[str, Any] = {"Epochs": 3, "Start from": "tiny"}  # a run of some seconds
-UNFINISHED, LEFT_S = 2, 240.0  # runs at a time; until the last must be finished
+SHORT: dict[str, Any] = {"Epochs": 3, "Start from": "tiny"}  # a run of a few seconds
+UNFINISHED, LEFT_S = 2, 240.0  # simultaneous runs; time limit for the last one
 VICTIMS = ("server", "run", "both")
 
 
@@ -41,12 +41,12 @@ class Drill:
     server: Server
     draw: random.Random
     accepted: dict[str, str] = field(default_factory=dict)  # name -> run
-    up_s: list[float] = field(default_factory=list)  # from each start to an answer
+    up_s: list[float] = field(default_factory=list)  # from each start to the first answer
     wrong: list[str] = field(default_factory=list)
     client: httpx.Client | None = None
 
     def open(self) -> Page:
-        """The page Train as the same browser opens it."""
+        """The page Train, opened by the same browser."""
         page = Page(self.server.url, "/train", session=f"{self.draw.getrandbits(40):x}")
         if self.client:
             page.client.cookies = self.client.cookies
@@ -89,13 +89,13 @@ class Drill:
         page.ask(press, id)
 
     def headline(self, page: Page, id: str) -> str:
-        """What the page says of a run that is chosen."""
+        """The headline of the page for a chosen run."""
         lines = page.ask(tick := page.number("", "tick"), id)
         named = [page.props[output].get("elem_id") for output in tick["outputs"]]
         return str(lines["output"]["data"][named.index("headline")])
 
     def check(self, shown: dict[str, tuple[str, str]]) -> None:
-        """What the page shows against what was accepted and what goes on."""
+        """Compare the page with the accepted runs and the running processes."""
         for name, id in self.accepted.items():
             state = shown.get(name, ("", "missing"))[1]
             if state == "missing":
@@ -107,7 +107,7 @@ class Drill:
         return runs.is_alive(self.folder(id))
 
     def stays(self, name: str) -> bool:
-        """Whether it is still shown as active, without a process, after the server has had time to notice."""
+        """Whether it is still shown as active without a process after the server had time to notice."""
         time.sleep(2)
         id, state = self.listed(self.open())[name]
         return state in runs.ACTIVE_STATES and not self.lives(id)
@@ -121,7 +121,7 @@ class Drill:
             self.up_s.append(self.server.wait("/readyz"))
 
     def kill(self, victim: str) -> None:
-        """The server, the run or both, at a moment drawn by chance."""
+        """Kill the server, the run or both at a random moment."""
         time.sleep(self.draw.uniform(0.0, 3.0))
         if victim != "server":
             signal_runs(Path(self.server.folder))
@@ -129,7 +129,7 @@ class Drill:
             self.server.kill()
 
     def go_on(self) -> dict[str, tuple[str, str]]:
-        """The page opened, checked, and what was cut off resumed."""
+        """Open the page, check it, and resume interrupted runs."""
         self.up()
         page = self.open()
         shown = self.listed(page)
@@ -158,7 +158,7 @@ class Drill:
 
 
 def signal_runs(data: Path, number: signal.Signals = signal.SIGKILL) -> None:
-    """Send a signal, kill -9 if none is named, to each run below the data folder that goes on."""
+    """Send a signal (default: SIGKILL) to each running process below the data folder."""
     for process in data.glob("runs/*/process"):
         if pid := locks.holder_pid(process):
             with suppress(ProcessLookupError):
@@ -166,7 +166,7 @@ def signal_runs(data: Path, number: signal.Signals = signal.SIGKILL) -> None:
 
 
 def drill(server: Server, kills: int, seed: int = 0) -> Drill:
-    """Everything above."""
+    """The whole drill."""
     one = Drill(server, random.Random(seed))
     server.wait("/readyz")
     one.begin(one.open(), "alone")

@@ -1,10 +1,12 @@
-"""Benchmark: a sentence to its top five, against transformers' fill-mask pipeline on the same weights and process.
+"""Benchmark: from a sentence to its top five, compared with transformers' fill-mask pipeline on the same weights in
+one process.
 
     python -m tests.bench.fill_mask [--rounds 41]
 
 Interleaved runs, medians, 2 threads, batch 1. BERT-base's shape has random weights: speed does not depend on them.
 Agreement compares the five likeliest pieces in bf16 and in fp32 on the examples of the page; a pair closer than one
-part in thirty is a tie. Peak memory is that of a process of its own, above the interpreter with torch imported.
+part in thirty is a tie. Peak memory is measured in a separate process, above that of the interpreter with torch
+imported.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Examples a second of a fine-tuning run against transformers.Trainer, on the same rows, in one process.
+"""Examples a second of a fine-tuning run, compared with transformers.Trainer on the same rows in one process.
 
     python -m tests.bench.finetune [--rows 960] [--rounds 3] [--threads 2]
 
-The bundled checkpoint, sentence classification, batches of 32, texts padded to the longest of their batch. The rows are
-those of ../shared/data/sst2 where it is there, else the built-in ones over and over. "same": fp32, dropout 0.1, the
-same batches in the same order. "defaults": ours with bf16 where the CPU has it and like lengths together, theirs as
-they are. "frozen": epochs of the head alone after the vectors were computed, against full fine-tuning of ours."""
+The bundled checkpoint, sentence classification, batches of 32, texts padded to the longest of their batch. The rows
+are those of ../shared/data/sst2 if it exists, else the built-in ones, repeated. "same": fp32, dropout 0.1, the same
+batches in the same order. "defaults": ours with bf16 if the CPU supports it and batches of similar lengths, theirs
+unchanged. "frozen": epochs of the head alone after the vectors were computed, compared with our full fine-tuning."""
 
 import argparse
 import tempfile
@@ -43,7 +43,7 @@ def rows_of(count: int) -> list[Row]:
 
 
 def as_they_come(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
-    """One order for all, nothing sorted."""
+    """The original order, unsorted."""
     return [list(range(i, min(i + batch, len(lengths)))) for i in range(0, len(lengths), batch)]
 
 
@@ -67,7 +67,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         batches = run.batches(learner, items, as_they_come if same else shuffled_batches)
         steps = run.steps
         went = train(workers, optimiser, batches, State(), learning=run.learning, budget=Budget(steps=steps), seed=0)
-        next(went)  # the first step finds its memory
+        next(went)  # the first step allocates its memory
         began = time.perf_counter()
         count = sum(1 for _ in went)
         return (time.perf_counter() - began) * steps / count, before

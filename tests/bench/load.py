@@ -2,8 +2,9 @@
 
     python -m tests.bench.load [CASE ...] [--seconds 60]
 
-Starts the app on a free port with a data folder of its own. People come at a constant rate whether the earlier ones
-were answered or not. Beside wall time stands the server's CPU time per action, which a busy machine does not change.
+Starts the app on a free port with a data folder of its own. People arrive at a constant rate whether the earlier ones
+were answered or not. Next to wall time, the table has the server's CPU time per action, which other load does not
+change.
 """
 
 import argparse
@@ -46,7 +47,7 @@ async def steady(people: list[Person], seconds: float) -> list[Heard]:
 
 
 async def training(people: list[Person], seconds: float) -> list[Heard]:
-    """Fifty people beside a run, which gets what the trainer gives it: one thread that yields to all others."""
+    """Fifty people and a run, which gets one thread of low priority, as on a server."""
     with tempfile.TemporaryDirectory() as folder:
         text = Path(folder) / "text.txt"
         text.write_text("".join(f"{one}\n\n" if n % 5 == 4 else f"{one}\n" for n, one in enumerate(texts(5000))))
@@ -67,7 +68,7 @@ async def training(people: list[Person], seconds: float) -> list[Heard]:
         run = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
         os.setpriority(os.PRIO_PROCESS, run.pid, 19)
         try:
-            await asyncio.sleep(25)  # its text is read, its first steps are done
+            await asyncio.sleep(25)  # its rows are read and its first steps are done
             if run.poll() is not None:
                 raise RuntimeError("the run has ended; nothing is measured beside it")
             before, started = cpu_s(run.pid), time.perf_counter()
@@ -81,7 +82,7 @@ async def training(people: list[Person], seconds: float) -> list[Heard]:
 
 
 async def alone(people: list[Person], seconds: float) -> list[Heard]:
-    """One person in a real browser, an action each second: from the text written to the figure painted."""
+    """One person in a real browser, one action per second: from the typed text to the painted figure."""
     url = str(people[0].client.base_url)
     return [Heard(ms, "answered") for ms in (await browse(url, 1, seconds / 2, 1.0))[1:]]
 
@@ -107,7 +108,7 @@ async def crowd(people: list[Person]) -> list[Person]:
 
 
 async def burst(people: list[Person], seconds: float) -> list[Heard]:
-    """Fifty press at once, all with another text of 16 tokens."""
+    """Fifty press at the same moment, each with another text of 16 tokens."""
     message = [
         f"The {NOUNS[i % 11]} and the {PLACES[i // 11]} near the old mill by {i} trees are [MASK]." for i in range(50)
     ]
@@ -115,12 +116,12 @@ async def burst(people: list[Person], seconds: float) -> list[Heard]:
 
 
 async def same(people: list[Person], seconds: float) -> list[Heard]:
-    """Fifty press at once, all with the same text."""
+    """Fifty press at the same moment, all with the same text."""
     return list(await asyncio.gather(*(person.type("The children in the yard are [MASK].") for person in people)))
 
 
 async def openings(people: list[Person], seconds: float) -> list[Heard]:
-    """Fifty open the page within 5 s, in browsers that have none of its scripts yet."""
+    """Fifty open the page within 5 s, in browsers without its scripts."""
     url = str(people[0].client.base_url)
     paths = await loaded(url)
 

@@ -1,4 +1,4 @@
-"""Real browsers beside the people of `tests.bench.load`: from a text written to its answer painted."""
+"""Real browsers among the people of `tests.bench.load`: from a typed text to its painted answer."""
 
 import asyncio
 import time
@@ -16,7 +16,7 @@ WORDS = ("apple", "bread", "cloud", "dance", "earth", "flower", "glass", "horse"
 
 
 async def painted(page: Page, word: str) -> float:
-    """Milliseconds from writing a sentence with *word* to its figure standing there."""
+    """Milliseconds from typing a sentence with *word* to its painted figure."""
     started = time.perf_counter()
     await page.locator("#text textarea").fill(f"The {word} is a very old [MASK].")
     await page.wait_for_function(PAINTED, arg=word, polling="raf")
@@ -38,7 +38,7 @@ async def loaded(url: str) -> list[str]:
 
 
 async def browse(url: str, browsers: int, seconds: float, every_s: float) -> list[float]:
-    """What *browsers* pages in contexts of their own measure, each writing every *every_s* seconds."""
+    """The times measured by *browsers* pages in separate contexts, each with a new text every *every_s* seconds."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         try:

@@ -1,4 +1,4 @@
-"""People as the server hears them: the page fetched with its scripts, a text typed, the answer read and checked."""
+"""People as the server sees them: they fetch the page with its scripts, type a text, read the answer and check it."""
 
 import asyncio
 import json
@@ -17,16 +17,16 @@ SCRIPTS = re.compile(r'(?:href|src)="\./(scripts/[^"]+)"')
 
 @dataclass(frozen=True)
 class Heard:
-    """What came of one action."""
+    """The outcome of one action."""
 
     ms: float
-    status: str  # answered, busy, overtaken (the same person asked for more meanwhile) or wrong
+    status: str  # answered, busy, overtaken (the same person sent a newer request meanwhile) or wrong
     message: str = ""
 
 
 @dataclass
 class Person:
-    """One open page, which holds all that its person has set."""
+    """One open page, with everything that its person has set."""
 
     client: httpx.AsyncClient
     state: dict[str, Any] = field(default_factory=dict)
@@ -49,8 +49,8 @@ class Person:
         return person
 
     async def type(self, text: str) -> Heard:
-        """Write *text*; the answer must show each of its words, and say something. As in a browser, an answer that is
-        still waited for is given up."""
+        """Write *text*; the answer must show each of its words and have a sentence. As in a browser, a pending
+        request is abandoned."""
         if self.asking and not self.asking.done():
             self.asking.cancel()
         self.state = {**self.state, "text": text}
@@ -74,7 +74,7 @@ class Person:
         return Heard(ms, "answered")
 
     async def ask(self, state: dict[str, Any]) -> tuple[int, Any]:
-        """(status, answer) of a state; lines on the way to it are read and left."""
+        """(status, answer) of a state; lines about the progress are ignored."""
         result = await self.client.post(f"{API}/view", json={"state": state}, headers=LINES)
         if not result.headers["content-type"].startswith(LINES["accept"]):
             return result.status_code, result.json()
@@ -83,8 +83,8 @@ class Person:
 
 
 async def fetch(url: str, paths: list[str], connections: int = 6) -> None:
-    """Read *paths* as a browser does that has nothing yet. Over plain sockets: fifty of httpx's clients in this process
-    would be slower than the server. Raises ValueError for whatever is not 200 and whole."""
+    """Read *paths* like a browser with an empty cache. Over plain sockets: fifty httpx clients in this process would
+    be slower than the server. Raises ValueError for any response that is not 200 and complete."""
     host, left = urlsplit(url), list(paths)
 
     async def one() -> None:

@@ -1,9 +1,9 @@
-"""Training tokens/s of our loop and of the transformers example loop, on the same examples, in one process; and of
-drawing examples alone.
+"""Training tokens/s of our loop and of the example loop of transformers, on the same examples, in one process; and
+the speed of drawing examples alone.
 
     python -m tests.bench.pretrain [--checkpoint FOLDER] [--rounds 3] [--threads 2]
 
-On a busy machine use --threads 1 and read the column per CPU second: it counts no waiting.
+On a busy machine use --threads 1 and read the column per CPU second, which excludes waiting.
 
 Both: pairs of exactly 128 tokens, 64 of them a step, MLM at 15 % and next sentence, AdamW; with the dropout of the
 checkpoint, and with none, the default of our runs. Theirs: DataCollatorForLanguageModeling and BertForPreTraining in
@@ -45,7 +45,7 @@ from bertexplorer.training.run_driver import set_dropout
 from bertexplorer.training.run_process import keep_freed_memory
 
 LENGTH, BATCH, CHOSEN = 128, 64, 0.15
-SIDE = 2048  # of the matrices that are multiplied for comparison
+SIDE = 2048  # of the matrices multiplied for comparison
 Step = Callable[[int], None]
 
 
@@ -68,7 +68,7 @@ class Clock:
 
 
 def drawn(step: int, vocabulary: int) -> Examples:
-    """The speed does not depend on what the words are."""
+    """The speed does not depend on the words."""
     draw = np.random.default_rng(step)
     first = (LENGTH - 3) // 2
     ids = draw.integers(1000, vocabulary, size=BATCH * (LENGTH - 3))
@@ -178,7 +178,7 @@ def main() -> None:
     for name in ("theirs, fp32", "ours, fp32", "ours, bf16")[: 2 + has_bf16]:
         own, dtype = name.startswith("ours"), torch.bfloat16 if name.endswith("bf16") else torch.float32
         if own:
-            keep_freed_memory()  # part of ours; it cannot be taken back, so theirs come first
+            keep_freed_memory()  # part of ours; it cannot be undone, so theirs come first
         for dropout in (0.1, 0.0):
             made = (given.threads, dropout)
             step = ours(given.checkpoint, dtype == torch.bfloat16, *made) if own else theirs(given.checkpoint, *made)

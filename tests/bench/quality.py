@@ -1,8 +1,9 @@
-"""How good the tasks get on real data, from the bundled checkpoint with default settings: python -m tests.bench.quality
-FOLDER [NAME …] [--seeds 3]
+"""Quality of the tasks on real data, starting from the bundled checkpoint with default settings: python -m
+tests.bench.quality FOLDER [NAME …] [--seeds 3]
 
-Needs ../shared/data. Runs lie in FOLDER and are gone on with; what is finished is not done again. Prints a table: the
-headline on the given dev set, mean and standard deviation over the seeds, what is reached without learning, time."""
+Needs ../shared/data. Runs are stored in FOLDER and continued; finished ones are not repeated. Prints a table: the
+headline metric on the given dev set, mean and standard deviation over the seeds, the baseline without learning, and
+the time."""
 
 import argparse
 import json
@@ -17,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT.parent / "shared" / "data"
 SQUAD = DATA / "squad-format"
 CRANFIELD = [str(DATA / "cranfield" / name) for name in ("cran.qry", "cran.all.1400", "cranqrel")]
-RUNS: dict[str, list[str]] = {  # --dev is left out where the set has none of its own: a tenth is held back by the seed
+RUNS: dict[str, list[str]] = {  # without --dev, if the set has none: a tenth is held out by the seed
     "STS-B": ["--task", "similarity", "--data", str(DATA / "stsb" / "stsb-en-train.csv"),
               "--dev", str(DATA / "stsb" / "stsb-en-dev.csv")],
     "WNUT-17, softmax": ["--task", "tagging", "--data", str(DATA / "wnut17" / "wnut17train.conll"),
@@ -48,7 +49,7 @@ def done(folder: Path) -> dict[str, object] | None:
 
 
 def train(name: str, seed: int, folder: Path, more: list[str]) -> None:
-    """The command that a person would use, with this *seed*; it continues where it stopped."""
+    """Run the command line with this *seed*; it continues where it stopped."""
     command = [sys.executable, "-m", "bertexplorer", "train"]
     if (folder / "spec.json").is_file():
         command += [str(folder), "--task", RUNS[name][1]]

@@ -1,7 +1,7 @@
-"""The runs that lessons replay, trained anew: python -m tests.bench.recordings [NAME …]. About half an hour in all.
+"""The runs replayed by lessons, trained again: python -m tests.bench.recordings [NAME …]. About half an hour in all.
 
-Each is trained with one thread on the built-in rows, thinned to what its figure shows, and written to
-assets/lessons/runs/. The numbers of a lesson follow from these files; check the lessons after recording.
+Each is trained with one thread on the built-in rows, reduced to the data of its figure, and written to
+assets/lessons/runs/. The numbers of a lesson depend on these files; check the lessons after recording.
 """
 
 import json
@@ -20,7 +20,7 @@ from bertexplorer.learn.recording import FOLDER
 from bertexplorer.training.tasks import BY_NAME
 
 DATA = FOLDER.parents[1] / "data"
-MAX_STEPS = 60  # points of the loss curve that are kept
+MAX_STEPS = 60  # kept points of the loss curve
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ WANTED: dict[str, Wanted] = {
 
 
 def train(wanted: Wanted, arm: Arm, folder: Path) -> dict[str, Any]:
-    """One run, as the recording holds it."""
+    """One run in the format of the recording."""
     started = time.perf_counter()
     run = bx.train(
         "mini", task=wanted.task, data=DATA / wanted.file, out=folder, threads=1, on_event=quiet, **arm.settings
@@ -94,7 +94,7 @@ def quiet(event: Any) -> None:
 
 
 def recorded(name: str, events: Sequence[dict[str, Any]], seconds: float) -> dict[str, Any]:
-    """The events that the figure needs, few of the steps, with the numbers beside them."""
+    """The events that the figure needs, with a few of the steps and their numbers."""
     ready = next(event for event in events if event["event"] == "ready")
     steps = [event for event in events if event["event"] == "steps"]
     kept = steps[:: max(1, len(steps) // MAX_STEPS)]
@@ -104,7 +104,7 @@ def recorded(name: str, events: Sequence[dict[str, Any]], seconds: float) -> dic
 
 
 def thin(event: dict[str, Any]) -> dict[str, Any]:
-    """An event with what lessons and figures read, four digits each."""
+    """An event with the fields that lessons and figures read, with four digits."""
     names = ("event", "step", "epoch", "metrics", "loss", "floors", "time")
     return {name: rounded(event[name]) for name in names if name in event and name != "time"}
 

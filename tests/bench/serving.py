@@ -1,4 +1,4 @@
-"""The app, or a page like it, as a process of its own that a benchmark asks, kills and starts again."""
+"""The app, or a similar page, as a separate process that a benchmark queries, kills and restarts."""
 
 import asyncio
 import os
@@ -15,11 +15,11 @@ from typing import IO, Any
 import httpx
 
 ROOT = Path(__file__).parents[2]
-COMES_S = 60.0  # until a server must have come up
+COMES_S = 60.0  # time limit for the start of a server
 
 
 class Server:
-    """Started when it is made, on a free port, with *folder* for its data. *more*: of its environment."""
+    """Started on creation, on a free port, with *folder* for its data. *more*: of its environment."""
 
     def __init__(self, folder: str, log: IO[Any] | None = None, **more: str) -> None:
         with socket.socket() as probe:
@@ -84,6 +84,6 @@ class Server:
 
 
 def cpu_s(process: int) -> float:
-    """Seconds of the processor that a process has had."""
+    """Processor seconds used by a process."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

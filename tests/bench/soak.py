@@ -1,10 +1,10 @@
-"""Benchmark: a class of fifty for hours, a run always on; what must not grow is watched.
+"""Benchmark: a class of fifty for hours, with a run at all times; memory and open resources must not grow.
 
     python -m tests.bench.soak [--minutes 480] [--leak]
 
-Fifty people ask at a constant rate, some open a new page, one run trains all the time. Every answer is checked. After
-a warm-up, memory may grow by 100 MB, threads and open files by a few. With --leak the server
-forgets nothing, as a control: then this must fail.
+Fifty people send requests at a constant rate, some open a new page, and one run trains all the time. Every answer is
+checked. After a warm-up, memory may grow by 100 MB, threads and open files by a few. With --leak the server never
+forgets, as a control: the benchmark must then fail.
 """
 
 import argparse
@@ -25,10 +25,10 @@ from tests.bench.load import EVERY_S, PEOPLE, texts
 from tests.bench.people import Heard, Person, at_rate
 from tests.bench.serving import Server
 
-PAGES, TEXTS, WARM_S = 100, 1500, 100.0  # opened and asked beforehand, so that all that is kept is full
-WARM, SLICE_S = 0.1, 30.0  # share of the time that is not judged; between two looks
+PAGES, TEXTS, WARM_S = 100, 1500, 100.0  # pages and requests beforehand, to fill every cache
+WARM, SLICE_S = 0.1, 30.0  # share of the time that is not evaluated; seconds between two measurements
 GROWTH_MB, MORE_THREADS, MORE_FILES, DRIFT = 100.0, 10, 40, 1.5
-NEWCOMERS = 3  # pages that are opened in each slice
+NEWCOMERS = 3  # pages opened in each slice
 KEPT = {"BERTEXPLORER_CACHE_MB": "32", "BERTEXPLORER_SESSIONS": "100"}
 LEAK = {"BERTEXPLORER_CACHE_MB": "1000000", "BERTEXPLORER_SESSIONS": "1000000"}
 LONG = {"Start from": "tiny", "Epochs": 100}
@@ -36,7 +36,7 @@ LONG = {"Start from": "tiny", "Epochs": 100}
 
 @dataclass(frozen=True)
 class Look:
-    """The server at one moment."""
+    """A measurement of the server."""
 
     minute: float
     memory_mb: float
@@ -53,7 +53,7 @@ class Look:
 
 
 def keep_training(one: Drill) -> None:
-    """Start another run if none goes on."""
+    """Start another run if none is active."""
     shown = one.listed(one.open())
     if all(state not in LIVE_STATES for _, state in shown.values()):
         one.begin(one.open(), f"run {len(shown)}")
@@ -64,7 +64,7 @@ def failures(heard: list[Heard]) -> int:
 
 
 async def slices(server: Server, minutes: float) -> list[Look]:
-    """A look after each half minute."""
+    """One measurement every half minute."""
     looks: list[Look] = []
     trained = Drill(server, random.Random(0), values=LONG)
     limits = httpx.Limits(max_connections=None, keepalive_expiry=3)
@@ -89,7 +89,7 @@ async def slices(server: Server, minutes: float) -> list[Look]:
 
 
 def judge(looks: list[Look]) -> list[str]:
-    """What went wrong after the warm-up: the middle of the last quarter against that of the first."""
+    """The failures after the warm-up: the median of the last quarter compared with that of the first."""
     warm = looks[max(1, int(WARM * len(looks))) :]
     quarter = max(1, len(warm) // 4)
     first, last = warm[:quarter], warm[-quarter:]

@@ -1,4 +1,4 @@
-"""Benchmark: minimal pairs scored by a suite, beside a loop with transformers that masks one token at a time.
+"""Benchmark: minimal pairs scored by a suite, compared with a loop over transformers that masks one token at a time.
 
     python -m tests.bench.suites [--pairs 1000] [--loop 50]
 
@@ -42,7 +42,7 @@ def pairs(count: int) -> list[Row]:
 
 
 def loop(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrainedTokenizerBase, text: str) -> float:
-    """A pseudo-log-likelihood, a pass for each token, as scorers on the web do it. All words here are one piece."""
+    """A pseudo-log-likelihood with one pass per token, as in published scorers. All words here are one piece."""
     ids = tokenizer(text, return_tensors="pt")["input_ids"]
     result = 0.0
     for spot in range(1, ids.shape[1] - 1):
@@ -54,7 +54,7 @@ def loop(model: transformers.PreTrainedModel, tokenizer: transformers.PreTrained
 
 
 def memory(rows: int) -> tuple[float, float]:
-    """(seconds, GB at the most) of a suite of so many next-sentence rows in a folder, on `tiny`."""
+    """(seconds, peak GB) of a suite of so many next-sentence rows in a folder, on `tiny`."""
     given = [(n, {"first": f"He went to shop {n}.", "second": "He bought milk.", "next": "yes"}) for n in range(rows)]
     checkpoint = load(catalogue.snapshots()[-1].folder, name="tiny", precision="fp32")
     with tempfile.TemporaryDirectory() as folder:

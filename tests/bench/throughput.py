@@ -1,9 +1,10 @@
-"""Benchmark: answers a second when fifty ask without pause, beside a plain page around `transformers.pipeline`.
+"""Benchmark: answers a second for fifty callers without pauses, compared with a plain page around
+`transformers.pipeline`.
 
     python -m tests.bench.throughput [--seconds 20]
 
-Three servers one after the other, on the same weights, each asked the same sentences by fifty callers who ask again as
-soon as they are answered: gradio's `Interface` around the pipeline, the same `Interface` around our engine, our page.
+Three servers in turn, on the same weights, get the same sentences from fifty callers, who send the next one as soon
+as they are answered: gradio's `Interface` around the pipeline, the same `Interface` around our engine, our page.
 """
 
 import argparse
@@ -68,7 +69,7 @@ class Caller:
     session: str = field(default_factory=lambda: token_hex(6))
 
     async def ask(self, text: str) -> list[Any]:
-        """What the page gives for *text*. Raises ValueError if that is an error."""
+        """The answer of the page for *text*. Raises ValueError for an error."""
         body = {"data": [text], "fn_index": self.submit, "session_hash": self.session}
         (await self.client.post("/gradio_api/queue/join", json=body)).raise_for_status()
         params = {"session_hash": self.session}
@@ -92,7 +93,7 @@ async def plain(client: httpx.AsyncClient) -> list[Caller]:
 
 
 async def ask(one: Person | Caller, text: str) -> bool:
-    """Whether *text* was answered rightly."""
+    """Whether *text* was answered correctly."""
     if isinstance(one, Person):
         heard = await one.type(text)
         if heard.status != "answered":

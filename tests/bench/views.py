@@ -1,9 +1,9 @@
-"""Benchmark: each view against what a person would write for it with transformers, bertviz or captum.
+"""Benchmark: each view compared with equivalent code that uses transformers, bertviz or captum.
 
     python -m tests.bench.views [--rounds 9]
 
-Same weights, same text, one process, cases taking turns, medians, 2 threads. Ours runs a new pass every time, but for
-the last row. Theirs is eager attention where attention is wanted, as transformers needs it, and fp32.
+Same weights, same text, one process, interleaved cases, medians, 2 threads. Ours runs a new pass every time, except
+in the last row. Theirs uses fp32, and eager attention if attention is requested, as transformers requires.
 """
 
 import argparse
@@ -157,7 +157,7 @@ def ours(checkpoint: Checkpoint, text: str) -> dict[str, Callable[[], Any]]:
 
 
 def fresh(checkpoint: Checkpoint, call: Callable[[], Any]) -> Callable[[], Any]:
-    """*call* with nothing remembered."""
+    """*call* with an empty cache."""
 
     def run() -> Any:
         checkpoint.cache.clear()
@@ -187,7 +187,7 @@ def main() -> None:
 
 
 def grid(base: Checkpoint) -> None:
-    """The picture of all 144 heads at 128 tokens, after fill-mask has asked about the same text."""
+    """The picture of all 144 heads at 128 tokens, after fill-mask has answered the same text."""
     text = " ".join(["the", "bank"] * 62) + " [MASK] ."
     base.cache.clear()
     fill_mask.run(base, text)
