@@ -51,10 +51,10 @@ def test_the_map_names_every_folder() -> None:
 
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: str(folder.relative_to(ROOT)))
 def test_a_folder_describes_each_of_its_modules_once(folder: Path) -> None:
-    lines = [(name, said) for name, said in listed(folder) if name.endswith(".py")]
-    there = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
-    assert sorted(name for name, _ in lines) == there
-    assert all(len(said.split()) >= 2 for _, said in lines)
+    lines = [(name, description) for name, description in listed(folder) if name.endswith(".py")]
+    present = sorted(file.name for file in folder.glob("*.py") if file.name != "__init__.py")
+    assert sorted(name for name, _ in lines) == present
+    assert all(len(description.split()) >= 2 for _, description in lines)
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(PACKAGE)))

@@ -106,29 +106,31 @@ def test_spans_equal_those_of_training() -> None:
         result = task_head.best_spans(start, end, inside, 4, 5)
         given = [torch.from_numpy(x)[None] for x in (start, end, inside)]
         wanted = best_spans(*given, 4, 5)
-        kept = [(int(i), int(j)) for s, i, j in zip(*(x[0] for x in wanted), strict=True) if s > float("-inf")]
-        assert result == kept
+        spans = [(int(i), int(j)) for s, i, j in zip(*(x[0] for x in wanted), strict=True) if s > float("-inf")]
+        assert result == spans
 
 
 def test_a_run_gives_the_answers_of_its_training_code(tiny: Callable[[str], Path]) -> None:
     """The probabilities of the playground, in one window."""
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
-    (said,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
+    (prediction,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
     result = answer.run(label.ours, FILM)
     assert [(x.name, x.value) for x in result.labels] == [
-        (x["label"], pytest.approx(x["probability"], rel=close(label))) for x in said["labels"]
+        (x["label"], pytest.approx(x["probability"], rel=close(label))) for x in prediction["labels"]
     ]
-    (said,) = tagging.Tagger(tag.ours, tagging_task.Options(head="softmax"), False).predict([{"text": FILM.first}])
+    (prediction,) = tagging.Tagger(tag.ours, tagging_task.Options(head="softmax"), False).predict(
+        [{"text": FILM.first}]
+    )
     words = answer.run(tag.ours, FILM).words
-    assert [(w.word, w.labels[0].name) for w in words] == [(x["text"], x["tag"]) for x in said["words"]]
+    assert [(w.word, w.labels[0].name) for w in words] == [(x["text"], x["tag"]) for x in prediction["words"]]
     assert [w.labels[0].value for w in words] == pytest.approx(
-        [x["probability"] for x in said["words"]], rel=close(tag)
+        [x["probability"] for x in prediction["words"]], rel=close(tag)
     )
     reader = question_answering.QuestionAnswerer(span.ours, question_task.Options(), True)
-    (said,) = reader.predict([{"question": ASKED.first, "context": ASKED.second}])
+    (prediction,) = reader.predict([{"question": ASKED.first, "context": ASKED.second}])
     asked = answer.run(span.ours, ASKED)
-    assert [x.text for x in asked.spans] == [x["text"] for x in said["answers"]][:10]
-    assert asked.chosen == (said["said"] or "no answer",)
+    assert [x.text for x in asked.spans] == [x["text"] for x in prediction["answers"]][:10]
+    assert asked.chosen == (prediction["said"] or "no answer",)
 
 
 def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path: Path) -> None:
@@ -144,10 +146,10 @@ def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path
     assert alone.training.crf and not alone.by_crf, "without its file, each word is tagged alone"
     save_file(dict(tagger.extra.state_dict()), tmp_path / "task.safetensors")
     result = answer.run(run, FILM)
-    (said,) = tagger.predict([{"text": FILM.first}])
-    assert [(w.word, w.labels[0].name) for w in result.words] == [(x["text"], x["tag"]) for x in said["words"]]
+    (prediction,) = tagger.predict([{"text": FILM.first}])
+    assert [(w.word, w.labels[0].name) for w in result.words] == [(x["text"], x["tag"]) for x in prediction["words"]]
     assert [w.labels[0].value for w in result.words] == pytest.approx(
-        [x["probability"] for x in said["words"]], rel=10 * close(tuned(tiny, "tag"))
+        [x["probability"] for x in prediction["words"]], rel=10 * close(tuned(tiny, "tag"))
     )
     assert result.by_crf and result.chosen != alone.chosen
     assert [sum(x.value for x in w.labels) for w in result.words] == pytest.approx([1] * len(result.words), abs=1e-5)

@@ -102,11 +102,11 @@ def test_a_word_is_labelled_as_written_and_a_hidden_one_as_hidden(mini: Checkpoi
 def test_special_tokens_can_be_hidden_or_discounted(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
-    kept = [i for i, span in enumerate(encoding.spans) if span is not None]
+    visible = [i for i, span in enumerate(encoding.spans) if span is not None]
     whole = ask(checkpoint, PAIR).every
     hidden, left = (ask(checkpoint, PAIR, special=kind) for kind in ("hidden", "discounted"))
-    assert [unit.positions[0] for unit in hidden.rows] == kept == [unit.positions[0] for unit in left.columns]
-    np.testing.assert_allclose(hidden.every, whole[:, :, kept][..., kept])
+    assert [unit.positions[0] for unit in hidden.rows] == visible == [unit.positions[0] for unit in left.columns]
+    np.testing.assert_allclose(hidden.every, whole[:, :, visible][..., visible])
     assert_within(left.every, hidden.every / hidden.every.sum(-1, keepdims=True), of_sum(len(encoding)))
 
 
@@ -203,8 +203,8 @@ def test_discounted_norms_are_shares_and_are_labelled_as_shares(tiny: Callable[[
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     whole = ask(checkpoint, "She is good.", measure="norm")
     result = ask(checkpoint, "She is good.", measure="norm", special="discounted", show="head")
-    kept = whole.every[:, :, 1:-1, 1:-1]
-    np.testing.assert_allclose(result.every, kept / kept.sum(-1, keepdims=True), rtol=of_sum(kept.shape[-1]))
+    inner = whole.every[:, :, 1:-1, 1:-1]
+    np.testing.assert_allclose(result.every, inner / inner.sum(-1, keepdims=True), rtol=of_sum(inner.shape[-1]))
     assert not result.norms and {row["measure"] for row in attention.rows(result)} == {"share of the norms"}
     assert "% of what it takes in from" in drawn.say(result)
 

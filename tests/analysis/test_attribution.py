@@ -217,8 +217,8 @@ def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> Non
 def test_lime_draws_subsets_of_every_size_equally_often() -> None:
     shown = attribution.random_subsets(5, 3000)
     assert shown[0].all() and not shown[1:].all(axis=1).any() and (shown == attribution.random_subsets(5, 3000)).all()
-    kept = np.bincount(shown[1:].sum(axis=1), minlength=5) / 2999
-    assert kept == pytest.approx([0.2] * 5, abs=0.03)  # four standard deviations of 3,000 draws
+    shares = np.bincount(shown[1:].sum(axis=1), minlength=5) / 2999
+    assert shares == pytest.approx([0.2] * 5, abs=0.03)  # four standard deviations of 3,000 draws
     assert attribution.sample_weight(1.0) == 1 and attribution.sample_weight(0.0) < 1e-3  # exp(-8)
 
 

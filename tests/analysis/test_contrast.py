@@ -18,10 +18,10 @@ TEXAS, YORK = "In Texas they like to buy [MASK].", "In New York they like to buy
 def test_both_distributions_are_those_of_transformers(mini: Checkpoint, reference: Reference) -> None:
     result = contrast.run(mini, TEXAS, options=Options(other=YORK))
     logs = []
-    for text, mine in ((TEXAS, result.first), (YORK, result.second)):
+    for text, ours in ((TEXAS, result.first), (YORK, result.second)):
         ids = reference.ids(text)
         row = reference.log_probs(ids)[ids.index(reference.mask)].numpy()
-        assert_within(mine, row, of_encoder(mini.config, row))
+        assert_within(ours, row, of_encoder(mini.config, row))
         logs.append(row)
     p, q = (np.exp(row) for row in logs)
     middle = (p + q) / 2

@@ -57,8 +57,8 @@ def test_neighbours_equal_those_of_a_brute_force_search(mini: Checkpoint, refere
     assert [n.cosine for n in result.neighbours] == pytest.approx([c for c, _ in wanted], abs=NEAR)
     assert embedding_map.run(mini, TEXT).chosen is None
     assert embedding_map.run(mini, TEXT, options=Options(point=5)).chosen == 5
-    gone = embedding_map.run(mini, TEXT, options=Options(point=500))
-    assert gone.chosen is None and gone.notes == "Point 500 no longer exists."
+    missing = embedding_map.run(mini, TEXT, options=Options(point=500))
+    assert missing.chosen is None and missing.notes == "Point 500 no longer exists."
 
 
 def test_a_point_knows_the_span_that_picks_it(mini: Checkpoint) -> None:
@@ -143,12 +143,12 @@ def test_odd_text_is_answered(text: str, small: Checkpoint) -> None:
 
 
 def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
-    for options, said in (
+    for options, message in (
         (Options(layer=9), "Layer 9"),
         (Options(lines="abc"), "lines 'abc' are no longer stored"),
         (Options(method="t-SNE"), "needs at least 4 points; there are 3"),
     ):
-        with pytest.raises(ExplorerError, match=said):
+        with pytest.raises(ExplorerError, match=message):
             embedding_map.run(small, "a", options=options)
     with pytest.raises(ExplorerError, match="2 points; wanted at least 3"):
         embedding_map.run(small, "a", options=Options("sentences", lines="k"), lines=LINES[:2])

@@ -99,7 +99,7 @@ def test_an_export_contains_its_provenance(mini: Checkpoint) -> None:
 
 @pytest.mark.slow
 def test_the_exported_python_runs_and_prints_the_same_rows(mini: Checkpoint) -> None:
-    """All six programs in one process, to start Python once; each is whole in itself."""
+    """All six programs in one process, to start Python once; each is complete."""
     picked = [m for m in FILLING if m is not contrast]  # a row for every piece of the vocabulary: see the next test
     programs, wanted = [], []
     for module in picked:

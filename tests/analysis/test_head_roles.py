@@ -47,8 +47,8 @@ def test_shares_equal_those_of_a_loop(family: str, tiny: Callable[[str], Path]) 
     attention = eager(tiny(family), encoding).attention.numpy()
     result = ask(checkpoint, TEXT, on="this text")
     cls, sep = ("<s>", "</s>") if family in ("roberta", "xlm-roberta", "mpnet") else ("[CLS]", "[SEP]")
-    said = [encoding.texts[s.side][s.start : s.end] if s else "" for s in encoding.spans]
-    dots = {i for i, piece in enumerate(said) if piece in (",", ".", "?", "!", "?!")}
+    words = [encoding.texts[s.side][s.start : s.end] if s else "" for s in encoding.spans]
+    dots = {i for i, piece in enumerate(words) if piece in (",", ".", "?", "!", "?!")}
     assert len(dots) >= 4
     for layer, head in np.ndindex(attention.shape[:2]):
         wanted = loop(attention[layer, head], list(encoding.tokens), cls, sep, dots)
@@ -89,9 +89,9 @@ def test_distances_equal_those_of_scipy() -> None:
 def test_the_plane_preserves_points_of_a_plane() -> None:
     points = np.random.default_rng(1).normal(size=(9, 2)) * [3, 1]
     apart = cdist(points, points)
-    result, held = plane(apart**2)
+    result, preserved = plane(apart**2)
     np.testing.assert_allclose(cdist(result, result), apart, atol=1e-8)  # float64, a root of it
-    assert held == pytest.approx(1) and result.var(axis=0)[0] > result.var(axis=0)[1]
+    assert preserved == pytest.approx(1) and result.var(axis=0)[0] > result.var(axis=0)[1]
     solid = np.random.default_rng(2).normal(size=(30, 5))
     assert 0.3 < plane(cdist(solid, solid) ** 2)[1] < 0.8
     assert plane(np.zeros((1, 1)))[0].tolist() == [[0, 0]] and plane(np.zeros((3, 3)))[1] == 1

@@ -118,23 +118,23 @@ def test_layer_0_knows_a_planted_word_and_no_layer_knows_shuffled_labels(mini: C
 def test_documents_stay_on_one_side_and_training_has_all_labels(seed: int) -> None:
     documents = [str(i // 5) for i in range(60)]
     labels = np.array([int(i < 10) for i in range(60)])  # one label is in two documents only
-    held = probe_fit.held_out_rows(labels, documents, seed)
-    both = {d for d, h in zip(documents, held, strict=True) if h} & {
-        d for d, h in zip(documents, held, strict=True) if not h
+    held_out = probe_fit.held_out_rows(labels, documents, seed)
+    both = {d for d, h in zip(documents, held_out, strict=True) if h} & {
+        d for d, h in zip(documents, held_out, strict=True) if not h
     }
-    assert not both and held.sum() == 15 and set(labels[held]) == set(labels[~held]) == {0, 1}
+    assert not both and held_out.sum() == 15 and set(labels[held_out]) == set(labels[~held_out]) == {0, 1}
 
 
 def test_the_result_keeps_documents_whole(mini: Checkpoint) -> None:
     result = probe.run(mini, options=Options(task="number", seeds=2))
     for seed in (0, 1):
-        held = result.predicted[0, seed] >= 0
-        sides = {(example.document, bool(h)) for example, h in zip(result.examples, held, strict=True)}
+        held_out = result.predicted[0, seed] >= 0
+        sides = {(example.document, bool(h)) for example, h in zip(result.examples, held_out, strict=True)}
         assert len(sides) == len({document for document, _ in sides}) and result.known == 0
         wanted = np.array([result.labels.index(example.label) for example in result.examples])
         right, margins = wanted == result.predicted[3, seed], result.margins[3, seed]
-        assert result.accuracies[3, seed] == np.mean(right[held])
-        assert np.isnan(margins[~held]).all() and (right[held] == (margins[held] > 0)).all()
+        assert result.accuracies[3, seed] == np.mean(right[held_out])
+        assert np.isnan(margins[~held_out]).all() and (right[held_out] == (margins[held_out] > 0)).all()
 
 
 def test_control_labels_depend_on_the_word_and_are_distributed_as_the_labels() -> None:
@@ -144,8 +144,8 @@ def test_control_labels_depend_on_the_word_and_are_distributed_as_the_labels() -
     given = {name: {int(k) for n, k in zip(types, drawn, strict=True) if n == name} for name in types}
     assert all(len(labels) == 1 for labels in given.values()) and drawn.sum() == 50
     assert (drawn != probe_fit.control_labels(labels, types, 1)).any()
-    held = probe_fit.control_held_out_rows(types, 150, 0)
-    assert held.sum() == 150 and {*np.array(types)[held]} <= {*np.array(types)[~held]}
+    held_out = probe_fit.control_held_out_rows(types, 150, 0)
+    assert held_out.sum() == 150 and {*np.array(types)[held_out]} <= {*np.array(types)[~held_out]}
     alone = probe_fit.control_held_out_rows([f"w{i}" for i in range(40)], 10, 0)
     assert alone.sum() == 10, "sentences that occur once are held out too"
 
@@ -170,7 +170,7 @@ def test_every_row_of_a_built_in_task_can_be_used(mini: Checkpoint, task: Task) 
     documents: dict[str, set[str]] = {}
     for name, example in zip(result.types, result.examples, strict=True):
         documents.setdefault(name, set()).add(example.document)
-    assert all(len(held) == 1 for held in documents.values()), "no word or sentence is in two documents"
+    assert all(len(splits) == 1 for splits in documents.values()), "no word or sentence is in two documents"
 
 
 def test_the_nth_occurrence_of_a_word_is_probed(mini: Checkpoint) -> None:
@@ -271,8 +271,8 @@ def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
 def test_documents_without_a_possible_split_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="cannot be split so that training has every label"):
         probe_fit.held_out_rows(np.array([0, 0, 1, 1]), ["x", "x", "y", "y"], 0)
-    held = probe_fit.held_out_rows(np.array([0, 1, 2, 0, 1, 1]), ["x", "x", "x", "y", "y", "y"], 0)
-    assert held.tolist() == [False] * 3 + [True] * 3, "the only split whose training has all labels"
+    held_out = probe_fit.held_out_rows(np.array([0, 1, 2, 0, 1, 1]), ["x", "x", "x", "y", "y", "y"], 0)
+    assert held_out.tolist() == [False] * 3 + [True] * 3, "the only split whose training has all labels"
 
 
 def test_an_uploaded_file_is_probed_as_the_built_in_one(mini: Checkpoint) -> None:

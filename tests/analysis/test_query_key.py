@@ -58,9 +58,9 @@ def test_rows_hold_products_scores_and_weights(mini: Checkpoint) -> None:
     assert len(rows) == 12 * 32 and len({tuple(row) for row in rows}) == 1
     assert [rows[33][name] for name in ("layer", "head", "from", "to_position", "dimension")] == [4, 2, "[MASK]", 1, 1]
     for row in rows:
-        place, i = row["to_position"], row["dimension"]
+        position, i = row["to_position"], row["dimension"]
         assert row["product"] == pytest.approx(row["query"] * row["key"], rel=1e-5)
-        assert (row["key"], row["weight"]) == (result.keys[place, i], result.weights[place])
+        assert (row["key"], row["weight"]) == (result.keys[position, i], result.weights[position])
     sums = np.array([row["product"] for row in rows]).reshape(12, 32).sum(axis=1) / 32**0.5
     np.testing.assert_allclose(sums, [row["score"] for row in rows[::32]], rtol=1e-4, atol=1e-5)
 
@@ -70,8 +70,8 @@ def test_a_long_export_keeps_the_tokens_with_the_largest_weights(
 ) -> None:
     result = ask(mini, KEYS, 4, 2)
     monkeypatch.setattr(query_key, "MAX_ROWS", 100)
-    kept = {row["to_position"] for row in query_key.rows(result)}
-    assert kept == set(np.argsort(-result.weights)[:3].tolist())
+    positions = {row["to_position"] for row in query_key.rows(result)}
+    assert positions == set(np.argsort(-result.weights)[:3].tolist())
 
 
 def test_tokens_outside_the_window_of_a_local_layer_have_weight_0(tiny: Callable[[str], Path]) -> None:

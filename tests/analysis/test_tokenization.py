@@ -122,10 +122,13 @@ def test_the_steps_match_the_tokenizer(text: str, mini: Checkpoint, small: Check
         model = json.loads(checkpoint.tokenizer.backend.to_str())["model"]
         vocabulary = checkpoint.tokenizer.backend.get_vocab()
         groups: dict[int, list[int]] = {}
-        for place, number in enumerate(encoding.words):
-            odd = encoding.special[place] and checkpoint.tokenizer.slice(encoding, place) == encoding.tokens[place]
-            if number is not None and encoding.original_ids[place] != encoding.mask_id and not odd:
-                groups.setdefault(number, []).append(encoding.original_ids[place])
+        for position, number in enumerate(encoding.words):
+            odd = (
+                encoding.special[position]
+                and checkpoint.tokenizer.slice(encoding, position) == encoding.tokens[position]
+            )
+            if number is not None and encoding.original_ids[position] != encoding.mask_id and not odd:
+                groups.setdefault(number, []).append(encoding.original_ids[position])
         words = tokenization.run(checkpoint, text).words
         assert [[s.id for s in word.steps] for word in words] == list(groups.values())
         for word in words:

@@ -93,9 +93,9 @@ def test_a_caller_that_stops_does_not_stop_those_that_wait(
 
 
 def test_held_out_sentences_are_not_fitted(small: Checkpoint) -> None:
-    encodings, held = tuned_lens.masked_sentences(small, tuned_lens.POSITIONS)
+    encodings, held_out = tuned_lens.masked_sentences(small, tuned_lens.POSITIONS)
     sides = [
-        {sentence.texts[0] for sentence, out in zip(encodings, held, strict=True) if out is side}
+        {sentence.texts[0] for sentence, out in zip(encodings, held_out, strict=True) if out is side}
         for side in (True, False)
     ]
     assert sides[0] and sides[1] and not sides[0] & sides[1]
@@ -120,10 +120,10 @@ def test_progress_counts_to_the_end(tiny: Callable[[str], Path]) -> None:
 
 
 def test_unsupported_checkpoints_are_rejected(tiny: Callable[[str], Path]) -> None:
-    for name, said in (
+    for name, message in (
         ("electra-discriminator", "no fill-mask head"),
         ("bert-SequenceClassification", "Use the raw lens"),
     ):
         checkpoint = load(tiny(name), precision="fp32", device="cpu")
-        with pytest.raises(ExplorerError, match=said):
+        with pytest.raises(ExplorerError, match=message):
             layers.run(checkpoint, "The film is great." if "Seq" in name else FRANCE, options=Options(lens="tuned"))

@@ -20,7 +20,7 @@ TEXTS = {"label": FILM, "tag": FILM, "span": ASKED}
 
 @dataclass(frozen=True)
 class Tuned:
-    """The same fine-tuned weights twice. *what*: the kind of the answer."""
+    """The same fine-tuned weights twice. *what*: the kind of answer."""
 
     what: str
     ours: Checkpoint

@@ -121,8 +121,8 @@ def test_a_lone_surrogate_is_replaced(text: str, browser: httpx.Client) -> None:
 def test_the_model_takes_its_bounds_from_the_setting(browser: httpx.Client) -> None:
     """A change of the setting's bounds then changes the model's."""
     top = next(s for s in option_specs(VIEWS["fill-mask"].analysis.Options) if s.name == "top")
-    held = field_type(top).__metadata__[0]
-    assert {(type(m).__name__, getattr(m, "ge", getattr(m, "le", None))) for m in held.metadata} == {
+    field = field_type(top).__metadata__[0]
+    assert {(type(m).__name__, getattr(m, "ge", getattr(m, "le", None))) for m in field.metadata} == {
         ("Ge", top.option.low),
         ("Le", top.option.high),
     }
@@ -131,7 +131,7 @@ def test_the_model_takes_its_bounds_from_the_setting(browser: httpx.Client) -> N
 def test_a_rejected_run_leaves_nothing(served: Any, browser: httpx.Client) -> None:
     before = sorted(path.name for path in served.service.jobs.folder.iterdir())
     rows = [{"text": "a", "label": "b"}]
-    for sent, said in [
+    for sent, message in [
         ({"task": "nonsense"}, "wanted 'task' to be one of"),
         ({"task": "classification", "settings": {"epochs": 0}}, "settings.epochs: got 0; wanted 0.01 or more."),
         ({"task": "classification", "settings": {"beams": 2}}, "settings.beams: not a field here"),
@@ -146,7 +146,7 @@ def test_a_rejected_run_leaves_nothing(served: Any, browser: httpx.Client) -> No
         ({"task": "distillation"}, "A teacher with the labels"),
     ]:
         answer = browser.post("/runs", json=sent)
-        assert answer.status_code == 422 and said in answer.json()["detail"], answer.text
+        assert answer.status_code == 422 and message in answer.json()["detail"], answer.text
         assert "classification." not in answer.json()["detail"], "a field has the name that it has in the request"
     assert browser.get("/runs").json() == []
     assert sorted(path.name for path in served.service.jobs.folder.iterdir()) == before

@@ -106,14 +106,14 @@ def test_votes_are_hidden_until_the_answer_is_revealed(taught: Served) -> None:
     sent: list[list[bytes]] = []
     for others in ((0, 0, 0), (2, 1, 2)):
         room = opened(taught)
-        mine, *phones = [room.phone() for _ in range(4)]
+        own, *phones = [room.phone() for _ in range(4)]
         sent.append([])
         for to in (None, *STEPS[:-1]):
             assert to is None or room.step(to).status_code == 200
             if room.phase in ("vote1", "vote2"):
                 for phone, choice in zip(phones, others, strict=True):
                     room.vote(phone, choice, 1 + (room.phase == "vote2"))
-            answer = mine.get(f"/class/{room.code}")
+            answer = own.get(f"/class/{room.code}")
             assert not names(answer.json()) & HIDDEN, answer.text
             board = room.seen(room.teacher)
             assert not names(board) & {"counts", "numbers", "moves", "reveal"}, board

@@ -55,8 +55,8 @@ def test_an_invalid_number_is_rejected(typed: Any, taught: Served) -> None:
 @pytest.mark.parametrize("body", [b"", b"{", b"[]", b"null", b"[" * 100_000, b'{"question": 0}'])
 def test_a_malformed_vote_is_rejected(body: bytes, taught: Served) -> None:
     room = opened(taught).until("vote1")
-    for who, path in ((room.phone(), "vote"), (room.teacher, "step")):
-        refused(who.post(f"/class/{room.code}/{path}", content=body), "Send an object with")
+    for browser, path in ((room.phone(), "vote"), (room.teacher, "step")):
+        refused(browser.post(f"/class/{room.code}/{path}", content=body), "Send an object with")
 
 
 def test_an_oversized_vote_is_rejected(taught: Served) -> None:
@@ -68,9 +68,9 @@ def test_an_oversized_vote_is_rejected(taught: Served) -> None:
 def test_only_the_browser_that_opened_a_class_moves_or_ends_it(taught: Served) -> None:
     room = opened(taught)
     phone, other = room.phone(), opened(taught)
-    for who in (phone, other.teacher):
-        refused(room.step("vote1", who), "Only the browser that opened this class can do that.")
-        refused(who.post(f"/class/{room.code}/end"), "Only the browser that opened")
+    for browser in (phone, other.teacher):
+        refused(room.step("vote1", browser), "Only the browser that opened this class can do that.")
+        refused(browser.post(f"/class/{room.code}/end"), "Only the browser that opened")
     assert room.seen(phone)["phase"] == "lobby"
     room.until("closed1")
     refused(room.step("reveal", phone), "Only the browser that opened")

@@ -98,8 +98,8 @@ def test_every_task_has_its_settings(document: dict) -> None:
     models = body["discriminator"]["mapping"]
     assert set(models) == set(BY_NAME)
     for name, task in BY_NAME.items():
-        held = resolved(document, {"$ref": models[name]})["properties"]
-        own = resolved(document, held["settings"])["properties"]
+        properties = resolved(document, {"$ref": models[name]})["properties"]
+        own = resolved(document, properties["settings"])["properties"]
         assert {setting.name for setting in option_specs(task.Options)} < set(own)
         assert {name: own[name]["default"] for name in task.DEFAULTS} == task.DEFAULTS
 

@@ -167,14 +167,14 @@ def test_a_press_is_graded(pupil: httpx.Client) -> None:
 
 
 def test_a_free_text_answer_is_returned_with_the_criteria(pupil: httpx.Client) -> None:
-    said = judged(pupil, "words", "Some letters.")
-    assert said["right"] is None and words(said["answer"]) == "A part of a word that was frequent."
-    assert [words(item) for item in said["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
+    reply = judged(pupil, "words", "Some letters.")
+    assert reply["right"] is None and words(reply["answer"]) == "A part of a word that was frequent."
+    assert [words(item) for item in reply["criteria"]] == ["says that frequency counts", "says that a piece is a part"]
 
 
 def test_points_are_compared_with_the_probabilities_of_bert(pupil: httpx.Client) -> None:
-    said = judged(pupil, "points", [50, 50])
-    assert said["shares"] == [0.75, 0.25] and words(said["text"]).startswith("75 of your 100 points")
+    reply = judged(pupil, "points", [50, 50])
+    assert reply["shares"] == [0.75, 0.25] and words(reply["text"]).startswith("75 of your 100 points")
 
 
 def test_claims_hold_on_this_checkpoint(pupil: httpx.Client) -> None:
@@ -271,8 +271,8 @@ def test_markup_in_a_lesson_stays_text(pupil: httpx.Client) -> None:
     assert EVIL in words(lesson["parts"][0]["text"]) and EVIL in words(lesson["parts"][1]["choices"][0])
     assert EVIL in words(lesson["parts"][1]["prompt"])
     assert len(lesson["problems"]) == 1 and lesson["problems"][0].startswith("Line ")
-    said = pupil.post("/lessons/markup/evil", json={"answer": 0}).json()
-    assert words(said["text"]) == f"Said {EVIL}" and not elements(said) & {"script", "img"}
+    reply = pupil.post("/lessons/markup/evil", json={"answer": 0}).json()
+    assert words(reply["text"]) == f"Said {EVIL}" and not elements(reply) & {"script", "img"}
     evil = pupil.post(f"/lessons/markup/{'evil'}", json={"answer": EVIL})
     assert evil.headers["content-type"] == "application/problem+json"
 

@@ -27,15 +27,15 @@ def other(served: Served) -> Iterator[httpx.Client]:
 
 def events(answer: httpx.Response) -> Iterator[tuple[str, dict[str, Any], str]]:
     """(kind, data, id) of a stream of server-sent events."""
-    held: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in answer.iter_lines():
         name, _, value = line.partition(": ")
         if not line:
-            if held:
-                yield held["event"], json.loads(held["data"]), held.get("id", "")
-            held = {}
+            if fields:
+                yield fields["event"], json.loads(fields["data"]), fields.get("id", "")
+            fields = {}
         elif name:
-            held[name] = value
+            fields[name] = value
 
 
 def write(served: Served, id: str, *message: dict[str, Any]) -> None:
@@ -70,8 +70,8 @@ def test_omitted_settings_have_the_defaults_of_the_task(browser: httpx.Client) -
 def test_rows_in_the_request_are_stored_in_the_run_alone(served: Served, browser: httpx.Client) -> None:
     run = started(browser, rows=ROWS, dev=ROWS[:6], mapping={"text": "what", "label": "label"})
     assert (run["spec"]["data"]["train"], run["spec"]["data"]["dev"]) == (40, 6)
-    held = (served.service.jobs.folder / run["id"] / "data" / "train.jsonl").read_text("utf-8").splitlines()
-    assert sorted(json.loads(line)["cells"]["text"] for line in held) == sorted(row["what"] for row in ROWS)
+    stored = (served.service.jobs.folder / run["id"] / "data" / "train.jsonl").read_text("utf-8").splitlines()
+    assert sorted(json.loads(line)["cells"]["text"] for line in stored) == sorted(row["what"] for row in ROWS)
     left = [path.name for path in served.service.jobs.folder.iterdir() if path.name.startswith("tmp")]
     assert not left, "the rows lie in the run alone"
 

@@ -27,19 +27,19 @@ def test_a_suite_is_queued_scored_and_downloaded(served: Served, browser: httpx.
     assert answer.status_code == 202, answer.text
     run = answer.json()
     assert (run["name"], run["kind"], run["state"]) == ("cats", "suite", "queued")
-    place = f"/suites/{run['id']}/cases"
-    score = place.replace("cases", "summary")
-    for part in (place, place.replace("cases", "table"), score):
+    cases = f"/suites/{run['id']}/cases"
+    score = cases.replace("cases", "summary")
+    for part in (cases, cases.replace("cases", "table"), score):
         early = browser.get(part)
         assert early.status_code == 404 and "run has not finished" in early.json()["detail"]
     list(suite_run.score(served.service.jobs.folder / run["id"]))
-    assert len(browser.get(place).text.splitlines()) == 11
-    assert other.get(place).status_code == other.get(score).status_code == 404
+    assert len(browser.get(cases).text.splitlines()) == 11
+    assert other.get(cases).status_code == other.get(score).status_code == 404
     (total,) = csv.DictReader(browser.get(score).text.splitlines())
     assert total["category"] == "all" and total["cases"] == "10" and float(total["low"]) <= float(total["right"])
     (served.service.jobs.folder / run["id"] / "suite" / "summary.csv").unlink()
     assert "An earlier version scored the run without summary.csv" in browser.get(score).json()["detail"]
-    table = place.replace("cases", "table")
+    table = cases.replace("cases", "table")
     listed = browser.get(table, params={"order": "lowest", "count": 3}).json()
     scores = [row["score"] for row in listed["rows"]]
     assert (listed["total"], listed["found"], len(scores)) == (10, 10, 3) and scores == sorted(scores)
@@ -53,34 +53,34 @@ def test_two_runs_of_the_same_rows_are_compared(served: Served, browser: httpx.C
         browser.post("/suites", json={**about, "name": name, "checkpoint": name}).json()["id"]
         for name in ("tiny", "tiny@0")
     ]
-    place = f"/suites/{ids[0]}/table"
+    table = f"/suites/{ids[0]}/table"
     list(suite_run.score(served.service.jobs.folder / ids[0]))
-    early = browser.get(place, params={"beside": ids[1]})
+    early = browser.get(table, params={"beside": ids[1]})
     assert early.status_code == 404 and "tiny@0 is not a finished suite" in early.json()["detail"]
-    assert browser.get(place).json()["comparable"] == []
+    assert browser.get(table).json()["comparable"] == []
     list(suite_run.score(served.service.jobs.folder / ids[1]))
     alone, theirs = (browser.get(f"/suites/{id}/table").json() for id in ids)
     assert {"id": ids[1], "name": "tiny@0"} in alone["comparable"]
-    both = browser.get(place, params={"beside": ids[1]}).json()
+    both = browser.get(table, params={"beside": ids[1]}).json()
     assert both["sides"] == ["tiny@0"] and "On the same 130 cases the difference is" in both["said"]
     assert len(theirs["rows"]) == 25
     right = [row["right"] for row in theirs["rows"]]
     assert [row["others"][0]["right"] for row in both["rows"]] == right
-    differ = browser.get(place, params={"beside": ids[1], "which": "differ", "count": 130}).json()
+    differ = browser.get(table, params={"beside": ids[1], "which": "differ", "count": 130}).json()
     assert 0 < differ["found"] == sum(row["right"] != row["others"][0]["right"] for row in differ["rows"]) < 130
-    assert browser.get(place, params={"which": "differ"}).json()["found"] == 0
-    assert other.get(place, params={"beside": ids[1]}).status_code == 404
+    assert browser.get(table, params={"which": "differ"}).json()["found"] == 0
+    assert other.get(table, params={"beside": ids[1]}).status_code == 404
     key = browser.post("/rows", files={"file": ("pairs.csv", ROWS)}).json()["rows"]
     small = browser.post("/suites", json={"rows": key, "checkpoint": "tiny"}).json()["id"]
     list(suite_run.score(served.service.jobs.folder / small))
-    refused = browser.get(place, params={"beside": small})
+    refused = browser.get(table, params={"beside": small})
     assert refused.status_code == 404 and "scored other rows" in refused.json()["detail"]
 
 
 def test_a_run_of_a_built_in_suite_has_all_its_rows(served: Served, browser: httpx.Client) -> None:
     run = browser.post("/suites", json={"suite": "agreement"}).json()
-    held = (served.service.jobs.folder / run["id"] / "data" / "rows.jsonl").read_text("utf-8").splitlines()
-    assert run["name"].startswith("Suite, agreement") and len(held) == 130
+    stored = (served.service.jobs.folder / run["id"] / "data" / "rows.jsonl").read_text("utf-8").splitlines()
+    assert run["name"].startswith("Suite, agreement") and len(stored) == 130
 
 
 PICKLED = pickle.dumps({"sing": [("the cat sleeps", "the cat sleep")] * 3})

@@ -27,9 +27,9 @@ OPENING = State(FRANCE, checkpoint="small", precision="fp32")
 
 @pytest.fixture(scope="module")
 def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
-    place = tmp_path_factory.mktemp("view")
-    shutil.copytree(tiny("bert"), place / "models" / "small")
-    return Api(Explore(CheckpointRegistry(Settings(models_dir=place / "models", data_dir=place / "data"))), OPENING)
+    folder = tmp_path_factory.mktemp("view")
+    shutil.copytree(tiny("bert"), folder / "models" / "small")
+    return Api(Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data"))), OPENING)
 
 
 def chips(shown: dict[str, Any], kind: str = "masked") -> list[str]:
@@ -116,8 +116,8 @@ def test_a_pressed_mask_is_replaced_by_the_best_word(api: Api) -> None:
     filled = api.post({**state(FRANCE), "fill": "0:25-31"}).json()["state"]["text"]
     assert filled == FRANCE.replace("[MASK]", best["token"].removeprefix("##"))
     shown = api.shown({**state(f"{FRANCE} A cat.", hidden="0:35-38"), "fill": "0:25-31"})
-    kept = re.fullmatch(r"0:(\d+)-(\d+)", shown["state"]["hidden"])
-    assert kept and shown["state"]["text"][int(kept[1]) : int(kept[2])] == "cat", "it moves along"
+    span = re.fullmatch(r"0:(\d+)-(\d+)", shown["state"]["hidden"])
+    assert span and shown["state"]["text"][int(span[1]) : int(span[2])] == "cat", "it moves along"
 
 
 def test_a_press_outside_a_mask_changes_nothing(api: Api) -> None:

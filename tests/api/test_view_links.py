@@ -26,14 +26,14 @@ RUN = "ab" * 16
 @pytest.fixture(scope="module")
 def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
     """With two checkpoints, and a run that ended with a third."""
-    place = tmp_path_factory.mktemp("links")
-    shutil.copytree(tiny("bert"), place / "models" / "small")
-    shutil.copytree(tiny("bert-untied"), place / "models" / "other")
-    run = place / "data" / "runs" / RUN
+    folder = tmp_path_factory.mktemp("links")
+    shutil.copytree(tiny("bert"), folder / "models" / "small")
+    shutil.copytree(tiny("bert-untied"), folder / "models" / "other")
+    run = folder / "data" / "runs" / RUN
     commit(run / "best", "step-1", lambda into: shutil.copytree(tiny("bert"), into, dirs_exist_ok=True))
     (run / "spec.json").write_text(json.dumps({"folder": str(tiny("bert")), "name": "first"}))
     (run / "name").write_text("my films")
-    settings = Settings(models_dir=place / "models", data_dir=place / "data")
+    settings = Settings(models_dir=folder / "models", data_dir=folder / "data")
     return Api(Explore(CheckpointRegistry(settings)), State(FRANCE, checkpoint="small", precision="fp32"))
 
 
@@ -105,9 +105,9 @@ def test_an_invalid_setting_is_reported_and_the_next_one_is_used(
     ],
 )
 def test_a_comparison_appears_next_to_the_answer(api: Api, against: str, other: str, name: str) -> None:
-    beside = api.shown(state(FRANCE, against=against, other=other))["beside"]
-    assert beside["name"] == name and beside["ours"] == (FRANCE if against == "another text" else "small")
-    assert beside["figure"]["data"] and beside["difference"]["data"] and beside["said"]
+    comparison = api.shown(state(FRANCE, against=against, other=other))["beside"]
+    assert comparison["name"] == name and comparison["ours"] == (FRANCE if against == "another text" else "small")
+    assert comparison["figure"]["data"] and comparison["difference"]["data"] and comparison["said"]
 
 
 def test_without_a_second_text_or_checkpoint_nothing_is_compared(api: Api) -> None:

@@ -88,8 +88,8 @@ async def typing(people: list[Person], seconds: float) -> list[Heard]:
 
 def at(values: list[float], share: float) -> float:
     """The quantile of *values* at this share."""
-    there = sorted(values)
-    return there[min(len(there) - 1, int(share * len(there)))] if there else float("nan")
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(share * len(ordered)))] if ordered else float("nan")
 
 
 def message(name: str, seconds: float, server_s: float, phones: list[Phone]) -> str:

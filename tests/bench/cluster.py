@@ -61,12 +61,12 @@ def started(settings: Settings) -> Iterator[Backend]:
     else:
         made = WorkerPool(settings)
     made.warm_up()
-    until(lambda: whole(made, settings))
+    until(lambda: all_ready(made, settings))
     yield made
     made.close()
 
 
-def whole(backend: Backend, settings: Settings) -> bool:
+def all_ready(backend: Backend, settings: Settings) -> bool:
     """Whether all replicas are ready."""
     return len([replica for replica in backend.replicas() if replica.ready]) == settings.workers or bool(settings.ray)
 
@@ -121,9 +121,9 @@ def throughput(settings: Settings, checkpoint: str, seconds: float) -> tuple[flo
 def processor_time() -> dict[tuple[str, int], float]:
     """(name, pid) -> processor milliseconds so far, of this process and all its children."""
     parents, spent = dict[int, int](), dict[int, float]()
-    for place in Path("/proc").glob("[0-9]*/stat"):
+    for path in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):
-            fields, pid = place.read_text("utf-8", "replace").rpartition(")")[2].split(), int(place.parent.name)
+            fields, pid = path.read_text("utf-8", "replace").rpartition(")")[2].split(), int(path.parent.name)
             parents[pid] = int(fields[1])
             spent[pid] = 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     ours = {os.getpid()}
@@ -156,10 +156,10 @@ def processes(backend: Backend) -> set[int]:
     if isinstance(backend, WorkerPool):
         return {link.process.pid for link in backend.links.values() if link.process and link.alive}
     result = set()
-    for place in Path("/proc").glob("[0-9]*/cmdline"):
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
         with suppress(OSError):
-            if b"ServeReplica:bertexplorer-" in place.read_bytes():
-                result.add(int(place.parent.name))
+            if b"ServeReplica:bertexplorer-" in path.read_bytes():
+                result.add(int(path.parent.name))
     return result
 
 
@@ -187,7 +187,7 @@ def kills(settings: Settings, times: int) -> str:
             killed = sorted(processes(pool))[n % settings.workers]
             os.kill(killed, signal.SIGKILL)
             until(lambda killed=killed: killed not in processes(pool))
-            back.append(until(lambda: len(processes(pool)) == settings.workers and whole(pool, settings)))
+            back.append(until(lambda: len(processes(pool)) == settings.workers and all_ready(pool, settings)))
             if settings.ray:
                 time.sleep(LOADS_S)  # Ray does not report when the new one has loaded torch
         over.set()

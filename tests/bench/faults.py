@@ -62,8 +62,8 @@ class Drill:
         named = {id: props.get("elem_id") for id, props in page.props.items()}
         (load,) = (item for item in loads if "task" in [named[id] for id in item["inputs"]])
         lines = page.ask(load)
-        place = [named[id] for id in load["outputs"]].index("runs")
-        return {name: (id, state) for id, name, state in LISTED.findall(str(lines["output"]["data"][place]))}
+        position = [named[id] for id in load["outputs"]].index("runs")
+        return {name: (id, state) for id, name, state in LISTED.findall(str(lines["output"]["data"][position]))}
 
     def begin(self, page: Page, name: str) -> None:
         """Press Start; it counts as accepted once the page lists it."""

@@ -89,10 +89,10 @@ def memory(folder: Path) -> None:
         out = subprocess.run(
             [sys.executable, "-c", MEMORY, str(folder), precision], capture_output=True, check=True, text=True
         )
-        peak, held = json.loads(out.stdout)
+        peak, weights = json.loads(out.stdout)
         print(
-            f"Peak memory, base shape, {precision}: {peak / 1e6:.0f} MB; {peak / held:.2f}× the weights it holds "
-            f"({held / 1e6:.0f} MB), {peak / stored:.2f}× the file ({stored / 1e6:.0f} MB)."
+            f"Peak memory, base shape, {precision}: {peak / 1e6:.0f} MB; {peak / weights:.2f}× the weights it holds "
+            f"({weights / 1e6:.0f} MB), {peak / stored:.2f}× the file ({stored / 1e6:.0f} MB)."
         )
 
 

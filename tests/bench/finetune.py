@@ -93,9 +93,9 @@ def theirs(rows: list[Row], threads: int, *, same: bool) -> float:
         def _get_train_sampler(self, dataset: object = None) -> torch.utils.data.Sampler[int] | None:
             return torch.utils.data.SequentialSampler(data) if same else super()._get_train_sampler(dataset)
 
-    with tempfile.TemporaryDirectory() as place:
+    with tempfile.TemporaryDirectory() as folder:
         arguments = transformers.TrainingArguments(
-            place,
+            folder,
             num_train_epochs=1,
             per_device_train_batch_size=BATCH,
             report_to=[],

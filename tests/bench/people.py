@@ -55,9 +55,9 @@ class Person:
             self.asking.cancel()
         self.state = {**self.state, "text": text}
         started = time.perf_counter()
-        mine = self.asking = asyncio.create_task(self.ask(self.state))
+        request = self.asking = asyncio.create_task(self.ask(self.state))
         try:
-            status, answer = await mine
+            status, answer = await request
         except asyncio.CancelledError:
             return Heard(1000 * (time.perf_counter() - started), "overtaken")
         except (httpx.HTTPError, ValueError) as error:
@@ -67,8 +67,8 @@ class Person:
             return Heard(ms, "busy", answer["detail"])
         if status != 200:
             return Heard(ms, "wrong", f"{status}: {answer}"[:200])
-        there = "".join(chip["label"].removeprefix("##") for chip in answer["strip"]["chips"]).lower()
-        missing = [word for word in text.lower().replace("[mask]", "").split() if word not in there]
+        tokens = "".join(chip["label"].removeprefix("##") for chip in answer["strip"]["chips"]).lower()
+        missing = [word for word in text.lower().replace("[mask]", "").split() if word not in tokens]
         if missing or answer["state"]["text"] != text or "It would put" not in answer["said"] or not answer["figure"]:
             return Heard(ms, "wrong", f"{missing} {answer['said']}"[:200])
         return Heard(ms, "answered")

@@ -97,8 +97,8 @@ def recorded(name: str, events: Sequence[dict[str, Any]], seconds: float) -> dic
     """The events that the figure needs, with a few of the steps and their numbers."""
     ready = next(event for event in events if event["event"] == "ready")
     steps = [event for event in events if event["event"] == "steps"]
-    kept = steps[:: max(1, len(steps) // MAX_STEPS)]
-    slim = [thin(event) for event in events if event["event"] in ("ready", "evaluated") or event in kept]
+    thinned = steps[:: max(1, len(steps) // MAX_STEPS)]
+    slim = [thin(event) for event in events if event["event"] in ("ready", "evaluated") or event in thinned]
     numbers = {"seconds": round(seconds), "learning": ready["learning"] / 1e6, "rows": ready["rows"]}
     return {"name": name, "numbers": numbers, "events": slim}
 

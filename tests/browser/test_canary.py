@@ -25,10 +25,10 @@ TYPED = f"{CANARY} {{Paris|London}} is [MASK]. {LINKS} The cat sat."
 @pytest.fixture(scope="module")
 def nest(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """An app with a checkpoint whose likeliest piece is the canary."""
-    place = tmp_path_factory.mktemp("nest")
-    hostile(place / "models" / "hostile")
-    (place / "data").mkdir()
-    app = App(place / "models", place / "data", place / "hub")
+    folder = tmp_path_factory.mktemp("nest")
+    hostile(folder / "models" / "hostile")
+    (folder / "data").mkdir()
+    app = App(folder / "models", folder / "data", folder / "hub")
     yield app.url
     app.close()
 
@@ -51,8 +51,8 @@ def silent(page: Page, *shown: str) -> None:
     for frame in page.frames:
         assert frame.evaluate("window.__pwn") is None
         assert frame.evaluate("document.querySelectorAll('img[src=x], [onerror], a[href^=javascript]').length") == 0
-    for place in shown:
-        expect(page.locator(place).first).to_contain_text("onerror=window.__pwn=1")
+    for selector in shown:
+        expect(page.locator(selector).first).to_contain_text("onerror=window.__pwn=1")
 
 
 def hover(page: Page) -> None:

@@ -201,13 +201,13 @@ def test_a_phone_on_a_slow_network_votes_and_changes_its_mind(browser: Browser, 
 
 
 def test_the_last_choice_counts_even_if_the_first_arrives_later(browser: Browser, address: str) -> None:
-    held: list[Route] = []
+    delayed: list[Route] = []
 
     def hold_the_first(route: Route) -> None:
-        if held:
+        if delayed:
             route.continue_()
         else:
-            held.append(route)
+            delayed.append(route)
 
     with teaching(browser, address) as (teacher, code), phone(browser, address, code) as page:
         page.route("**/vote", hold_the_first)
@@ -216,7 +216,7 @@ def test_the_last_choice_counts_even_if_the_first_arrives_later(browser: Browser
         page.get_by_label(FIRST[2]).check()
         page.wait_for_timeout(1200)
         expect(page.locator("#status")).to_have_text("Saving…")
-        held[0].continue_()
+        delayed[0].continue_()
         expect(page.locator("#status")).to_have_text(SAVED)
         page.wait_for_timeout(500)  # for an answer that is still pending
         press(teacher, "Close the vote")

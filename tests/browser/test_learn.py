@@ -148,10 +148,10 @@ def handed_in(browser: Browser, file: Path) -> None:
     page.goto(file.as_uri())
     assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()] and not heard
     assert page.title() == "Does B follow A?"
-    said = page.locator("body").inner_text()
+    text = page.locator("body").inner_text()
     for words in ("☑ He bought a gallon of milk.", "☐ Penguins are flightless.", "99 %", SAID, ODD, "Right.", "mini"):
-        assert words in said, words
-    assert "To notice a change of topic." in said and "☑ names the topic" in said and "☐ says why" in said
+        assert words in text, words
+    assert "To notice a change of topic." in text and "☑ names the topic" in text and "☐ says why" in text
     pictures = page.locator("figure img").all()
     assert len(pictures) + page.locator("figure ul").count() >= 3
     assert page.locator("script, button, select, b").count() == 0

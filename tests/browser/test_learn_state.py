@@ -47,10 +47,10 @@ def test_the_first_lesson_is_offered_until_it_was_opened(browser: Browser, addre
 
 def test_a_slow_answer_is_announced(browser: Browser, address: str) -> None:
     with opened(browser, address + "learn?lesson=next-sentence") as page:
-        asked, held = page.locator("#first-guess"), []
-        page.route("**/lessons/next-sentence/first-guess?*", lambda route: held.append(route))
+        asked, delayed = page.locator("#first-guess"), []
+        page.route("**/lessons/next-sentence/first-guess?*", lambda route: delayed.append(route))
         asked.get_by_label("Penguins").check()
         asked.get_by_role("button", name="Lock in my guess").click()
         expect(asked.locator(".feedback")).to_have_text("Computing…")
-        held[0].continue_()
+        delayed[0].continue_()
         answered(asked.locator("bx-view"))

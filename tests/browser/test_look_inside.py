@@ -41,9 +41,9 @@ def test_a_chip_is_picked_and_a_tile_opens_its_head(page: Page) -> None:
     expect(page.locator("#forms [data-setting=layer]")).to_have_value("3")
     assert "picked=0%3A43-45" in page.url
     wait_until_idle(page)
-    said = page.locator("#caption .said").inner_text()
+    sentence = page.locator("#caption .said").inner_text()
     page.reload()
-    expect(page.locator("#caption .said")).to_have_text(said)
+    expect(page.locator("#caption .said")).to_have_text(sentence)
     expect(chip(page, "it")).to_have_attribute("aria-pressed", "true")
 
 

@@ -107,13 +107,13 @@ def test_the_error_page_of_a_proxy_is_not_shown(page: Page) -> None:
 
 
 def test_text_typed_while_the_page_opens_is_kept(page: Page) -> None:
-    held: list[Route] = []
-    page.route(VIEW, lambda route: route.continue_() if held else held.append(route))
+    delayed: list[Route] = []
+    page.route(VIEW, lambda route: route.continue_() if delayed else delayed.append(route))
     page.reload()
-    while not held:
+    while not delayed:
         page.wait_for_timeout(20)
     write(page, TEXTS[0])
-    held[0].continue_()
+    delayed[0].continue_()
     expect(page.locator(".strip")).to_contain_text("robin")
     expect(page.locator(TEXT)).to_have_value(TEXTS[0])
     page.unroute(VIEW)  # not by times=1: playwright then lets the held request pass before the text is typed
@@ -121,12 +121,12 @@ def test_text_typed_while_the_page_opens_is_kept(page: Page) -> None:
 
 
 def test_a_link_fills_the_form_before_it_is_answered(page: Page) -> None:
-    held: list[Route] = []
-    page.route(VIEW, lambda route: held.append(route))  # playwright marks the functions that it calls
+    delayed: list[Route] = []
+    page.route(VIEW, lambda route: delayed.append(route))  # playwright marks the functions that it calls
     page.goto(page.url.partition("?")[0] + "?view=layers&text=A+robin+is+a+[MASK].&lens=tuned&top=5")
     expect(page.locator("[data-setting=lens]").get_by_label("tuned")).to_be_checked()
     expect(page.locator("[data-setting=top]")).to_have_value("5")
-    assert held and page.locator("bx-explore").get_attribute("aria-busy") == "true"
+    assert delayed and page.locator("bx-explore").get_attribute("aria-busy") == "true"
     page.unroute(VIEW)
 
 

@@ -15,17 +15,17 @@ LAST = "document.querySelector('#figure .js-plotly-plot')?.data.at(-1).type"
 
 def test_a_figure_appears_under_its_own_heading(page: Page) -> None:
     """One in 12 to 40 switches between these views used to keep the old figure for good."""
-    said = {}
+    sentences = {}
     for title in DRAWN:
         choose_view(page, title)
         wait_until(page, f"{LAST} === '{DRAWN[title]}'")
         wait_until_idle(page)
-        said[title] = page.locator("#caption .said").inner_text()
-    assert len(set(said.values())) == len(DRAWN)
+        sentences[title] = page.locator("#caption .said").inner_text()
+    assert len(set(sentences.values())) == len(DRAWN)
     for number in range(SWITCHES):
         title = [*DRAWN][number % len(DRAWN)]
         choose_view(page, title)
-        expect(page.locator("#caption .said")).to_have_text(said[title])
+        expect(page.locator("#caption .said")).to_have_text(sentences[title])
         wait_until(page, f"{LAST} === '{DRAWN[title]}'", 5)
 
 

@@ -38,11 +38,11 @@ def test_typing_hiding_switching_and_reloading_keep_the_state(page: Page) -> Non
     expect(page.locator("#receipt")).to_contain_text("roberta")
     expect(chip(page, "<mask>")).to_be_visible()
     expect(page.locator("#caption .said")).not_to_have_text(on_mini)
-    said, link = page.locator("#caption .said").inner_text(), page.url
+    sentence, link = page.locator("#caption .said").inner_text(), page.url
 
     wait_until_idle(page)
     page.goto(link)
-    expect(page.locator("#caption .said")).to_have_text(said)
+    expect(page.locator("#caption .said")).to_have_text(sentence)
     expect(page.locator("#receipt")).to_contain_text("roberta")
     assert page.locator(TEXT).input_value() == "The doctor went to the bank."
     assert "<mask>" in chips(page)
@@ -57,10 +57,10 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
     expect(page.locator("#forms [data-setting=named]")).to_have_value("8")
     page.locator("#forms [data-setting=named]").fill("3")
     page.wait_for_url("**named=3**")
-    said = page.locator("#caption .said").inner_text()
+    sentence = page.locator("#caption .said").inner_text()
     wait_until_idle(page)
     page.reload()
-    expect(page.locator("#caption .said")).to_have_text(said)
+    expect(page.locator("#caption .said")).to_have_text(sentence)
     expect(page.locator("#forms [data-setting=named]")).to_have_value("3")
 
 

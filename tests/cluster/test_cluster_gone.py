@@ -82,20 +82,20 @@ def test_a_run_is_active_while_the_cluster_is_silent(jobs: Jobs, monkeypatch: py
     jobs.mark_started(run.id)
     launcher = Silent()
     launcher.answers.set()
-    found: list[Handle | ExplorerError] = [ExplorerError(NO_CLUSTER)]
+    results: list[Handle | ExplorerError] = [ExplorerError(NO_CLUSTER)]
 
     def find(folder: Path) -> Handle | None:
         launcher.asked.set()
-        if isinstance(found[0], ExplorerError):
-            raise found[0]
-        return found[0]
+        if isinstance(results[0], ExplorerError):
+            raise results[0]
+        return results[0]
 
     monkeypatch.setattr(launcher, "find", find)
     supervisor = JobSupervisor(jobs, launcher=launcher, poll_s=0.02)
     assert launcher.asked.wait(5)
     time.sleep(0.1)
     assert [job.id for job in jobs.started()] == [run.id]
-    found[0] = Ended()
+    results[0] = Ended()
     until(lambda: not jobs.started())
     supervisor.close()
 

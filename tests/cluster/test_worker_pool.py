@@ -61,9 +61,9 @@ def test_a_run_is_opened_only_for_its_owner(pool: WorkerPool, settings: Settings
     shutil.copytree(settings.models_dir / "little", saved / "model")
     (saved.parents[1] / "spec.json").write_text("{}")
     (saved / MANIFEST).write_text("{}")
-    mine, others = (answer(pool, analysis_call("A [MASK].", f"run:{RUN}", owner)) for owner in (OWNER, "b" * 32))
+    own, others = (answer(pool, analysis_call("A [MASK].", f"run:{RUN}", owner)) for owner in (OWNER, "b" * 32))
     assert others.status == 422 and b"This run is not here" in others.body
-    assert mine.status == 200
+    assert own.status == 200
 
 
 def test_stopped_calls_are_dropped(pool: WorkerPool) -> None:

@@ -1,4 +1,4 @@
-"""A text takes one pass, whatever results are requested in any order, and they equal those of separate passes."""
+"""A text takes one pass for any results in any order; they equal those of separate passes."""
 
 import threading
 import time
@@ -50,12 +50,12 @@ def test_head_outputs_and_norms_are_those_of_the_formula(twin: Twin) -> None:
     for at, layer in enumerate(ours.encoder.layers):
         x = layer.attention_norm(ran.hidden[at][0]) if layer.pre else ran.hidden[at][0]
         for head in range(ours.config.num_heads):
-            mine = slice(head * size, (head + 1) * size)
-            weight, bias = layer.attention.value.weight[mine], layer.attention.value.bias
-            value = x @ weight.T + (0 if bias is None else bias[mine])
+            columns = slice(head * size, (head + 1) * size)
+            weight, bias = layer.attention.value.weight[columns], layer.attention.value.bias
+            value = x @ weight.T + (0 if bias is None else bias[columns])
             for i in range(len(encoding)):
                 for j in range(len(encoding)):
-                    given = ran.attention[at][0, head, i, j] * (layer.attention.output.weight[:, mine] @ value[j])
+                    given = ran.attention[at][0, head, i, j] * (layer.attention.output.weight[:, columns] @ value[j])
                     assert result[at, head, i, j] == pytest.approx(
                         float(given.norm()), abs=of_encoder(ours.config, given)
                     )

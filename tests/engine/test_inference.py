@@ -72,8 +72,8 @@ def test_the_last_layer_at_some_positions_equals_those_rows_of_a_full_pass(
         rows, places = [r for r, _ in real], [p for _, p in real]
         assert_same(twin.ours.config, part.last[i, rows], whole.last[i, places])
         assert_same(twin.ours.config, part.attention[-1][i][:, rows], whole.attention[-1][i][:, places])
-        mine, full = part.head_outputs[-1][i][:, rows], whole.head_outputs[-1][i][:, places]
-        assert_same(twin.ours.config, mine, full)
+        partial, full = part.head_outputs[-1][i][:, rows], whole.head_outputs[-1][i][:, places]
+        assert_same(twin.ours.config, partial, full)
     for one, other in zip(part.hidden[:-1], whole.hidden[:-1], strict=True):
         assert_same(twin.ours.config, one, other)
     fused = forward(twin.ours, encodings, positions=asked, intervention=Intervention(causal=causal))

@@ -86,8 +86,8 @@ def test_the_pieces_of_a_word_are_chosen_together(vocabulary: Vocabulary) -> Non
     inside[:, 0] = False
     after = np.argwhere(inside)
     assert len(after) > 1000
-    for row, place in after:
-        assert chosen[row, place] == chosen[row, place - 1]
+    for row, column in after:
+        assert chosen[row, column] == chosen[row, column - 1]
     starts = ~inside & ~fixed
     assert within(chosen[starts].sum(), starts.sum(), 0.15), "each word with the share's probability"
 

@@ -27,12 +27,12 @@ def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
     """(queries, keys), t x d, of each layer, taken from transformers' linear modules with forward hooks."""
     model: Any = transformers.AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).eval()
     names = LINEAR.get(model.config.model_type, ("query", "key"))
-    kept: dict[str, list[Tensor]] = {name: [] for name in names}
+    outputs: dict[str, list[Tensor]] = {name: [] for name in names}
 
     def keep(name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
         def taken(module: nn.Module, given: tuple[Tensor, ...], output: Tensor) -> None:
             if output.shape[1] == len(encoding):  # DeBERTa passes its vectors of distances through them too
-                kept[name].append(output[0].detach())
+                outputs[name].append(output[0].detach())
 
         return taken
 
@@ -44,7 +44,7 @@ def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
         model(input_ids=torch.tensor([encoding.ids]), **segments)
     for hook in hooks:
         hook.remove()
-    return list(zip(*kept.values(), strict=True))
+    return list(zip(*outputs.values(), strict=True))
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "modernbert"])
@@ -109,5 +109,5 @@ def test_bf16_vectors_stay_near_fp32(bundled: Path) -> None:
     encoding = exact.tokenizer.encode("The cat sat.")
     result, other = (token_scores(item, encoding, 3, 1, 2) for item in (exact, near))
     for name in ("query", "keys", "weights"):
-        mine, its = getattr(result, name), getattr(other, name)
-        assert its.dtype == mine.dtype and float((mine - its).norm() / mine.norm()) < 0.03
+        exact_values, its = getattr(result, name), getattr(other, name)
+        assert its.dtype == exact_values.dtype and float((exact_values - its).norm() / exact_values.norm()) < 0.03

@@ -17,11 +17,11 @@ from tests.model.test_scheduler import started, until
 @contextmanager
 def place(queue: RequestQueue, work: Work | None = None) -> Iterator[None]:
     """A place for as long as the block lasts."""
-    mine = queue.enter(work or Work())
+    ticket = queue.enter(work or Work())
     try:
         yield
     finally:
-        queue.leave(mine)
+        queue.leave(ticket)
 
 
 def test_the_capacity_is_respected_and_all_are_served() -> None:

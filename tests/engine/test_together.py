@@ -21,7 +21,7 @@ from tests.tolerance import assert_same
 TEXTS = [f"The {word} is a very [MASK] thing{' indeed' * n}." for n, word in enumerate(("sun", "robin", "bank", "war"))]
 
 
-def anew(checkpoint: Checkpoint) -> Checkpoint:
+def fresh(checkpoint: Checkpoint) -> Checkpoint:
     """The same weights with an empty cache, on one core."""
     return replace(checkpoint, cache=LRUCache(), scheduler=ComputeScheduler(1))
 
@@ -42,7 +42,7 @@ def only_core_taken(checkpoint: Checkpoint) -> Iterator[None]:
     thread.join()
 
 
-def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
+def simultaneously(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
     with only_core_taken(checkpoint):
         threads = started(*jobs)
         until(lambda: checkpoint.scheduler.light_waiting == len(jobs))
@@ -56,13 +56,13 @@ def at_once(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> None:
 def test_a_shared_batch_gives_each_user_an_unchanged_answer(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
-    alone = [activations.hidden_states(anew(checkpoint), encoding) for encoding in encodings]
-    crowded, result = anew(checkpoint), {}
+    alone = [activations.hidden_states(fresh(checkpoint), encoding) for encoding in encodings]
+    crowded, result = fresh(checkpoint), {}
 
     def ask(place: int) -> None:
         result[place] = activations.hidden_states(crowded, encodings[place])
 
-    at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
+    simultaneously(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     assert crowded.scheduler.batches == {len(TEXTS): 1}
     for place, states in enumerate(alone):
         assert_same(checkpoint.config, result[place], states)
@@ -71,13 +71,13 @@ def test_a_shared_batch_gives_each_user_an_unchanged_answer(family: str, tiny: C
 def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) -> None:
     checkpoint = load(bundled, precision="bf16")
     encodings = [checkpoint.tokenizer.encode(text) for text in [*TEXTS, *(t.replace("very", "truly") for t in TEXTS)]]
-    alone = [next(masked_log_probs(anew(checkpoint), [encoding])) for encoding in encodings]
-    crowded, result = anew(checkpoint), {}
+    alone = [next(masked_log_probs(fresh(checkpoint), [encoding])) for encoding in encodings]
+    crowded, result = fresh(checkpoint), {}
 
     def ask(place: int) -> None:
         result[place] = next(masked_log_probs(crowded, [encodings[place]]))
 
-    at_once(crowded, [lambda n=n: ask(n) for n in range(len(encodings))])
+    simultaneously(crowded, [lambda n=n: ask(n) for n in range(len(encodings))])
     assert crowded.scheduler.batches == {2: len(TEXTS)}
     for place, expected in enumerate(alone):
         assert torch.equal(result[place], expected)
@@ -85,21 +85,21 @@ def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) 
 
 def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
-    crowded, result = anew(checkpoint), {}
+    crowded, result = fresh(checkpoint), {}
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     asked = [torch.tensor([1, 3]), None, torch.tensor([0]), torch.tensor([5, 2])]
 
     def ask(place: int) -> None:
         result[place] = forward(crowded, [encodings[place]], positions=asked[place]).last
 
-    at_once(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
+    simultaneously(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
     for place, positions in enumerate(asked):
-        expected = forward(anew(checkpoint), [encodings[place]], positions=positions).last
+        expected = forward(fresh(checkpoint), [encodings[place]], positions=positions).last
         assert_same(checkpoint.config, result[place], expected)
 
 
 def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:
-    checkpoint, result = anew(load(tiny("bert"), precision="fp32")), []
+    checkpoint, result = fresh(load(tiny("bert"), precision="fp32")), []
     encoding = checkpoint.tokenizer.encode(TEXTS[0])
     with only_core_taken(checkpoint):
         threads = started(*(lambda: result.append(activations.hidden_states(checkpoint, encoding)) for _ in range(20)))

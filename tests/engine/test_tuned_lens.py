@@ -78,21 +78,21 @@ def test_the_fit_equals_a_loop_by_hand(
 ) -> None:
     model = refer(tiny("bert-mlm")).model.requires_grad_(False)
     states = states_of(model, given[0])
-    held = torch.tensor([out for one, out in zip(*given, strict=True) for _ in one.masked])
+    held_out = torch.tensor([out for one, out in zip(*given, strict=True) for _ in one.masked])
     finals = log_probs(model, states[-1])
-    assert (fitted.positions, fitted.held_out) == (int((~held).sum()), int(held.sum()))
+    assert (fitted.positions, fitted.held_out) == (int((~held_out).sum()), int(held_out.sum()))
     assert len(fitted.raw) == len(fitted.tuned) == len(states) - 1 == small.config.num_layers
     for layer, state in enumerate(states[:-1]):
-        weight, bias = own_loop(model, state[~held], finals[~held])
+        weight, bias = own_loop(model, state[~held_out], finals[~held_out])
         assert torch.allclose(fitted.weights[layer], weight, atol=2e-3) and torch.allclose(
             fitted.biases[layer], bias, atol=2e-3
         )
         moved = state + state @ weight.T + bias
         for result, vectors in ((fitted.raw[layer], state), (fitted.tuned[layer], moved)):
-            assert result == pytest.approx(float(kl(finals[held], log_probs(model, vectors[held]))), abs=CLOSE)
+            assert result == pytest.approx(float(kl(finals[held_out], log_probs(model, vectors[held_out]))), abs=CLOSE)
         own = state + state @ fitted.weights[layer].T + fitted.biases[layer]
-        seen = [float(kl(finals[~held], log_probs(model, vectors[~held]))) for vectors in (state, own)]
-        assert best(model, state[~held], finals[~held]) <= seen[1] + CLOSE and seen[1] < seen[0]
+        seen = [float(kl(finals[~held_out], log_probs(model, vectors[~held_out]))) for vectors in (state, own)]
+        assert best(model, state[~held_out], finals[~held_out]) <= seen[1] + CLOSE and seen[1] < seen[0]
 
 
 def best(model: nn.Module, state: Tensor, final: Tensor) -> float:
@@ -136,14 +136,14 @@ def test_maps_of_zeros_give_the_raw_lens(family: str, precision: str, tiny: Call
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_family_is_fitted(family: str, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
-    encodings, held = masked_sentences(checkpoint, 120)
-    lens = fit_tuned_lens(checkpoint, encodings, held)
+    encodings, held_out = masked_sentences(checkpoint, 120)
+    lens = fit_tuned_lens(checkpoint, encodings, held_out)
     encoding = checkpoint.tokenizer.encode("the capital of <mask> is good .")
     raw, tuned = (layer_log_probs(checkpoint, encoding, encoding.masked, item) for item in (None, lens))
     assert torch.equal(raw[-1], tuned[-1]) and not torch.equal(raw[0], tuned[0]) and bool(tuned.isfinite().all())
     model = refer(tiny(family)).model.requires_grad_(False)
     if family != "modernbert":  # whose hidden states come without the final norm
-        states = states_of(model, [item for item, out in zip(encodings, held, strict=True) if out])
+        states = states_of(model, [item for item, out in zip(encodings, held_out, strict=True) if out])
         final = log_probs(model, states[-1])
         assert lens.raw == pytest.approx([float(kl(final, log_probs(model, s))) for s in states[:-1]], abs=CLOSE)
 

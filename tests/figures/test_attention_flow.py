@@ -12,7 +12,7 @@ from tests.figures.test_draw import check
 
 
 def result(method: str = "rollout", tokens: int = 4, layers: int = 3, **more: Any) -> AttentionFlow:
-    """After the last layer 50 % come from EVIL, 25 % from t2; the layer alone looks at the last token (70 %)."""
+    """After the last layer 50 % come from EVIL, 25 % from t2; the layer alone attends most to the last token (70 %)."""
     names = (*("[CLS]", EVIL, *(f"t{i}" for i in range(2, tokens)))[:tokens],)
     shares, raw = np.full((layers, tokens), 0.01), np.full((layers, tokens), 0.02)
     for position, share in ((1, 0.5), (2, 0.25)):

@@ -126,8 +126,8 @@ def test_a_figure_of_ten_thousand_points_is_small() -> None:
 
 def test_names_do_not_overlap() -> None:
     names = [
-        Name(place, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
-        for i, place in enumerate(SEED.normal(size=(80, 2)))
+        Name(point, "name" * (i % 3 + 1), "#000", 15 if i < 3 else 7)
+        for i, point in enumerate(SEED.normal(size=(80, 2)))
     ]
     sides = place_names(names, 400, [[-3, 3], [-3, 3]])
     assert 15 < len(sides) < 80 and 0 in sides

@@ -15,7 +15,7 @@ from tests.figures.test_draw import check
 
 
 def layers(count: int = 3, top: int = 3, words: int = 3) -> Layers:
-    """The final answer (EVIL) comes first from the layer before the last on; one word falls as the other rises."""
+    """The final answer (EVIL) is the first choice from the last layer but one on; one word falls as the other rises."""
 
     def answer(layer: int) -> LayerAnswer:
         first = EVIL if layer >= count - 1 else f"first{layer}"

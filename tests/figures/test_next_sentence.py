@@ -25,11 +25,11 @@ def score(second: str, odds: float, first: str = EVIL) -> Score:
 
 def pair(candidates: int = 3, tokens: int = 6, left_out: int = 0) -> NextSentence:
     """B follows with 75 %, A follows B with 20 %; the candidates before and after B have odds 9 and 1/9."""
-    mine = score(f"the B {EVIL}", 3)
+    candidate = score(f"the B {EVIL}", 3)
     others = [score(f"{EVIL} number {i}", 9 if i == 0 else 1 / 9) for i in range(candidates - 1)]
-    ranked = tuple(sorted([mine, *others], key=lambda s: -s.gap))
+    ranked = tuple(sorted([candidate, *others], key=lambda s: -s.gap))
     names = ("[CLS]", EVIL, *(f"t{i}" for i in range(tokens - 3)), "[SEP]")
-    return NextSentence(names * 2, (0,) * tokens + (1,) * tokens, mine, score(EVIL, 1 / 4), ranked, left_out)
+    return NextSentence(names * 2, (0,) * tokens + (1,) * tokens, candidate, score(EVIL, 1 / 4), ranked, left_out)
 
 
 def matrix(count: int = 3, left_out: int = 0) -> SentenceMatrix:

@@ -54,7 +54,7 @@ def test_bars_of_pseudo_likelihood_show_bits() -> None:
 
 
 def test_dots_of_contrast_represent_all_words() -> None:
-    """Words at the same place share a dot; a word of its own place has its own."""
+    """Words at the same place share a dot; the others have their own."""
     for size in (40, 5000):
         result = hand.contrast(size)
         _, cloud, *named = contrast.draw(result).data

@@ -90,11 +90,14 @@ def test_every_claim_key_and_example_holds(slug, explore):
 
 
 def test_a_check_on_another_checkpoint_is_reported(explore):
-    lesson, told = replace(CATALOGUE.lesson("two-blanks"), parts=()), "written for mini; what it says need not hold on "
+    lesson, notice = (
+        replace(CATALOGUE.lesson("two-blanks"), parts=()),
+        "written for mini; what it says need not hold on ",
+    )
     right = {
         name: [line.text for line in check(explore, lesson, START, name) if not line.wrong] for name in ("mini", "tiny")
     }
-    assert right == {"mini": [], "tiny": [f"{told}tiny"]}
+    assert right == {"mini": [], "tiny": [f"{notice}tiny"]}
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -59,8 +59,8 @@ def test_the_question_on_a_share_explains_the_vote_of_each_person(explore, tmp_p
     questions = {question.block: question for question in asked(explore, lesson="sure-and-wrong")}
     assert questions["share-rome"].prompt.endswith("where would most of them be?")
     assert questions["share-rome"].choices == ("*rome*", "*italy*", "every other piece")
-    said = revealed(explore, "sure-and-wrong", "share-rome", tmp_path)
-    assert sum(said["shares"]) == pytest.approx(1) and said["after"] and "right" not in said
+    reply = revealed(explore, "sure-and-wrong", "share-rome", tmp_path)
+    assert sum(reply["shares"]) == pytest.approx(1) and reply["after"] and "right" not in reply
 
 
 def test_a_class_begins_with_the_requested_question(explore):
@@ -85,5 +85,5 @@ def test_a_teachers_own_question_names_berts_first_answer(explore, tmp_path, cho
     link = "/?view=fill-mask&text=The+capital+of+France+is+[MASK]."
     given = {"prompt": "What would BERT put here?", "choices": list(choices), "link": link}
     room = Room("ABCD", "t", "", tuple(asked(explore, question=given)), tmp_path)
-    said = reveal_answer(explore, CATALOGUE, room, START)
-    assert [choices[at] for at in said["right"]] == [wanted] and said["shares"][-1] > 0.5
+    reply = reveal_answer(explore, CATALOGUE, room, START)
+    assert [choices[at] for at in reply["right"]] == [wanted] and reply["shares"][-1] > 0.5

@@ -86,8 +86,8 @@ def test_the_check_lists_what_is_stale_in_a_translation(tmp_path, capsys):
     (tmp_path / "30-masks.de.md").write_text(GERMAN, "utf-8")
     library = SimpleNamespace(settings=Settings(data_dir=tmp_path))
     assert command(library, ["check", str(tmp_path / "30-masks.de.md")]) == 1
-    said = capsys.readouterr().out
-    assert "WRONG: The English text of prose-1 has changed" in said and said.count("WRONG") == 1
+    output = capsys.readouterr().out
+    assert "WRONG: The English text of prose-1 has changed" in output and output.count("WRONG") == 1
     assert command(library, ["check", str(BUNDLED / "00-welcome.de.md")]) == 0
 
 

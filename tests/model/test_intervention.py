@@ -41,9 +41,9 @@ def test_a_head_mask_scales_its_head(small: Case, factor: float, attention: bool
         context[..., head * HEAD : (head + 1) * HEAD] *= factor
         return context
 
-    mine = small.run(intervention=Intervention(head_mask=head_mask), attention=attention).last[small.mask]
-    assert_same(small.ours.config, mine, refer(small, layer, scale))
-    assert (mine - small.run().last[small.mask]).abs().max() > 0.01
+    ours = small.run(intervention=Intervention(head_mask=head_mask), attention=attention).last[small.mask]
+    assert_same(small.ours.config, ours, refer(small, layer, scale))
+    assert (ours - small.run().last[small.mask]).abs().max() > 0.01
 
 
 def test_a_patch_replaces_the_output_of_a_head(small: Case) -> None:
@@ -58,9 +58,9 @@ def test_a_patch_replaces_the_output_of_a_head(small: Case) -> None:
     head_mask[layer, head] = 0
     fill = torch.zeros(3, *head_mask.shape, 40, HEAD)
     fill[:, layer, head] = donor
-    mine = small.run(intervention=Intervention(head_mask, fill), head_outputs=True)
-    assert_same(small.ours.config, mine.last[small.mask], refer(small, layer, patch))
-    assert torch.equal(mine.head_outputs[layer][:, head], donor)
+    ours = small.run(intervention=Intervention(head_mask, fill), head_outputs=True)
+    assert_same(small.ours.config, ours.last[small.mask], refer(small, layer, patch))
+    assert torch.equal(ours.head_outputs[layer][:, head], donor)
 
 
 def test_patching_a_head_with_its_own_output_changes_nothing(small: Case) -> None:
@@ -109,10 +109,10 @@ def test_causal_attention_equals_transformers_with_a_causal_mask(tiny) -> None:
     case = make_case("bert", "BertForPreTraining", tiny("bert"))
     left = torch.ones(40, 40, dtype=torch.bool).tril()[None, None] & case.mask[:, None, None, :]
     theirs = case.refer(attention_mask=torch.zeros(left.shape).masked_fill(~left, torch.finfo(torch.float32).min))
-    mine = case.run(intervention=Intervention(causal=True), attention=True)
-    for a, b in zip(mine.hidden, theirs.hidden_states, strict=True):
+    ours = case.run(intervention=Intervention(causal=True), attention=True)
+    for a, b in zip(ours.hidden, theirs.hidden_states, strict=True):
         assert_same(case.ours.config, a[case.mask], b[case.mask])
-    for a, b in zip(mine.attention, theirs.attentions, strict=True):
+    for a, b in zip(ours.attention, theirs.attentions, strict=True):
         assert_same(case.ours.config, a.transpose(1, 2)[case.mask], b.transpose(1, 2)[case.mask])
 
 
@@ -135,8 +135,8 @@ def test_from_embeddings_equals_the_rest_of_forward(small: Case) -> None:
 
 def test_local_layers_attend_only_to_their_window(tiny) -> None:
     case = make_case("modernbert", "ModernBertForMaskedLM", tiny("modernbert"))
-    place = torch.arange(40)
-    near = (place[:, None] - place).abs() <= 4  # local_attention 8: 4 on each side
+    position = torch.arange(40)
+    near = (position[:, None] - position).abs() <= 4  # local_attention 8: 4 on each side
     for layer, weights in enumerate(case.run(attention=True).attention):
         beyond = weights[0].masked_select(~near)
         assert beyond.max() == 0 if layer in (1, 2, 4) else beyond.max() > 0.001

@@ -86,7 +86,7 @@ def test_all_valid_layouts_give_the_same_numbers(tiny, tiny_copy, change) -> Non
 @pytest.mark.parametrize("name", RECIPES)
 def test_the_heads_are_those_in_the_file(tiny, name: str) -> None:
     pretraining = {"masked_lm", "pooler", "next_sentence"}
-    held = {
+    expected = {
         "bert": pretraining,
         "bert-untied": pretraining,
         "bert-base": {"pooler"},
@@ -94,7 +94,7 @@ def test_the_heads_are_those_in_the_file(tiny, name: str) -> None:
         "electra-discriminator": {"replaced_token"},
         "electra-wide": {"replaced_token"},
     }
-    assert load(tiny(name), precision="fp32").heads.keys() == held.get(name, {"masked_lm"})
+    assert load(tiny(name), precision="fp32").heads.keys() == expected.get(name, {"masked_lm"})
 
 
 def test_an_absent_head_is_reported_and_not_invented(tiny) -> None:

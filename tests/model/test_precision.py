@@ -47,6 +47,6 @@ def test_bf16_ignores_padding_too(tiny, name: str) -> None:
     mask = torch.arange(26)[None] < 20
     for attention in (False, True):
         alone = checkpoint.encoder(ids, attention=attention).last
-        beside = checkpoint.encoder(padded, mask=mask, attention=attention).last[:, :20]
+        with_padding = checkpoint.encoder(padded, mask=mask, attention=attention).last[:, :20]
         allowed = of_encoder(checkpoint.config, alone, unit=BF16)
-        torch.testing.assert_close(alone.float(), beside.float(), rtol=0, atol=allowed)
+        torch.testing.assert_close(alone.float(), with_padding.float(), rtol=0, atol=allowed)

@@ -72,5 +72,5 @@ def test_prefix_attention_equals_transformers_with_that_mask(tiny) -> None:
         seen[row, :, :, :size] = True
     seen &= case.mask[:, None, None, :]
     theirs = case.refer(attention_mask=torch.zeros(seen.shape).masked_fill(~seen, torch.finfo(torch.float32).min))
-    mine = case.run(intervention=Intervention(prefix=torch.tensor(sizes)))
-    assert_same(case.ours.config, mine.last[case.mask], theirs.hidden_states[-1][case.mask])
+    ours = case.run(intervention=Intervention(prefix=torch.tensor(sizes)))
+    assert_same(case.ours.config, ours.last[case.mask], theirs.hidden_states[-1][case.mask])

@@ -36,9 +36,9 @@ def test_packed_layers_give_the_same(tiny, name: str, shared: bool) -> None:
     first, second = logits(plain), logits(other)
     config = load(tiny(name), precision="fp32", device="cpu").config
     torch.testing.assert_close(first, second, rtol=0, atol=of_encoder(config, first, unit=BF16))
-    held = other.state_dict()
+    state = other.state_dict()
     for key, tensor in plain.state_dict().items():
-        assert torch.equal(tensor, held[key]), key
+        assert torch.equal(tensor, state[key]), key
 
 
 @needs_packing
@@ -68,8 +68,8 @@ def test_a_frozen_fp32_checkpoint_gives_the_same(tiny, name: str, tmp_path) -> N
     assert PackedLinear in kinds and nn.Linear not in kinds
     first, second = plain.encoder(IDS).last, other.encoder(IDS).last
     torch.testing.assert_close(first, second, rtol=0, atol=of_encoder(plain.config, first))
-    held = other.encoder.state_dict()
-    assert all(torch.equal(tensor, held[key]) for key, tensor in plain.encoder.state_dict().items())
+    state = other.encoder.state_dict()
+    assert all(torch.equal(tensor, state[key]) for key, tensor in plain.encoder.state_dict().items())
     assert other.num_parameters == plain.num_parameters
 
 

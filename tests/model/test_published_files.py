@@ -66,13 +66,13 @@ def test_a_config_without_model_type_is_that_of_bert(
     folder = tiny_copy("bert")
     before = transformers.AutoTokenizer.from_pretrained(folder)
     config = json.loads((folder / "config.json").read_text())
-    kept = {key: config[key] for key in config if key not in ("model_type", "architectures", "transformers_version")}
+    reduced = {key: config[key] for key in config if key not in ("model_type", "architectures", "transformers_version")}
     (folder / "tokenizer_config.json").write_text(json.dumps(message))
     if not whole:
         (folder / "tokenizer.json").unlink()
         (folder / "vocab.txt").write_text("\n".join(before.convert_ids_to_tokens(range(len(before)))))
     theirs = transformers.BertTokenizer.from_pretrained(folder)
-    (folder / "config.json").write_text(json.dumps(kept))
+    (folder / "config.json").write_text(json.dumps(reduced))
     result = load(folder, precision="fp32")
     assert torch.equal(logits(result), logits(load(tiny("bert"), precision="fp32"))) and result.family == "bert"
     for line in ("The CAFÉ é 日a日 [MASK].", "a b"):

@@ -36,10 +36,10 @@ def bert(tiny: Callable[..., Path]) -> bx.Bert:
 def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.Bert) -> None:
     ask, method = getattr(bx, name), getattr(bert, name)
     options = {s.name for s in option_specs(import_module(f"bertexplorer.analysis.{name}").Options)}
-    taken = set(inspect.signature(ask).parameters)
+    parameters = set(inspect.signature(ask).parameters)
     about = set() if name in FIRST else {"text", "pair", "mask", "pick"}
-    assert taken == options | about | {"checkpoint", "precision"}
-    assert set(inspect.signature(method).parameters) == taken - {"checkpoint", "precision"}
+    assert parameters == options | about | {"checkpoint", "precision"}
+    assert set(inspect.signature(method).parameters) == parameters - {"checkpoint", "precision"}
     doc = inspect.getdoc(ask) or ""
     tuned = VIEWS[name.replace("_", "-")].tuned  # its example then uses a run
     assert f">>> bx.{'TrainingRun' if tuned else name}(" in doc and f".{name}(" in doc and len(doc) > 200
@@ -53,8 +53,8 @@ def test_the_example_of_every_analysis_runs(name: str, tiny: Callable[[str], Pat
     """An example that needs a run uses a tiny fine-tuned checkpoint."""
     _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
     example = example.replace("bx.TrainingRun('runs/films').load()", "tuned")
-    said = eval(example, {"bx": bx, "tuned": bx.load(tiny("bert-SequenceClassification"))})
-    assert isinstance(said, str) and len(said.split()) > 4
+    value = eval(example, {"bx": bx, "tuned": bx.load(tiny("bert-SequenceClassification"))})
+    assert isinstance(value, str) and len(value.split()) > 4
 
 
 @pytest.mark.slow

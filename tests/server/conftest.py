@@ -122,7 +122,7 @@ class Api:
         return result
 
     def problem(self, body: Any, path: str = VIEW) -> dict[str, Any]:
-        """The sentence in place of an answer, and what comes with it."""
+        """The error message in place of an answer, with its other fields."""
         answer = self.post(body, path)
         assert answer.status_code == 422 and answer.headers["content-type"] == "application/problem+json", answer.text
         result: dict[str, Any] = answer.json()
@@ -152,7 +152,7 @@ class Listening:
 
 
 class Running(Listening):
-    """A whole server."""
+    """A complete server."""
 
     def __init__(self, models: Path, data: Path) -> None:
         self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")

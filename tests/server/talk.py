@@ -51,8 +51,8 @@ class Page:
 
     def join(self, event: dict[str, Any], *first: Any, data: Any = None) -> tuple[int, dict[str, Any]]:
         """(status, answer) of an event with *first* as the values of its first components; {} if it is rejected."""
-        held = [self.props[id].get("value") for id in event["inputs"]]
-        body = {"data": [*first, *held[len(first) :]], "fn_index": event["id"], "session_hash": self.session}
+        values = [self.props[id].get("value") for id in event["inputs"]]
+        body = {"data": [*first, *values[len(first) :]], "fn_index": event["id"], "session_hash": self.session}
         if data is not None:
             body["event_data"] = data
         kind = {"content-type": "application/json"}

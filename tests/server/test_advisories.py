@@ -69,9 +69,9 @@ def raw(running: Any, method: str, path: str, body: bytes = b"", **headers: str)
 @pytest.mark.parametrize("path", READS.values(), ids=READS)
 def test_requests_read_no_other_file_or_address(running: Any, path: str) -> None:
     data = running.settings.data_dir
-    kept = data / "kept.txt"
-    kept.write_text("s3cret")
-    asked = path.format(tmp=data / "tmp", kept=kept, KEPT=str(kept).upper(), data=data)
+    secret_file = data / "kept.txt"
+    secret_file.write_text("s3cret")
+    asked = path.format(tmp=data / "tmp", kept=secret_file, KEPT=str(secret_file).upper(), data=data)
     for method in ("GET", "POST"):
         status, content, headers = raw(running, method, asked)
         assert status in (400, 403, 404, 405), content[:200]
@@ -146,8 +146,8 @@ def test_a_value_does_not_give_access_to_a_file(
         (page.number("ask", "click"), (local, [[{"deep": local}]])),
         (page.number("rename", "submit"), ("x", local)),
     ]
-    kept = running.settings.data_dir / "secret"
-    kept.write_text("s3cret")
+    secret_file = running.settings.data_dir / "secret"
+    secret_file.write_text("s3cret")
     before = set(running.settings.uploads_dir.rglob("*"))
     for event, given in asked:
         joined, message = page.join(event, *given)
@@ -156,7 +156,7 @@ def test_a_value_does_not_give_access_to_a_file(
     for given in (state(local), state(checkpoint=local["path"]), state(options={"words": local}), {"link": local}):
         answer = page.client.post(VIEW, json=given)
         assert answer.status_code < 500 and "root:" not in answer.text and "s3cret" not in answer.text
-    kept.unlink()
+    secret_file.unlink()
     assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing is copied to where files are served from"
 
 

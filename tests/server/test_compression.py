@@ -58,8 +58,8 @@ def test_each_file_is_compressed_once_per_encoding() -> None:
         assert get(assets, "/assets/a.js", "zstd").text == "/assets/a.js identity 3"
         assert get(assets, "/static/b").text == "/static/b br 4"
         assert get(assets, "/scripts/1/a.js").text == "/scripts/1/a.js gzip 5", "ours are packed with gzip only"
-    kept = get(assets, "/static/b").headers
-    assert dict(kept) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
+    headers = get(assets, "/static/b").headers
+    assert dict(headers) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
 
 
 def test_a_script_is_patched_before_it_is_sent() -> None:

@@ -49,13 +49,13 @@ def until(holds: Callable[[], bool], seconds: float = 90) -> None:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a disk of 1.2 GB; a run requires 1 GB of free space."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(place)], check=False)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(disk)], check=False)
     if made.returncode:
         pytest.skip("a small disk can be made by root only; tests/training hold the same with write errors")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=False)
+    yield disk
+    subprocess.run(["umount", "-l", str(disk)], check=False)
 
 
 def test_work_survives_kills_of_the_server_the_run_and_both(begin: Begin, tmp_path: Path) -> None:

@@ -27,9 +27,9 @@ def look_at(page: Page, path: str) -> tuple[int, dict[str, Any]]:
 
 
 def test_another_browser_can_read_neither_an_upload_nor_its_rows(running: Any) -> None:
-    mine, yours = Page(running.url, "/train", "files-mine"), Page(running.url, "/train", "files-yours")
-    (path,) = upload(mine, "a.csv")
-    assert mine.client.get(FILE + path).content == ROWS and look_at(mine, path)[1]["success"]
+    own, yours = Page(running.url, "/train", "files-mine"), Page(running.url, "/train", "files-yours")
+    (path,) = upload(own, "a.csv")
+    assert own.client.get(FILE + path).content == ROWS and look_at(own, path)[1]["success"]
     assert yours.client.get(FILE + path).status_code == 403 and look_at(yours, path)[0] == 403
     assert upload(yours, "a.csv") == [path], "the same content"
     assert yours.client.get(FILE + path).content == ROWS and look_at(yours, path)[1]["success"]
@@ -45,12 +45,12 @@ def test_uploads_count_for_their_owner(alone: Callable[..., Any]) -> None:
     small = alone(quota_mb=1)
 
     async def go() -> None:
-        async with small.browser() as mine, small.browser() as yours:
-            await mine.get("/")
-            owner = next(iter(mine.cookies.values())).partition(".")[0]
+        async with small.browser() as own, small.browser() as yours:
+            await own.get("/")
+            owner = next(iter(own.cookies.values())).partition(".")[0]
             uploads.new_file(small.settings.uploads_dir, "a.txt", owner).write_bytes(b"x" * 1_100_000)
             kind = {"files": ("a.txt", b"x")}
-            refused = await mine.post(UPLOAD, files=kind)
+            refused = await own.post(UPLOAD, files=kind)
             assert refused.status_code == 507 and "0.00 GB that each person has" in refused.text
             assert (await yours.post(UPLOAD, files=kind)).status_code == 200
 

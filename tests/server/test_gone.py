@@ -125,8 +125,8 @@ def test_requests_beyond_the_limit_get_retry_after(
     answers: list[Future[httpx.Response]] = []
     answers += [threads.submit(client.post, VIEW, json=long()) for _ in range(slow.capacity)]
     until(lambda: len(slow.active) == slow.capacity)
-    beside = {"view": "pseudo-likelihood", "against": "another text", "other": long()["state"]["text"]}
-    for body in (long(), state(view="referee"), state(**beside)):
+    comparison = {"view": "pseudo-likelihood", "against": "another text", "other": long()["state"]["text"]}
+    for body in (long(), state(view="referee"), state(**comparison)):
         refused = client.post(VIEW, json=body)
         assert refused.status_code == 503 and refused.headers["content-type"] == "application/problem+json"
         assert "Busy: 0 others are already waiting" in refused.json()["detail"]

@@ -1,4 +1,4 @@
-"""A class of fifty for some seconds: everyone is answered with what they asked for (`tests.bench.load` measures it)."""
+"""A class of fifty for some seconds: everyone gets the answer to their own text (`tests.bench.load` measures it)."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor

@@ -22,10 +22,10 @@ PAGES = count()
 @pytest.fixture(scope="module")
 def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server that trains nothing, so that runs stay queued."""
-    place = tmp_path_factory.mktemp("quiet")
-    (place / "data").mkdir()
-    shutil.copytree(tiny("bert"), place / "models" / "tiny")
-    made = Running(place / "models", place / "data")
+    folder = tmp_path_factory.mktemp("quiet")
+    (folder / "data").mkdir()
+    shutil.copytree(tiny("bert"), folder / "models" / "tiny")
+    made = Running(folder / "models", folder / "data")
     made.service.supervisor.close()
     yield made
     made.close()
@@ -50,7 +50,7 @@ def mine(quiet: Any) -> Iterator[tuple[Page, dict[str, str]]]:
 
 def seen(quiet: Any, owner: str) -> list[Any]:
     jobs = quiet.service.jobs
-    return [(run.id, run.name, run.state) for gone in (False, True) for run in jobs.runs(owner, deleted=gone)]
+    return [(run.id, run.name, run.state) for deleted in (False, True) for run in jobs.runs(owner, deleted=deleted)]
 
 
 def events(page: Page) -> list[dict[str, Any]]:

@@ -88,11 +88,11 @@ def test_waiting_clients_receive_their_queue_position_and_then_the_answer(servic
         assert in_line["status"] == 503 and in_line["answer"]["retry_after"] >= 1
         assert int(refused.headers["retry-after"]) == refused.json()["retry_after"] >= 1
         assert first.headers["content-type"] == "application/json" and first.json() == {"answer": 2}, "nothing to tell"
-        for answer, place in ((second, 1), (third, 2)):
+        for answer, position in ((second, 1), (third, 2)):
             *lines, last = read_lines(answer)
             assert answer.headers["content-type"] == "application/x-ndjson"
             assert last == {"status": 200, "answer": {"answer": 2}}
-            assert lines[0]["place"] == place and all(line["seconds"] >= 1 for line in lines)
+            assert lines[0]["place"] == position and all(line["seconds"] >= 1 for line in lines)
 
     settle(go())
 

@@ -78,9 +78,9 @@ def test_the_server_is_ready_once_it_can_answer(alone: Callable[..., Any]) -> No
 def test_a_server_without_its_data_folder_is_not_ready(alone: Callable[..., Any]) -> None:
     made = alone()
     made.ready.loaded.set()
-    gone = Alone(replace(made.settings, data_dir=made.settings.data_dir / "gone"))
-    gone.ready.loaded.set()
-    message = get(gone, "/readyz")
+    unready = Alone(replace(made.settings, data_dir=made.settings.data_dir / "gone"))
+    unready.ready.loaded.set()
+    message = get(unready, "/readyz")
     assert message.status_code == 503 and "cannot be written" in message.text
 
 

@@ -87,12 +87,12 @@ def test_checkpoints_of_other_owners_do_not_exist(running: Any) -> None:
     jobs, library = running.service.jobs, running.library
     id = run_of(jobs, "a" * 32, "mine")
     best = jobs.run(id, None).folder / "commits" / "step-000000001"
-    for owner, there in (("a" * 32, True), ("b" * 32, False), ("", False)):
+    for owner, visible in (("a" * 32, True), ("b" * 32, False), ("", False)):
         assert (
-            library.for_owner(owner).may_open(f"run:{id}") is there
-            and library.for_owner(owner).may_open(f"run:{id}@0") is there
+            library.for_owner(owner).may_open(f"run:{id}") is visible
+            and library.for_owner(owner).may_open(f"run:{id}@0") is visible
         )
-        if not there:
+        if not visible:
             assert (
                 library.for_owner(owner).find(f"run:{id}") is None
                 and library.for_owner(owner).series(f"run:{id}") == []

@@ -294,6 +294,6 @@ def test_a_checkpoint_of_the_size_of_bert_base_is_converted_within_the_limits(tm
     numbers = {f"layer.{n}": torch.randn(1024, 1024) for n in range(105)}
     path = saved(numbers, folder / convert.SINGLE)
     began = time.monotonic()
-    place = convert.with_safetensors("base", folder, tmp_path, allowed=True)
-    assert (place / "model.safetensors").stat().st_size == pytest.approx(path.stat().st_size, rel=0.01)
+    converted = convert.with_safetensors("base", folder, tmp_path, allowed=True)
+    assert (converted / "model.safetensors").stat().st_size == pytest.approx(path.stat().st_size, rel=0.01)
     assert time.monotonic() - began < 60

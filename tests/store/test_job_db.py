@@ -48,7 +48,7 @@ def test_damage_and_a_newer_version_are_reported_and_release_the_lock(tmp_path: 
 
 def test_leftovers_of_a_crash_are_cleaned_up(tmp_path: Path) -> None:
     jobs = Jobs(tmp_path, reserve=0)
-    run, kept = jobs.accept("ann", "a", SPEC), jobs.accept("ann", "b", SPEC)
+    run, other = jobs.accept("ann", "a", SPEC), jobs.accept("ann", "b", SPEC)
     jobs.table.execute("UPDATE jobs SET wanted = 'deleted', deleted = ? WHERE id = ?", jobs.table.now(), run.id)
     unaccepted, trained = tmp_path / ("e" * 32), tmp_path / ("f" * 32)
     for folder in (unaccepted, trained):
@@ -57,7 +57,7 @@ def test_leftovers_of_a_crash_are_cleaned_up(tmp_path: Path) -> None:
     (tmp_path / "notes").mkdir()
     jobs.close()
     jobs = Jobs(tmp_path, reserve=0)
-    assert [r.id for r in jobs.runs()] == [kept.id] and kept.folder.is_dir()
+    assert [r.id for r in jobs.runs()] == [other.id] and other.folder.is_dir()
     assert {path.name for path in (tmp_path / ".trash").iterdir()} == {run.id, unaccepted.name}
     assert trained.is_dir() and (tmp_path / "notes").is_dir()
     assert jobs.restore(run.id, "ann").state == "stopped"

@@ -116,10 +116,10 @@ def test_simultaneous_runs_are_queued_in_order(jobs: Jobs) -> None:
     assert jobs.run(second.id, None).message == "1st in line"
     assert jobs.resume(first.id, None).message == "4th in line", "at the end of the line, as it left it"
     jobs.mark_started(second.id)
-    held = locks.acquire(second.folder / "process")
+    lock = locks.acquire(second.folder / "process")
     tell(second.folder, {"event": "steps", "time": 1.0, "step": 1, "share": 0.75})
-    assert held and jobs.run(third.id, None).message == "1st in line, about 1 min"
-    held.close()
+    assert lock and jobs.run(third.id, None).message == "1st in line, about 1 min"
+    lock.close()
 
 
 def test_positions_and_durations_are_written_in_words() -> None:
@@ -183,10 +183,10 @@ def test_simultaneous_changes_leave_no_partial_state(jobs: Jobs) -> None:
 
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(act, range(24)))
-    there = {path.name for path in jobs.folder.glob("?" * 32)}
-    gone = {path.name for path in (jobs.folder / ".trash").iterdir()}
-    assert {run.id for run in jobs.runs()} == there and {run.id for run in jobs.runs(deleted=True)} == gone
-    assert len(there | gone) == 4 and not there & gone
+    present = {path.name for path in jobs.folder.glob("?" * 32)}
+    deleted = {path.name for path in (jobs.folder / ".trash").iterdir()}
+    assert {run.id for run in jobs.runs()} == present and {run.id for run in jobs.runs(deleted=True)} == deleted
+    assert len(present | deleted) == 4 and not present & deleted
 
 
 def test_deleted_runs_can_be_restored_for_a_week(jobs: Jobs, clock: Callable[[float], None]) -> None:
@@ -236,7 +236,7 @@ def test_erasing_frees_space_immediately(jobs: Jobs) -> None:
 
 def test_a_running_run_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     run = jobs.accept("ann", "a", SPEC)
-    held = locks.acquire(run.folder / "process")
+    lock = locks.acquire(run.folder / "process")
     jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="a is starting. Stop it first"):
         jobs.delete(run.id, "ann")
@@ -244,8 +244,8 @@ def test_a_running_run_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     assert jobs.stop(run.id, "ann").state == "stopping" and (run.folder / "stop").exists()
     with pytest.raises(ExplorerError, match="is being stopped"):
         jobs.resume(run.id, "ann")
-    assert held
-    held.close()
+    assert lock
+    lock.close()
     jobs.mark_ended(run.id, "")
     assert jobs.run(run.id, "ann").state == "stopped" and jobs.resume(run.id, "ann").state == "queued"
     tell(run.folder, {"event": "finished", "time": 1.0, "step": 3})

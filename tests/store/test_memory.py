@@ -13,8 +13,8 @@ from bertexplorer.store.registry import CheckpointRegistry
 
 
 def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Callable[[str], Path]) -> None:
-    held = load(tiny("bert"), precision="fp32").num_bytes
-    assert held <= examine.weight_bytes(tiny("bert"), "fp32") < 1.5 * held
+    loaded_bytes = load(tiny("bert"), precision="fp32").num_bytes
+    assert loaded_bytes <= examine.weight_bytes(tiny("bert"), "fp32") < 1.5 * loaded_bytes
     assert examine.weight_bytes(tiny("bert"), "bf16") == examine.weight_bytes(tiny("bert"), "fp32") // 2
 
 

@@ -65,11 +65,11 @@ def test_eight_simultaneous_callers_share_one_load(library: CheckpointRegistry, 
 
 def test_a_failed_load_can_be_retried(library: CheckpointRegistry, models: Path) -> None:
     weights = models / "one" / "model.safetensors"
-    kept = weights.read_bytes()
-    weights.write_bytes(kept[:100])
+    original = weights.read_bytes()
+    weights.write_bytes(original[:100])
     with pytest.raises(ExplorerError, match="model.safetensors"):
         library.get("one")
-    weights.write_bytes(kept)
+    weights.write_bytes(original)
     assert library.get("one").name == "one"
 
 

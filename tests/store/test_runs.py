@@ -60,15 +60,15 @@ def test_a_run_without_a_process_is_never_active(tmp_path: Path, wanted: str, me
 @pytest.mark.parametrize("lock", ["lock", "process"])
 def test_a_run_with_a_process_is_active(tmp_path: Path, lock: str) -> None:
     job = Job(ID, wanted="going")
-    held = locks.acquire(tmp_path / lock)
-    assert held and runs.is_alive(tmp_path)
+    acquired = locks.acquire(tmp_path / lock)
+    assert acquired and runs.is_alive(tmp_path)
     assert runs.read(tmp_path, job).state == "starting"
     write(tmp_path, ("begun", 0), ("steps", 3))
     assert runs.read(tmp_path, job).state == "running"
     assert runs.read(tmp_path, Job(ID, wanted="stop")).state == "stopping"
     (tmp_path / "stop").touch()
     assert runs.read(tmp_path, job).state == "stopping"
-    held.close()
+    acquired.close()
     assert runs.read(tmp_path, job).state == "interrupted"
 
 
@@ -77,23 +77,23 @@ def test_events_before_a_resume_do_not_end_the_run(tmp_path: Path) -> None:
     since = (tmp_path / "events.jsonl").stat().st_size
     again = Job(ID, wanted="going", since=since)
     assert runs.read(tmp_path, again).state == "interrupted"
-    held = locks.acquire(tmp_path / "process")
+    acquired = locks.acquire(tmp_path / "process")
     run = runs.read(tmp_path, again)
     assert (run.state, run.step, run.progress) == ("starting", 4, 0.4)
     write(tmp_path, ("resumed", 4))
     assert runs.read(tmp_path, again).state == "running"
-    assert held
-    held.close()
+    assert acquired
+    acquired.close()
 
 
 def test_checking_for_a_process_does_not_keep_the_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     for _ in range(3):
         assert not runs.is_alive(tmp_path)
-    held = locks.acquire(tmp_path / "lock", wait_s=0)
-    assert held
+    acquired = locks.acquire(tmp_path / "lock", wait_s=0)
+    assert acquired
     assert locks.acquire(tmp_path / "lock", wait_s=0) is None
-    held.close()
+    acquired.close()
 
 
 def test_a_lock_names_its_process_and_is_released_when_it_is_killed(tmp_path: Path) -> None:
@@ -115,9 +115,9 @@ def test_a_lock_names_its_process_and_is_released_when_it_is_killed(tmp_path: Pa
 def test_without_flock_the_named_process_decides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "fcntl", None)
     path = tmp_path / "lock"
-    held = locks.acquire(path, wait_s=0)
-    assert held
-    locks.write_process(held, os.getpid())
+    acquired = locks.acquire(path, wait_s=0)
+    assert acquired
+    locks.write_process(acquired, os.getpid())
     assert locks.is_locked(path) and locks.acquire(path, wait_s=0) is None
     path.write_text(f"{os.getpid()} of another boot")  # the pid is in use again, by another process
     assert not locks.is_locked(path)
@@ -169,15 +169,15 @@ def test_progress_and_remaining_time_follow_the_latest_pace(tmp_path: Path) -> N
     resumed = {"event": "resumed", "time": 5000.0, "step": 2}
     fast = [{"event": "steps", "time": 5000.0 + n, "step": n, "share": n / 100} for n in (10, 20)]
     tell(tmp_path, begun, *slow, resumed, *fast)
-    held = locks.acquire(tmp_path / "lock")
+    acquired = locks.acquire(tmp_path / "lock")
     run = runs.read(tmp_path, Job(ID, wanted="going"))
-    assert held and (run.state, run.step, run.progress) == ("running", 20, 0.2)
+    assert acquired and (run.state, run.step, run.progress) == ("running", 20, 0.2)
     assert run.seconds_left == pytest.approx(80)  # one second for each hundredth
     tell(tmp_path, {"event": "steps", "time": 1.0, "step": 30, "share": 0.3})  # the clock was set back
     assert runs.read(tmp_path, Job(ID, wanted="going")).seconds_left is None
     tell(tmp_path, {"event": "steps", "time": None, "step": 31, "share": "x"})
     assert runs.read(tmp_path, Job(ID, wanted="going")).progress == 0.3
-    held.close()
+    acquired.close()
     assert runs.read(tmp_path, Job(ID, wanted="ended")).seconds_left is None
 
 
@@ -199,8 +199,8 @@ def test_errors_are_one_printable_line(tmp_path: Path) -> None:
     run = runs.read(tmp_path, Job(ID, wanted="ended"))
     assert run.message.startswith("no [31m room xxx") and len(run.message) == 500
     assert runs.sanitize("  a\u202eb\ud800\0c\td ") == "a b c d"
-    said = 'Traceback (most recent call last):\n  File "/secret/x.py", line 1\nRuntimeError: dry\n'
-    (tmp_path / "output.txt").write_text("hello\n" + said)
+    output = 'Traceback (most recent call last):\n  File "/secret/x.py", line 1\nRuntimeError: dry\n'
+    (tmp_path / "output.txt").write_text("hello\n" + output)
     assert runs.last_output(tmp_path) == "hello / RuntimeError: dry"
 
 
@@ -216,7 +216,7 @@ def test_only_complete_checkpoints_have_names(tmp_path: Path) -> None:
     for n in (20, 5, 100):
         (folder / "snapshots" / f"step-{n:09d}").mkdir(parents=True)
         (folder / "snapshots" / f"step-{n:09d}" / "manifest.json").touch()
-    (folder / "snapshots" / "step-000000200").mkdir()  # without its manifest it is not whole
+    (folder / "snapshots" / "step-000000200").mkdir()  # incomplete without its manifest
     best = folder / "best" / "step-000000020"
     best.mkdir(parents=True)
     run = Run(ID, "Reviews", folder=folder)

@@ -273,9 +273,9 @@ def test_a_server_killed_at_any_moment_loses_no_accepted_run(make: Make, tmp_pat
     server.wait()
     begun = time.monotonic()
     supervisor = make()
-    there = {run.id: run for run in supervisor.jobs.runs("ann")}
-    assert time.monotonic() - begun < 10 and set(accepted) <= set(there)
-    for run in there.values():
+    listed = {run.id: run for run in supervisor.jobs.runs("ann")}
+    assert time.monotonic() - begun < 10 and set(accepted) <= set(listed)
+    for run in listed.values():
         lives = now(supervisor, run).state not in runs.ACTIVE_STATES or runs.is_alive(run.folder)
         assert lives or now(supervisor, run).state not in runs.ACTIVE_STATES, "running without a process"
         reached(supervisor, run, "finished")

@@ -45,8 +45,8 @@ def test_the_file_becomes_a_suite_of_minimal_pairs() -> None:
 
 
 def test_groups_that_are_not_pairs_are_reported() -> None:
-    held = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
-    result = text_uploads.parse_rows(pickle.dumps(held), "a.pkl")
+    groups = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
+    result = text_uploads.parse_rows(pickle.dumps(groups), "a.pkl")
     _, asked, unusable = cases(result.rows)
     assert len(asked) == 1 and [(row.line, row.what) for row in unusable] == [
         (2, "of sing is not two or more sentences"),

@@ -53,12 +53,12 @@ def test_the_bundled_training_learns() -> None:
     """Its checkpoints load, are small, and find a sentence less surprising from step to step."""
     from bertexplorer.analysis import pseudo_likelihood
 
-    there = catalogue.snapshots()
-    assert 8 <= len(there) <= 10 and there[0].name == "tiny@0" and there[-1].name == "tiny"
-    files = [file for item in there for file in item.folder.iterdir()]
+    snapshots = catalogue.snapshots()
+    assert 8 <= len(snapshots) <= 10 and snapshots[0].name == "tiny@0" and snapshots[-1].name == "tiny"
+    files = [file for item in snapshots for file in item.folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < 30e6
     library = CheckpointRegistry()
-    chosen = [there[i].name for i in (0, 2, -2, -1)]
+    chosen = [snapshots[i].name for i in (0, 2, -2, -1)]
     text = "The city is the capital of the country, and it was built in the 19th century."
     result = [pseudo_likelihood.run(library.get(name, "fp32"), text).perplexity for name in chosen]
     assert result == sorted(result, reverse=True) and result[-1] < result[0] / 20

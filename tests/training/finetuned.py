@@ -1,4 +1,4 @@
-"""A whole run of a task, from rows to its best checkpoint."""
+"""A complete run of a task, from rows to its best checkpoint."""
 
 from collections.abc import Sequence
 from pathlib import Path

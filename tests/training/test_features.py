@@ -46,17 +46,19 @@ def test_a_decisive_column_is_learned(
         for i, n in enumerate(stars)
     ]
     values = {"rate": 1e-2, "epochs": 12, "batch": 16, "method": method, "precision": "fp32", "snapshots": 0}
-    metrics, kept = trained(
+    metrics, best_learner = trained(
         monkeypatch, classification, tiny("bert"), tmp_path / "run", (rows[:120], rows[120:]), **values
     )
     assert metrics[0]["accuracy"] < 0.75 and metrics[-1]["accuracy"] > 0.95
     (best,) = (tmp_path / "run" / "best").iterdir()
-    held = [json.loads(line) for line in (best / "predictions.jsonl").read_text().splitlines()]
+    saved = [json.loads(line) for line in (best / "predictions.jsonl").read_text().splitlines()]
     asked = [{"text": row.cells["text"], "feature:stars": row.cells["feature:stars"]} for row in rows[120:]]
-    said = [answer["labels"][0] for answer in kept.predict(asked)]
-    assert [item["label"] for item in said] == [row["predicted"] for row in held]
-    allowed = of_encoder(kept.checkpoint.config)
-    assert [item["probability"] for item in said] == pytest.approx([row["probability"] for row in held], abs=allowed)
+    predicted = [answer["labels"][0] for answer in best_learner.predict(asked)]
+    assert [item["label"] for item in predicted] == [row["predicted"] for row in saved]
+    allowed = of_encoder(best_learner.checkpoint.config)
+    assert [item["probability"] for item in predicted] == pytest.approx(
+        [row["probability"] for row in saved], abs=allowed
+    )
     assert "task.safetensors" in (best / "README.md").read_text()
     with pytest.raises(ExplorerError, match="other columns"):
         examples, _ = distillation.examples(rows, distillation.Options())

@@ -38,7 +38,7 @@ def no_gradients():
         yield
 
 
-def whole(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch.Tensor:
+def full_pass(checkpoint: Checkpoint, source: list[int], target: list[int]) -> torch.Tensor:
     """Log probabilities at every position from one pass under the prefix mask (no source: a causal one)."""
     segments = torch.tensor([[0] * len(source) + [int(bool(source))] * len(target)])
     change = Intervention(prefix=torch.tensor([len(source)]))
@@ -82,21 +82,21 @@ def test_special_tokens_have_probability_0_and_the_others_sum_to_1(checkpoint: C
 def test_the_beams_are_the_best_of_all_possible_targets(bert: Checkpoint) -> None:
     """A wide enough search is exhaustive: every target of up to two tokens, scored by full passes."""
     writer, source = NextTokenPredictor(bert), [2, 10, 11, 12, 3]
-    first = whole(bert, source, [])[-1]
+    first = full_pass(bert, source, [])[-1]
     every = {(): (float(first[writer.end]), 1, True)}
     for a in torch.isfinite(first).nonzero().flatten().tolist():
         if a != writer.end:
-            second = float(first[a]) + whole(bert, source, [a])[-1]
+            second = float(first[a]) + full_pass(bert, source, [a])[-1]
             every |= {(a, b): (float(second[b]), 2, False) for b in range(len(second)) if b != writer.end}
             every[(a,)] = float(second[writer.end]), 2, True
     allowed = 2 * of_encoder(bert.config, 10.0)  # of two log-probabilities; the relative error of their product too
     for penalty in (0.0, 1.0):
-        [found] = beam_search(writer, [source], beams=20_000, max_tokens=2, penalty=penalty)
+        [beams] = beam_search(writer, [source], beams=20_000, max_tokens=2, penalty=penalty)
         wanted = sorted(((beam_score(p, n, penalty), ids) for ids, (p, n, _) in every.items()), reverse=True)[:50]
-        assert [beam.ids for beam in found[:50]] == [ids for _, ids in wanted]
-        for beam, (value, ids) in zip(found, wanted, strict=False):
+        assert [beam.ids for beam in beams[:50]] == [ids for _, ids in wanted]
+        for beam, (value, ids) in zip(beams, wanted, strict=False):
             assert abs(beam.score - value) < allowed and beam.ended == every[ids][2]
-    assert abs(sum(torch.tensor(b.log_prob).exp() for b in found) - 1) < allowed + of_sum(len(found))
+    assert abs(sum(torch.tensor(b.log_prob).exp() for b in beams) - 1) < allowed + of_sum(len(beams))
 
 
 def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, penalty: float) -> list[tuple]:
@@ -105,7 +105,7 @@ def plain_search(bert: Checkpoint, source: list[int], beams: int, most: int, pen
     for tokens in range(1, most + 1):
         candidates = []
         for ids, total in open_:
-            logs = whole(bert, source, ids)[-1]
+            logs = full_pass(bert, source, ids)[-1]
             candidates += [(total + float(logs[t]), ids, t) for t in range(len(logs))]
         candidates.sort(key=lambda c: -c[0])
         for total, ids, token in candidates[:beams]:
@@ -140,12 +140,12 @@ def test_greedy_search_takes_the_likeliest_token(bert: Checkpoint) -> None:
     prompt, ids = [2, 10, 11], []
     result = continue_text(NextTokenPredictor(bert), prompt, 8)
     for share in result.shares:
-        logs = whole(bert, [], prompt + ids)[-1]
+        logs = full_pass(bert, [], prompt + ids)[-1]
         ids.append(int(logs.argmax()))
         assert abs(share - float(logs.max().exp())) < of_encoder(bert.config, logs[logs.isfinite()])
     assert list(result.ids) == ids
-    assert_within(result.first, whole(bert, [], prompt)[-1].exp(), of_encoder(bert.config))
-    assert result.ended == (int(whole(bert, [], prompt + ids)[-1].argmax()) == NextTokenPredictor(bert).end)
+    assert_within(result.first, full_pass(bert, [], prompt)[-1].exp(), of_encoder(bert.config))
+    assert result.ended == (int(full_pass(bert, [], prompt + ids)[-1].argmax()) == NextTokenPredictor(bert).end)
 
 
 def test_sampling_follows_the_seed_and_the_k_likeliest(bert: Checkpoint) -> None:

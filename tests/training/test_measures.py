@@ -68,15 +68,15 @@ def one_label(draw: np.random.Generator) -> None:
     gold = [str(label) for label in draw.choice(every[: draw.integers(1, 6)], rows)]
     shares = draw.dirichlet(np.ones(len(known)) * draw.choice([0.1, 5]), rows).astype(np.float32)
     shares = np.maximum(shares, 1e-6)  # packages clip at numbers of their own
-    said = [known[i] for i in shares.argmax(1)]
+    predicted = [known[i] for i in shares.argmax(1)]
     result = Answering(known, shares, several=False).evaluate([Example(0, ("x",), (label,)) for label in gold])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of a single class
         wanted = {
-            "accuracy": theirs.accuracy_score(gold, said),
-            "macro_f1": theirs.f1_score(gold, said, average="macro"),
-            "micro_f1": theirs.f1_score(gold, said, average="micro"),
-            "mcc": theirs.matthews_corrcoef(gold, said),
+            "accuracy": theirs.accuracy_score(gold, predicted),
+            "macro_f1": theirs.f1_score(gold, predicted, average="macro"),
+            "micro_f1": theirs.f1_score(gold, predicted, average="micro"),
+            "mcc": theirs.matthews_corrcoef(gold, predicted),
         }
         assert {name: result.metrics[name] for name in wanted} == pytest.approx(wanted)
         learnt = [i for i, label in enumerate(gold) if label in known]
@@ -85,14 +85,16 @@ def one_label(draw: np.random.Generator) -> None:
             # logs of fp32 numbers, none below that of 1e-6; those of numbers near 1 are next to 0
             assert result.metrics["loss"] == pytest.approx(loss, abs=of_sum(rows, 14.0))
         names = [*known, *sorted(set(gold) - set(known))]
-        parts = theirs.precision_recall_fscore_support(gold, said, labels=names, zero_division=0)
+        parts = theirs.precision_recall_fscore_support(gold, predicted, labels=names, zero_division=0)
         assert result.confusion is not None
-        assert (np.array(result.confusion.counts) == theirs.confusion_matrix(gold, said, labels=names)).all()
+        assert (np.array(result.confusion.counts) == theirs.confusion_matrix(gold, predicted, labels=names)).all()
     table = result.tables["Per label"]
     assert [row["label"] for row in table] == names
     for name, values in zip(("precision", "recall", "f1", "examples"), parts, strict=True):
         assert [row[name] for row in table] == pytest.approx(list(values))
-    assert result.metrics["calibration"] == pytest.approx(calibration(shares.max(1), np.array(said) == np.array(gold)))
+    assert result.metrics["calibration"] == pytest.approx(
+        calibration(shares.max(1), np.array(predicted) == np.array(gold))
+    )
 
 
 def calibration(sure: "np.ndarray[Any, Any]", right: "np.ndarray[Any, Any]") -> float:
@@ -107,11 +109,11 @@ def several_labels(draw: np.random.Generator) -> None:
     often = draw.choice([0.0, 0.2, 0.6])
     gold = [tuple(label for label in every if draw.random() < often) for _ in range(rows)]
     shares = (draw.random((rows, 3)) * draw.choice([0.5, 1.0])).astype(np.float32)
-    said = [tuple(label for label, share in zip(known, row, strict=True) if share > 0.5) for row in shares]
+    predicted = [tuple(label for label, share in zip(known, row, strict=True) if share > 0.5) for row in shares]
     result = Answering(known, shares, several=True).evaluate([Example(0, ("x",), labels) for labels in gold])
-    occur = sorted({label for labels in (*gold, *said) for label in labels})
+    occur = sorted({label for labels in (*gold, *predicted) for label in labels})
     table = MultiLabelBinarizer(classes=occur)
-    true, claimed = (table.fit_transform(side) if occur else np.zeros((rows, 1), int) for side in (gold, said))
+    true, claimed = (table.fit_transform(side) if occur else np.zeros((rows, 1), int) for side in (gold, predicted))
     wanted = {
         "accuracy": theirs.accuracy_score(true, claimed),
         "macro_f1": theirs.f1_score(true, claimed, average="macro" if len(occur) > 1 else "binary", zero_division=0),
@@ -129,8 +131,8 @@ def ranking(draw: np.random.Generator) -> None:
     scores = draw.choice([0.0, 0.5, 1.0] if draw.random() < 0.7 else draw.random(count), count)
     judged = {passage: float(grade) for passage, grade in zip(passages, grades, strict=True) if grade}
     qrels = {"q": dict(zip(passages, grades, strict=True))}
-    said = {"q": dict(zip(passages, map(float, scores), strict=True))}
-    values = ir_measures.calc_aggregate([RR, nDCG @ 10, R @ 10], qrels, said)  # RR @ 10 is another package's, ties too
+    run = {"q": dict(zip(passages, map(float, scores), strict=True))}
+    values = ir_measures.calc_aggregate([RR, nDCG @ 10, R @ 10], qrels, run)  # RR @ 10 is another package's, ties too
     first = values[RR] if values[RR] >= 1 / 10 else 0.0
     wanted = {"mrr_10": first, "ndcg_10": values[nDCG @ 10], "recall_10": values[R @ 10]}
     result = describe_ranking(scores, passages, tie_ranks(passages), judged)
@@ -171,11 +173,11 @@ def entities_(draw: np.random.Generator) -> None:
     lengths = draw.integers(1, 9, draw.integers(1, 5))
     gold = [tags(draw, int(n)) for n in lengths]
     silent = draw.random() < 0.2
-    said = [["O"] * int(n) if silent else tags(draw, int(n)) for n in lengths]
-    result = entities.metrics(gold, said, False)
-    flat = [tag for sentence in gold for tag in sentence], [tag for sentence in said for tag in sentence]
+    predicted = [["O"] * int(n) if silent else tags(draw, int(n)) for n in lengths]
+    result = entities.metrics(gold, predicted, False)
+    flat = [tag for sentence in gold for tag in sentence], [tag for sentence in predicted for tag in sentence]
     assert result["accuracy"] == pytest.approx(theirs.accuracy_score(*flat))
-    pairs = [(a, b) for a, b in zip(gold, said, strict=True) if any(tag != "O" for tag in (*a, *b))]
+    pairs = [(a, b) for a, b in zip(gold, predicted, strict=True) if any(tag != "O" for tag in (*a, *b))]
     if not pairs:
         assert result["entity_f1"] == 0.0
         return
@@ -188,8 +190,8 @@ def entities_(draw: np.random.Generator) -> None:
 
 def answers(draw: np.random.Generator) -> None:
     gold = [" ".join(draw.choice(WORDS, draw.integers(0, 4))) for _ in range(draw.integers(0, 3))]
-    said = " ".join(draw.choice(WORDS, draw.integers(0, 4)))
-    assert best_match(gold, said) == pytest.approx(official(gold, said))
+    predicted = " ".join(draw.choice(WORDS, draw.integers(0, 4)))
+    assert best_match(gold, predicted) == pytest.approx(official(gold, predicted))
 
 
 def official(gold: Sequence[str], said: str) -> tuple[float, float]:
@@ -216,16 +218,16 @@ def official(gold: Sequence[str], said: str) -> tuple[float, float]:
 def written_texts(draw: np.random.Generator) -> None:
     """chrF and ROUGE-L of targets, ROUGE of summaries, also for empty outputs."""
     count = int(draw.integers(1, 4))
-    gold, said = ([" ".join(draw.choice(WORDS, draw.integers(0, 6))) for _ in range(count)] for _ in range(2))
-    result, each = rewritten(said, gold)
+    gold, outputs = ([" ".join(draw.choice(WORDS, draw.integers(0, 6))) for _ in range(count)] for _ in range(2))
+    result, each = rewritten(outputs, gold)
     scorer = RougeScorer(["rougeL"])
-    assert result["chrf"] == pytest.approx(corpus_chrf(said, [gold]).score / 100)
-    assert each == pytest.approx([sentence_chrf(a, [b]).score / 100 for a, b in zip(said, gold, strict=True)])
-    longest = [scorer.score(b, a)["rougeL"].fmeasure for a, b in zip(said, gold, strict=True)]
+    assert result["chrf"] == pytest.approx(corpus_chrf(outputs, [gold]).score / 100)
+    assert each == pytest.approx([sentence_chrf(a, [b]).score / 100 for a, b in zip(outputs, gold, strict=True)])
+    longest = [scorer.score(b, a)["rougeL"].fmeasure for a, b in zip(outputs, gold, strict=True)]
     assert result["rouge_l"] == pytest.approx(np.mean(longest))
-    assert result["exact"] == theirs.accuracy_score(gold, said)
-    whole = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True).score("\n".join(gold), "\n".join(said))
-    assert list(Rouge().score(said, gold).values()) == pytest.approx([item.fmeasure for item in whole.values()])
+    assert result["exact"] == theirs.accuracy_score(gold, outputs)
+    whole = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True).score("\n".join(gold), "\n".join(outputs))
+    assert list(Rouge().score(outputs, gold).values()) == pytest.approx([item.fmeasure for item in whole.values()])
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ OLD_CARD = "# Films\n\n## Data\n\nfile: a.csv\n\nRows to try on:\n\n- text: my s
 
 @pytest.mark.parametrize("rows", [False, True])
 def test_rows_are_exported_only_on_request(rows: bool, tmp_path: Path) -> None:
-    """Of a folder that an earlier version kept, whose card repeats rows."""
+    """From a folder of an earlier version, whose card quotes rows."""
     best = tmp_path / "best" / "step-1"
     best.mkdir(parents=True)
     for name, text in {

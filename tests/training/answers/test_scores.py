@@ -64,5 +64,5 @@ def test_thresholds_equal_a_plain_loop() -> None:
     rows = thresholds(surplus, spoken, silent)
     assert 0.0 in [row["threshold"] for row in rows] and rows[-1]["no answer"] == 0.0
     for row in rows:
-        said = [z if s > row["threshold"] else a for s, a, z in zip(surplus, spoken, silent, strict=True)]
-        assert row["f1"] == pytest.approx(sum(said) / 30)
+        predictions = [z if s > row["threshold"] else a for s, a, z in zip(surplus, spoken, silent, strict=True)]
+        assert row["f1"] == pytest.approx(sum(predictions) / 30)

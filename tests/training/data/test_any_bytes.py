@@ -79,12 +79,12 @@ def test_written_tables_are_read_back(rows: list[tuple[str, ...]], sign: str) ->
     out = io.StringIO()
     writer = csv.writer(out, delimiter=sign, quoting=csv.QUOTE_ALL)
     writer.writerows([("one", "two", "three"), *rows])
-    kept = [row for row in rows if any(row)]
+    nonempty = [row for row in rows if any(row)]
     try:
         table = read(out.getvalue().encode(), "a.csv", delimiter=sign, header=True)
     except ExplorerError:
-        assert len(kept) < 2
+        assert len(nonempty) < 2
         return
-    assert [tuple(row.cells.values()) for row in table.rows] == kept and not table.problems
+    assert [tuple(row.cells.values()) for row in table.rows] == nonempty and not table.problems
     starts = [2 + sum(sum(cell.count("\n") for cell in r) + 1 for r in rows[:i]) for i in range(len(rows))]
     assert [row.line for row in table.rows] == [n for n, row in zip(starts, rows, strict=True) if any(row)]

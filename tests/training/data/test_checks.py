@@ -125,8 +125,8 @@ def test_many_classes_do_not_exceed_the_share() -> None:
     train, dev = split_rows(given, 0.1, 0, "label")
     assert len(dev) == 40 and len(train) == 360 and len({row.cells["label"] for row in dev}) == 40
     assert (train, dev) == split_rows(given, 0.1, 0, "label") != split_rows(given, 0.1, 1, "label")
-    said = " ".join(finding.what for finding in checks.row_findings(train, dev, ["text"], "label"))
-    assert "160 of 200 labels have no validation row" in said
+    text = " ".join(finding.what for finding in checks.row_findings(train, dev, ["text"], "label"))
+    assert "160 of 200 labels have no validation row" in text
 
 
 def test_of_many_classes_the_largest_are_validated() -> None:

@@ -60,7 +60,7 @@ def test_columns_are_guessed_by_content() -> None:
 
 
 def german(*columns: str) -> Table:
-    """Reviews with stars and a verdict; *columns*: what those three are called."""
+    """Reviews with stars and a verdict; *columns*: the names of those three columns."""
     rows = [
         f"Der Film Nr. {i} war lang;{(1, 5, 5, 1, 3)[i % 5]};{('gut', 'schlecht', 'geht so')[i % 3]}" for i in range(60)
     ]

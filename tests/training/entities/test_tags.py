@@ -86,8 +86,8 @@ def test_f1_equals_a_computation_by_hand(pairs: list[tuple[list[str], list[str]]
     result = metrics(gold, guess, False)
     for name, bare in (("entity_f1", conlleval), ("strict_f1", lambda tags: list(map(tuple, strict_entities(tags))))):
         true = {(i, *e) for i, tags in enumerate(gold) for e in bare(tags)}
-        said = {(i, *e) for i, tags in enumerate(guess) for e in bare(tags)}
-        assert result[name] == pytest.approx(2 * len(true & said) / max(1, len(true) + len(said)))
+        predicted = {(i, *e) for i, tags in enumerate(guess) for e in bare(tags)}
+        assert result[name] == pytest.approx(2 * len(true & predicted) / max(1, len(true) + len(predicted)))
     same = [a == b for x, y in zip(gold, guess, strict=True) for a, b in zip(x, y, strict=True)]
     assert result["accuracy"] == pytest.approx(np.mean(same) if same else 0.0)
     if any(conlleval(a) or conlleval(b) for a, b in zip(gold, guess, strict=True)):

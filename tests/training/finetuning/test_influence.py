@@ -138,12 +138,15 @@ def test_tags_spans_and_scores_are_traced(
     spec.write_run_folder(tmp_path / "run", made, train, dev)
     assert list(finetune(tmp_path / "run"))[-1]["event"] == "finished"
     run = TrainingRun(tmp_path / "run")
-    result, said = run.influence(NEW[task]), run.predict(NEW[task])[0]
+    result, prediction = run.influence(NEW[task]), run.predict(NEW[task])[0]
     answered: dict[str, object] = {
-        "tagging": lambda: {"tokens": NEW[task]["tokens"].split(), "tags": [word["tag"] for word in said["words"]]},
-        "question-answering": lambda: NEW[task] | {"answers": said["said"]},
+        "tagging": lambda: {
+            "tokens": NEW[task]["tokens"].split(),
+            "tags": [word["tag"] for word in prediction["words"]],
+        },
+        "question-answering": lambda: NEW[task] | {"answers": prediction["said"]},
         "similarity": lambda: NEW[task] | {"score": "1"},
-        "reranking": lambda: {"query": "paris", "passage": said["ranked"][0]["passage"], "relevance": 2},
+        "reranking": lambda: {"query": "paris", "passage": prediction["ranked"][0]["passage"], "relevance": 2},
     }[task]()
     wanted = by_hand(run, answered)
     scores = np.array([row.score for row in result.rows])
@@ -179,8 +182,8 @@ def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: P
         made = spec.make_spec(task, "tiny", str(tiny("bert")), {"epochs": 1, "max_tokens": 24, "precision": "fp32"})
         spec.write_run_folder(tmp_path / task, made, *([Row(i, cells(task, draw)) for i in range(2, 14)] for _ in "td"))
         assert list(finetune(tmp_path / task))[-1]["event"] == "finished"
-        for answer, said in answers.items():
-            with pytest.raises(ExplorerError, match=said):
+        for answer, message in answers.items():
+            with pytest.raises(ExplorerError, match=message):
                 TrainingRun(tmp_path / task).influence(NEW[task], answer)
     assert TrainingRun(tmp_path / "tagging").influence(NEW["tagging"], "O O O O B-LOC").label == "paris (LOC)"
 
@@ -205,9 +208,9 @@ def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[...,
         run.suspects(),
         RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
     )
-    said = influence.run_to_end(influence_page.suspects(detail))
-    assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {result.found()} have one" in said
-    assert f"(planted; was {result.rows[0].truth})" in said and "in random order, 1.2" in said
+    suspects = influence.run_to_end(influence_page.suspects(detail))
+    assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {result.found()} have one" in suspects
+    assert f"(planted; was {result.rows[0].truth})" in suspects and "in random order, 1.2" in suspects
     explained = influence.run_to_end(influence_page.explain(detail, ASKED))
     assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 

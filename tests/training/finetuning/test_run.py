@@ -69,10 +69,10 @@ def test_a_run_learns_and_transformers_gives_the_same_answers(family: str, more:
         ids = torch.tensor([result.ids])
         logits = theirs(ids, attention_mask=torch.ones_like(ids)).logits
         shares = logits.softmax(-1)[0]
-        for said in answer["labels"]:
+        for label in answer["labels"]:
             allowed = of_encoder(learner.checkpoint.config, logits)
-            share = shares[theirs.config.label2id[said["label"]]].item()
-            assert share == pytest.approx(said["probability"], abs=allowed)
+            share = shares[theirs.config.label2id[label["label"]]].item()
+            assert share == pytest.approx(label["probability"], abs=allowed)
     about = json.loads((best_folder(folder) / "task.json").read_text())
     assert about["metrics"]["accuracy"] == last["value"] and about["confusion"]["labels"] == ["neg", "pos"]
     predictions = [json.loads(line) for line in (best_folder(folder) / "predictions.jsonl").read_text().splitlines()]

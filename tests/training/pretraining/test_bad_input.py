@@ -89,7 +89,7 @@ def test_the_command_line_reports_errors_and_changes_nothing(begin: Begin, capsy
     folder = begin()
     before = (folder / "spec.json").read_bytes()
     start = ["--start", str(tiny("bert"))]
-    for arguments, said in (
+    for arguments, message in (
         ([str(tmp_path / "none")], "holds no run"),
         ([str(folder), "--peak", "1"], "add --stretch"),
         ([str(folder), "--stretch", "--peak", "x"], "Learning rate"),
@@ -99,7 +99,7 @@ def test_the_command_line_reports_errors_and_changes_nothing(begin: Begin, capsy
         ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "neither a text file"),
     ):
         assert main(arguments) == 2
-        assert said in capsys.readouterr().err
+        assert message in capsys.readouterr().err
     assert (folder / "spec.json").read_bytes() == before
     (folder / "spec.json").write_text("{}")
     assert main([str(folder)]) == 2 and "does not describe a run" in capsys.readouterr().err
@@ -110,8 +110,8 @@ def test_the_list_of_held_out_documents_is_reproducible(shards: list[Shard], tmp
     assert (heldout.choose_hashes(shards[::-1], 30) == chosen).all() and len(set(chosen.tolist())) == 30
     heldout.write_hashes(chosen, tmp_path / "list")
     assert (heldout.read_hashes(tmp_path / "list") == chosen).all()
-    kept, held = heldout.split_masks(shards, chosen)
-    assert sum(h.sum() for h in held) >= 30 and all((k ^ h).all() for k, h in zip(kept, held, strict=True))
+    training, held_out = heldout.split_masks(shards, chosen)
+    assert sum(h.sum() for h in held_out) >= 30 and all((k ^ h).all() for k, h in zip(training, held_out, strict=True))
     with pytest.raises(ExplorerError, match="Hold out fewer"):
         heldout.choose_hashes(shards, 130)
     for text in ("xyz\n", "-1\n", "f" * 17, "é"):

@@ -74,7 +74,7 @@ def test_pairs_match_their_labels(pool: DocumentPool, shards: list[Shard], kind:
 
 
 def plain_ending(pool: DocumentPool, document: int, sentence: int, room: int) -> tuple[int, int]:
-    """One sentence more to the left, as long as there is room."""
+    """Add sentences to the left as long as they fit."""
     end = begin = int(pool.sentences[sentence])
     first = sentence
     while first > pool.first[document] and end - pool.sentences[first - 1] <= room:
@@ -84,7 +84,7 @@ def plain_ending(pool: DocumentPool, document: int, sentence: int, room: int) ->
 
 
 def plain_beginning(pool: DocumentPool, document: int, sentence: int, room: int) -> tuple[int, int]:
-    """One sentence more to the right, as long as there is room."""
+    """Add sentences to the right as long as they fit."""
     begin, after = int(pool.sentences[sentence]), sentence
     while after < pool.after[document] and pool.sentences[after + 1] - begin <= room:
         after += 1

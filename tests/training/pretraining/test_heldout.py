@@ -120,9 +120,9 @@ def test_a_causal_objective_predicts_the_same_tokens_from_the_left(fixed: HeldOu
     assert torch.equal(before, torch.random.get_rng_state()) and "nsp_accuracy" not in result
     batch = fixed.short[0]
     first = int(batch.chosen[0])
-    row, place = divmod(first, batch.ids.shape[1])
+    row, column = divmod(first, batch.ids.shape[1])
     with torch.no_grad():
-        left = checkpoint.encoder(batch.original[row : row + 1, :place], intervention=heldout.CAUSAL).last[0, -1]
+        left = checkpoint.encoder(batch.original[row : row + 1, :column], intervention=heldout.CAUSAL).last[0, -1]
         wanted = -checkpoint.masked_lm(left).log_softmax(-1)[batch.targets[0]]
     nats, _ = heldout.token_predictions(checkpoint.encoder, checkpoint.masked_lm, batch, True)
     assert float(nats[0]) == pytest.approx(float(wanted), abs=of_encoder(checkpoint.config, wanted))

@@ -52,9 +52,9 @@ def test_pairs_follow_or_come_from_another_document(made: Probe, shards: list[Sh
 
 
 def test_the_halves_share_no_document(shards: list[Shard]) -> None:
-    held = heldout.split_masks(shards, heldout.choose_hashes(shards, 31))[1]
-    halves = [[probe.half_of_documents(out, half) for out in held] for half in (0, 1)]
-    for out, even, odd in zip(held, *halves, strict=True):
+    held_out = heldout.split_masks(shards, heldout.choose_hashes(shards, 31))[1]
+    halves = [[probe.half_of_documents(out, half) for out in held_out] for half in (0, 1)]
+    for out, even, odd in zip(held_out, *halves, strict=True):
         assert not (even & odd).any() and ((even | odd) == out).all()
 
 

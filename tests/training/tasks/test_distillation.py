@@ -61,12 +61,12 @@ def test_layers_are_chosen_as_in_distilbert() -> None:
 def test_the_student_is_the_teacher_without_some_layers(family: str, tiny, tmp_path: Path) -> None:
     folder = tiny(f"{family}-SequenceClassification")
     teacher = load(folder, precision="fp32", device="cpu")
-    taken = [0, 2] if family != "modernbert" else [0, 2, 3]
-    student = create_student(teacher, taken, list(teacher.heads))
+    chosen = [0, 2] if family != "modernbert" else [0, 2, 3]
+    student = create_student(teacher, chosen, list(teacher.heads))
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
     holder = LAYERS[family](theirs)
     name = "layers" if hasattr(holder, "layers") else "layer"
-    setattr(holder, name, nn.ModuleList(getattr(holder, name)[i] for i in taken))
+    setattr(holder, name, nn.ModuleList(getattr(holder, name)[i] for i in chosen))
     ids = torch.randint(5, 100, (2, 20), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         ours = student.sequence_classifier(student.encoder(ids).last)
@@ -76,7 +76,7 @@ def test_the_student_is_the_teacher_without_some_layers(family: str, tiny, tmp_p
         assert_same(student.config, again(ids).logits, ours)
         ours_again = load(tmp_path, precision="fp32")
         assert_same(student.config, ours_again.sequence_classifier(ours_again.encoder(ids).last), ours)
-    assert ours_again.config.num_layers == len(taken) and student.revision != teacher.revision
+    assert ours_again.config.num_layers == len(chosen) and student.revision != teacher.revision
     owned = {id(p) for p in teacher.encoder.parameters()}
     assert not owned & {id(p) for p in student.encoder.parameters()}
 
@@ -131,12 +131,12 @@ def test_the_teacher_is_not_trained_and_has_no_dropout(distiller) -> None:
 def test_the_student_is_compared_with_the_teacher(distiller) -> None:
     learner = distiller()
     done = learner.evaluate(EXAMPLES)
-    said = [row["labels"][0]["label"] for row in learner.teacher.predict([{"text": text} for text, _ in TEXTS])]
+    predictions = [row["labels"][0]["label"] for row in learner.teacher.predict([{"text": text} for text, _ in TEXTS])]
     own = [row["labels"][0]["label"] for row in learner.predict([{"text": text} for text, _ in TEXTS])]
-    assert [row["teacher"] for row in done.rows] == said and [row["predicted"] for row in done.rows] == own
+    assert [row["teacher"] for row in done.rows] == predictions and [row["predicted"] for row in done.rows] == own
     metrics, gold = done.metrics, [label for _, label in TEXTS]
-    assert metrics["teacher_accuracy"] == pytest.approx(sum(map(str.__eq__, said, gold)) / 3)
-    assert metrics["agreement"] == pytest.approx(sum(map(str.__eq__, said, own)) / 3)
+    assert metrics["teacher_accuracy"] == pytest.approx(sum(map(str.__eq__, predictions, gold)) / 3)
+    assert metrics["agreement"] == pytest.approx(sum(map(str.__eq__, predictions, own)) / 3)
     assert metrics["accuracy"] == pytest.approx(sum(map(str.__eq__, own, gold)) / 3)
     if metrics["teacher_accuracy"]:
         assert metrics["kept"] == pytest.approx(metrics["accuracy"] / metrics["teacher_accuracy"])
@@ -179,8 +179,8 @@ def test_a_teacher_is_trained_and_then_distilled(tiny, tmp_path: Path, monkeypat
     assert json.loads((best / "config.json").read_text())["num_hidden_layers"] == 1
     texts = [row.cells["text"] for row in both[1][:5]]
     lines = {row["text"]: row for row in map(json.loads, (best / "predictions.jsonl").read_text().splitlines())}
-    said = [answer["labels"][0]["label"] for answer in learner.predict([{"text": text} for text in texts])]
-    assert said == [lines[text.strip()]["predicted"] for text in texts]
+    predictions = [answer["labels"][0]["label"] for answer in learner.predict([{"text": text} for text in texts])]
+    assert predictions == [lines[text.strip()]["predicted"] for text in texts]
     theirs = transformers.AutoModelForSequenceClassification.from_pretrained(best).eval()
     result = learner.checkpoint.tokenizer.backend.encode(texts[0])
     with torch.no_grad():

@@ -104,11 +104,11 @@ def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny:
         learner, _ = create_learner(tiny(), threshold=threshold)
         rows = learner.evaluate(examples).rows
         assert [row["predicted"] == "" for row in rows] == [s > threshold for s in surplus]
-        said = [
+        predictions = [
             answer["said"] == ""
             for answer in learner.predict([{"question": q.question, "context": q.context} for q in examples])
         ]
-        assert said == [s > threshold for s in surplus]
+        assert predictions == [s > threshold for s in surplus]
     without, _ = create_learner(tiny(), ROWS[:2], threshold=-100.0)
     assert not without.silent and all(row["predicted"] for row in without.evaluate(examples).rows)
     assert without.predict([{"question": "who ?", "context": "the cat"}])[0]["no_answer"] is None
@@ -195,5 +195,5 @@ def test_the_built_in_set_is_learned(tmp_path: Path, monkeypatch: pytest.MonkeyP
     *_, last = finetune(tmp_path / "run")
     first = next(e for e in runs.history(tmp_path / "run") if e["event"] == "evaluated")
     assert last["event"] == "finished" and last["value"] > first["metrics"]["f1"] + 0.1
-    (kept,) = (tmp_path / "run" / "best").glob("step-*")
-    assert open_learner(kept).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]
+    (best,) = (tmp_path / "run" / "best").glob("step-*")
+    assert open_learner(best).predict([{"question": "Who cooked?", "context": rows[0].cells["context"]}])[0]["answers"]

@@ -157,8 +157,8 @@ def test_problems_name_their_line() -> None:
         {"query": "q", "passage": "<img onerror=x> \ud800", "relevance": "0.5"},
     ]
     result, problems = reranking.examples([Row(i, c) for i, c in enumerate(cells, 2)], reranking.Options())
-    said = ["has no query", "has no passage", "has no relevance", "has the relevance 'inf'; wanted a number"]
-    assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
+    messages = ["has no query", "has no passage", "has no relevance", "has the relevance 'inf'; wanted a number"]
+    assert [(p.line, p.what) for p in problems] == list(enumerate(messages, 2))
     assert [item.relevance for item in result] == [0.5]
 
 

@@ -156,8 +156,8 @@ def test_problems_name_their_line() -> None:
         {"query": "\ud800 <b>", "passage": "العربية"},
     ]
     result, problems = retrieval.examples([Row(i, c) for i, c in enumerate(cells, 2)], retrieval.Options())
-    said = [(2, "has no query"), (3, "has no passage"), (4, "has the relevance 'very'; wanted a number")]
-    assert [(p.line, p.what) for p in problems] == said
+    messages = [(2, "has no query"), (3, "has no passage"), (4, "has the relevance 'very'; wanted a number")]
+    assert [(p.line, p.what) for p in problems] == messages
     assert [item.relevance for item in result] == [1.0, 0.0, 1.0]
 
 
@@ -169,11 +169,11 @@ def test_the_built_in_set_is_learned(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     start = write_tiny_bert(tmp_path / "start", [text for row in rows for text in row.cells.values()])
     values = {"rate": 3e-3, "epochs": 20, "batch": 16, "dropout": 0.0, "precision": "fp32", "snapshots": 0}
     dev = train[:50]  # weights that start at random learn these rows and no others
-    metrics, kept = trained(monkeypatch, retrieval, start, tmp_path / "run", (train, dev), **values)
+    metrics, best = trained(monkeypatch, retrieval, start, tmp_path / "run", (train, dev), **values)
     assert metrics[-1]["mrr_10"] > metrics[0]["mrr_10"] + 0.3 and metrics[-1]["loss"] < metrics[0]["loss"]
     examples = retrieval.examples(dev, retrieval.Options())[0]
     rows_kept = [json.loads(line) for line in next((tmp_path / "run" / "best").rglob("predictions.jsonl")).open()]
-    top = kept.predict([{"query": examples[0].query}])[0]["ranked"][0]
+    top = best.predict([{"query": examples[0].query}])[0]["ranked"][0]
     assert top["passage"] == rows_kept[0]["predicted"]
-    assert top["cosine"] == pytest.approx(rows_kept[0]["ranked"][0]["cosine"], abs=of_encoder(kept.checkpoint.config))
-    assert torch.is_tensor(kept.extra["collection"].vectors)
+    assert top["cosine"] == pytest.approx(rows_kept[0]["ranked"][0]["cosine"], abs=of_encoder(best.checkpoint.config))
+    assert torch.is_tensor(best.extra["collection"].vectors)

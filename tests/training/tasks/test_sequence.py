@@ -85,12 +85,12 @@ def common(a: list[str], b: list[str]) -> int:
 
 
 def test_metrics_equal_a_computation_by_hand() -> None:
-    said, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
-    metrics, scores = compare_texts(said, gold)
-    assert metrics["chrf"] == pytest.approx(chrf(said, gold))
-    assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(said, gold, strict=True)])
-    longest = [common(a.split(), b.split()) for a, b in zip(said, gold, strict=True)]
-    f1 = [2 * n / (len(a.split()) + len(b.split())) for n, a, b in zip(longest, said, gold, strict=True)]
+    outputs, gold = ["the cats sit on mats", "two dogs"], ["the cats sat on the mat", "two dogs"]
+    metrics, scores = compare_texts(outputs, gold)
+    assert metrics["chrf"] == pytest.approx(chrf(outputs, gold))
+    assert scores == pytest.approx([chrf([a], [b]) for a, b in zip(outputs, gold, strict=True)])
+    longest = [common(a.split(), b.split()) for a, b in zip(outputs, gold, strict=True)]
+    f1 = [2 * n / (len(a.split()) + len(b.split())) for n, a, b in zip(longest, outputs, gold, strict=True)]
     assert metrics["rouge_l"] == pytest.approx(np.mean(f1)) and longest == [3, 2]
     assert metrics["exact"] == 0.5
 

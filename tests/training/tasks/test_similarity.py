@@ -88,9 +88,9 @@ def test_correlations_equal_their_formulas() -> None:
     draw = np.random.default_rng(0)
     result, gold = draw.normal(size=20), draw.normal(size=20)
     gaps = result.argsort().argsort() - gold.argsort().argsort()
-    said = similarity.correlations(result, gold)
-    assert said["spearman"] == pytest.approx(1 - 6 * (gaps**2).sum() / (20 * (20**2 - 1)))
-    assert said["pearson"] == pytest.approx(np.corrcoef(result, gold)[0, 1])
+    metrics = similarity.correlations(result, gold)
+    assert metrics["spearman"] == pytest.approx(1 - 6 * (gaps**2).sum() / (20 * (20**2 - 1)))
+    assert metrics["pearson"] == pytest.approx(np.corrcoef(result, gold)[0, 1])
     assert similarity.correlations(np.ones(3), np.arange(3.0)) == {"spearman": 0.0, "pearson": 0.0}
     assert similarity.correlations(np.zeros(1), np.zeros(1)) == {"spearman": 0.0, "pearson": 0.0}
 

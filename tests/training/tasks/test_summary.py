@@ -157,13 +157,13 @@ def test_problems_name_their_line() -> None:
         {"document": "A cat. \ud800 A dog.", "summary": "DOG"},
     ]
     result, problems = summary.examples([Row(i, c) for i, c in enumerate(cells, 2)], summary.Options())
-    said = [
+    messages = [
         "has no document",
         "has no summary",
         "has a document of one sentence; wanted at least two",
         "has a summary that shares no word with the document",
     ]
-    assert [(p.line, p.what) for p in problems] == list(enumerate(said, 2))
+    assert [(p.line, p.what) for p in problems] == list(enumerate(messages, 2))
     assert result[0].chosen == (1,)
 
 

@@ -107,8 +107,8 @@ def test_a_word_without_tokens_is_skipped(tiny: Callable[..., Path]) -> None:
         assert [learner.labels[i] for i in item.target.labels] == ["O", "B-PER", "O"]  # the entity begins later
         assert np.isfinite(learner.evaluate(sentences).metrics["loss"])
         assert len(learner.predict([{"text": "\u200d"}])[0]["entities"]) == 0
-        said = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
-        assert learner.all_tags(item, said, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it continues after the gap
+        answer = Answer(np.array([learner.labels.index(tag) for tag in ("B-PER", "I-PER", "O")]), np.ones(3), 0.0)
+        assert learner.all_tags(item, answer, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it continues after the gap
 
 
 def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
@@ -201,7 +201,7 @@ def test_the_built_in_set_is_learned(head: str, tmp_path: Path, monkeypatch: pyt
     first, floor = (next(e for e in runs.history(tmp_path / "run") if e["event"] == k) for k in ("evaluated", "ready"))
     assert last["value"] > first["metrics"]["entity_f1"] + 0.4
     assert 0 < floor["floors"]["entity_f1"]["value"] < 0.8
-    (kept,) = (tmp_path / "run" / "best").glob("step-*")
-    assert (kept / "task.safetensors").is_file() == (head == "crf")
-    answer = open_learner(kept).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
+    (best,) = (tmp_path / "run" / "best").glob("step-*")
+    assert (best / "task.safetensors").is_file() == (head == "crf")
+    answer = open_learner(best).predict([{"text": "Anna Keller has worked for Northwind Bank in Lisbon ."}])[0]
     assert {entity["label"] for entity in answer["entities"]} <= {"PER", "LOC", "ORG"} and answer["entities"]
