@@ -56,7 +56,7 @@ def imported() -> dict[str, list[tuple[str, bool]]]:
 
 
 def names(requirements: list[Requirement]) -> set[str]:
-    return {canonicalize_name(one.name) for one in requirements}
+    return {canonicalize_name(requirement.name) for requirement in requirements}
 
 
 def pins(file: str) -> dict[str, str]:
@@ -140,7 +140,9 @@ def test_the_notice_names_everything_vendored_and_every_data_set() -> None:
         folder for part in ("assets", "bertexplorer") for folder in (ROOT / part).rglob("vendor") if folder.is_dir()
     ]
     assert len(folders) == 2
-    data = [one for one in (ROOT / "assets").iterdir() if one.is_dir() and one.name not in {"checkpoints", *PICTURES}]
+    data = [
+        path for path in (ROOT / "assets").iterdir() if path.is_dir() and path.name not in {"checkpoints", *PICTURES}
+    ]
     for folder in [*folders, *(ROOT / "assets" / "checkpoints").iterdir(), *data]:
         assert f"\n{folder.relative_to(ROOT).as_posix()}/\n" in notice
     for file in (file for folder in folders for file in folder.iterdir()):

@@ -61,9 +61,9 @@ def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[RunService]:
     settings = Settings(data_dir=unpacked(tmp_path) / "data")
-    made = RunService(Library(settings), settings)
-    yield made
-    made.close()
+    runs = RunService(Library(settings), settings)
+    yield runs
+    runs.close()
 
 
 def listed(old: Path, name: str) -> str:

@@ -211,11 +211,18 @@ def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Pat
 
 def test_facts_give_the_numbers_of_each_kind_of_head(tiny: Callable[[str], Path]) -> None:
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
-    one = Facts(label.ours, FILM, answer.run(label.ours, FILM))
-    assert one.p(one.answer()) == max(one.p(name) for name in label.ours.labels) and one.labels() == 3
-    two = Facts(tag.ours, FILM, answer.run(tag.ours, FILM))
-    assert two.tag("film") in tag.ours.labels and two.p_tag("film") > 0.25 and 0 <= two.tagged() <= 12
-    three = Facts(span.ours, ASKED, replace(answer.run(span.ours, ASKED), no_answer=False))
-    assert three.answer() in ASKED.second and three.p_span() >= three.p_span(2) and 0 < three.p_no_answer() < 1
+    label_facts = Facts(label.ours, FILM, answer.run(label.ours, FILM))
+    assert (
+        label_facts.p(label_facts.answer()) == max(label_facts.p(name) for name in label.ours.labels)
+        and label_facts.labels() == 3
+    )
+    tag_facts = Facts(tag.ours, FILM, answer.run(tag.ours, FILM))
+    assert tag_facts.tag("film") in tag.ours.labels and tag_facts.p_tag("film") > 0.25 and 0 <= tag_facts.tagged() <= 12
+    span_facts = Facts(span.ours, ASKED, replace(answer.run(span.ours, ASKED), no_answer=False))
+    assert (
+        span_facts.answer() in ASKED.second
+        and span_facts.p_span() >= span_facts.p_span(2)
+        and 0 < span_facts.p_no_answer() < 1
+    )
     with pytest.raises(ExplorerError, match="no label 'great'"):
-        one.p("great")
+        label_facts.p("great")

@@ -65,11 +65,11 @@ def test_norms_equal_a_loop_over_the_weights_of_transformers(family: str, tiny: 
 def test_several_heads_are_averaged_or_give_their_maximum(mini: Checkpoint) -> None:
     text = "The cat sat on the mat."
     every = ask(mini, text).every
-    one = {"show": "head"}
-    assert_within(ask(mini, text, **one).matrix, every.mean(axis=(0, 1)), of_sum(72))
-    np.testing.assert_allclose(ask(mini, text, layer=2, combine="max", **one).matrix, every[1].max(axis=0))
-    assert_within(ask(mini, text, head=12, **one).matrix, every[:, 11].mean(axis=0), of_sum(6))
-    chosen = ask(mini, text, heads="6·3, 1.12; 2-1, 6:3", layer=4, **one)
+    options = {"show": "head"}
+    assert_within(ask(mini, text, **options).matrix, every.mean(axis=(0, 1)), of_sum(72))
+    np.testing.assert_allclose(ask(mini, text, layer=2, combine="max", **options).matrix, every[1].max(axis=0))
+    assert_within(ask(mini, text, head=12, **options).matrix, every[:, 11].mean(axis=0), of_sum(6))
+    chosen = ask(mini, text, heads="6·3, 1.12; 2-1, 6:3", layer=4, **options)
     assert chosen.chosen == (Head(5, 2), Head(0, 11), Head(1, 0))
     assert_within(chosen.matrix, (every[5, 2] + every[0, 11] + every[1, 0]) / 3, of_sum(3))
     assert [str(head) for head in chosen.chosen] == ["6·3", "1·12", "2·1"]

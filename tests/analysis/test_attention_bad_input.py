@@ -41,10 +41,10 @@ def test_a_text_without_words_is_rejected(module: ModuleType, small: Checkpoint)
 @pytest.mark.parametrize("text", ODD.values(), ids=ODD)
 def test_odd_text_is_answered(module: ModuleType, text: str, small: Checkpoint) -> None:
     rows = ask(module, small, text)
-    asked = Text(text)
+    question = Text(text)
     export.as_csv(rows[:50])
-    json.loads(export.as_json(module, small, asked, options(module), rows[:50]))
-    compile(export.as_python(module, small, asked, options(module)), "receipt", "exec")
+    json.loads(export.as_json(module, small, question, options(module), rows[:50]))
+    compile(export.as_python(module, small, question, options(module)), "receipt", "exec")
 
 
 @pytest.mark.parametrize("module", MODULES, ids=name_of)

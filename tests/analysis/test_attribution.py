@@ -112,7 +112,7 @@ def test_occlusion_equals_a_loop_by_hand(twin: Twin) -> None:
 def test_lime_equals_a_least_squares_fit_by_hand(twin: Twin) -> None:
     """The same samples; the ridge as least squares with a row for each penalty."""
     shown = attribution.random_subsets(len(twin.words), 60)
-    values = [twin.without(*(w for w, one in zip(twin.words, row, strict=True) if not one)) for row in shown]
+    values = [twin.without(*(w for w, visible in zip(twin.words, row, strict=True) if not visible)) for row in shown]
     weights = [np.exp(-((100 * (1 - np.sqrt(row.mean())) / 25) ** 2)) ** 0.5 for row in shown]
     left = np.hstack([shown, np.ones((60, 1))]) * np.sqrt(weights)[:, None]
     penalty = np.eye(len(twin.words), len(twin.words) + 1)
@@ -141,8 +141,8 @@ def test_the_explained_number_and_its_answer_are_those_of_transformers(twin: Twi
     assert result.probability == pytest.approx(np.exp(result.value))
     assert result.answer == twin.ours.tokenizer.show(twin.token) and result.position == twin.spot
     for method, results in zip(METHODS, result.attributions, strict=True):
-        again = twin.scores(method, steps=4, samples=50)
-        assert_within(results.scores, again, of_gradient(twin.ours.config, LOGITS))
+        scores = twin.scores(method, steps=4, samples=50)
+        assert_within(results.scores, scores, of_gradient(twin.ours.config, LOGITS))
 
 
 @pytest.fixture(scope="module")

@@ -80,10 +80,10 @@ def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small:
         ), message
     else:
         assert rows
-        asked = Text(text)
+        question = Text(text)
         export.as_csv(rows)
-        json.loads(export.as_json(module, small, asked, options(module), rows))
-        compile(export.as_python(module, small, asked, options(module)), "receipt", "exec")
+        json.loads(export.as_json(module, small, question, options(module), rows))
+        compile(export.as_python(module, small, question, options(module)), "receipt", "exec")
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)

@@ -210,19 +210,19 @@ def test_edits_of_a_label_or_a_tag_are_verified_with_transformers(
 
 def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
     """In bf16, padding changes the rounding: an answer would depend on the other texts of its batch."""
-    asked = make_predictor(small, TEXTS[0], "answer", "")
-    editor = Editor.of(small, asked)
-    made = [editor.draft(changes) for changes in ({1: "nurse"}, {4: ""}, {1: "", 4: ""}, {3: "he"})]
-    reads = [draft.query for draft in made if draft]
+    predictor = make_predictor(small, TEXTS[0], "answer", "")
+    editor = Editor.of(small, predictor)
+    drafts = [editor.draft(changes) for changes in ({1: "nurse"}, {4: ""}, {1: "", 4: ""}, {3: "he"})]
+    reads = [draft.query for draft in drafts if draft]
     batches: list[list[int]] = []
 
     def watched(texts: Sequence[Query]) -> Classes:
         batches.append([len(item.encoding) for item in texts])
-        return asked.classes(texts)
+        return predictor.classes(texts)
 
-    result = replace(asked, classes=watched).predict(reads)
+    result = replace(predictor, classes=watched).predict(reads)
     assert batches == [[9], [10], [11, 11]] and [item.position for item in reads] == [8, 7, 6, 8]
-    alone = [asked.predict([read])[0].kept for read in reads]
+    alone = [predictor.predict([read])[0].kept for read in reads]
     assert [item.kept for item in result] == pytest.approx(alone, rel=of_encoder(small.config, LOGITS))
 
 

@@ -96,11 +96,11 @@ def test_law_is_near_law_in_mini(mini: Checkpoint) -> None:
 @pytest.mark.parametrize("dimensions", ["2-D", "3-D"])
 def test_uploaded_lines_are_placed_on_the_map(method: str, dimensions: str, small: Checkpoint) -> None:
     options = Options(unit="sentences", method=method, dimensions=dimensions, lines="key", point=3)
-    one, two = (embedding_map.run(small, "a cat", options=options, lines=LINES) for _ in range(2))
-    np.testing.assert_array_equal(one.places, two.places)
-    assert one.places.shape == (30, 2 if dimensions == "2-D" else 3) and np.isfinite(one.places).all()
-    assert one.trust > 0.7 and one.source == "30 uploaded lines" and one.chosen == 3
-    assert [p.label for p in one.points] == [line.label for line in LINES]
+    first, second = (embedding_map.run(small, "a cat", options=options, lines=LINES) for _ in range(2))
+    np.testing.assert_array_equal(first.places, second.places)
+    assert first.places.shape == (30, 2 if dimensions == "2-D" else 3) and np.isfinite(first.places).all()
+    assert first.trust > 0.7 and first.source == "30 uploaded lines" and first.chosen == 3
+    assert [p.label for p in first.points] == [line.label for line in LINES]
     tokens = embedding_map.run(small, "a cat", options=Options(lines="key"), lines=LINES)
     assert all(p.label in ("cat", "bank") and p.picks == "" for p in tokens.points)
     assert tokens.points[0].text == "the" and tokens.chosen is None

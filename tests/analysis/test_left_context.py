@@ -13,12 +13,12 @@ TEXTS = ("The farmers cultivate the [MASK] to grow crops.", "The farmers cultiva
 
 
 def test_words_to_the_right_change_only_the_two_sided_answer(mini: Checkpoint) -> None:
-    one, two = (left_context.run(mini, text) for text in TEXTS)
-    for a, b in zip(one.left.candidates, two.left.candidates, strict=True):
+    first, second = (left_context.run(mini, text) for text in TEXTS)
+    for a, b in zip(first.left.candidates, second.left.candidates, strict=True):
         assert (a.id, a.rank) == (b.id, b.rank)
         assert a.probability == pytest.approx(b.probability, rel=CLOSE)
-    assert one.left.entropy == pytest.approx(two.left.entropy, abs=CLOSE)
-    assert abs(one.both.entropy - two.both.entropy) > 0.01
+    assert first.left.entropy == pytest.approx(second.left.entropy, abs=CLOSE)
+    assert abs(first.both.entropy - second.both.entropy) > 0.01
 
 
 def test_words_to_the_left_change_the_left_only_answer(mini: Checkpoint) -> None:

@@ -100,8 +100,8 @@ def test_random_orders_are_permutations(small: Checkpoint) -> None:
     lines = referee.probabilities(question, orders, np.arange(len(orders[0]) + 1))
     assert lines.shape == (2, len(orders[0]) + 1)
     assert len(seen) == 2 * len(orders[0]), "the whole text and the empty one are read once for both"
-    one, two = (referee.run(small, SENTENCE, options=Options(orders=5)).random for _ in range(2))
-    assert (one == two).all() and len({tuple(line) for line in one}) > 1
+    first, second = (referee.run(small, SENTENCE, options=Options(orders=5)).random for _ in range(2))
+    assert (first == second).all() and len({tuple(line) for line in first}) > 1
 
 
 def test_a_long_text_is_sampled_at_fewer_points(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

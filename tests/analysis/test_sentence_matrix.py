@@ -60,10 +60,10 @@ def test_two_sentences_form_a_pair_in_both_orders(mini: Checkpoint) -> None:
 
 
 def test_the_second_text_goes_on_with_the_first(mini: Checkpoint) -> None:
-    one = sentence_matrix.run(mini, Text(" ".join(STORY[:2]), " ".join(STORY[2:])))
+    result = sentence_matrix.run(mini, Text(" ".join(STORY[:2]), " ".join(STORY[2:])))
     two = sentence_matrix.run(mini, " ".join(STORY))
-    assert one.sentences == two.sentences
-    np.testing.assert_array_equal(one.matrix, two.matrix)
+    assert result.sentences == two.sentences
+    np.testing.assert_array_equal(result.matrix, two.matrix)
 
 
 def test_hidden_words_stay_hidden(mini: Checkpoint) -> None:

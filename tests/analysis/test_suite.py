@@ -86,8 +86,8 @@ def test_stereotype_pairs_count_the_words_that_both_share(mini: Checkpoint, refe
         assert len(spots) == len(ids[side]) - 3
         hidden = [[*ids[side][:spot], reference.mask, *ids[side][spot + 1 :]] for spot in spots]
         sums.append(sum(float(reference.log_probs(h)[s][ids[side][s]]) for h, s in zip(hidden, spots, strict=True)))
-    (one,) = result.outcomes
-    assert result.kind == "stereotype pairs" and one.score == pytest.approx(sums[0] - sums[1], abs=20 * CLOSE)
+    (outcome,) = result.outcomes
+    assert result.kind == "stereotype pairs" and outcome.score == pytest.approx(sums[0] - sums[1], abs=20 * CLOSE)
 
 
 def test_a_gap_has_the_rank_and_the_probability_of_transformers(mini: Checkpoint, reference: Reference) -> None:
@@ -113,32 +113,32 @@ def test_a_word_of_several_pieces_has_the_joint_probability(mini: Checkpoint, re
     for i, piece in enumerate(pieces):
         wide = [*ids[:at], *pieces[:i], *[reference.mask] * (len(pieces) - i), *ids[at + 1 :]]
         joint += float(reference.log_probs(wide)[at + i][piece])
-    (one,) = result.outcomes
-    assert one.rank is None and not one.right and one.score == pytest.approx(joint, abs=len(pieces) * CLOSE)
+    (outcome,) = result.outcomes
+    assert outcome.rank is None and not outcome.right and outcome.score == pytest.approx(joint, abs=len(pieces) * CLOSE)
     assert result.total.mrr == 0
 
 
 @pytest.mark.parametrize(("expect", "sign"), [("higher", 1), ("lower", -1)])
 def test_a_template_expects_a_direction(mini: Checkpoint, reference: Reference, expect: str, sign: int) -> None:
     given = {"template": "The {nurse|king|queen} said that [MASK] was late.", "answer": "he", "expect": expect}
-    (one,) = run(mini, [given]).outcomes
+    (outcome,) = run(mini, [given]).outcomes
     logs = []
-    for text in one.case.texts:
+    for text in outcome.case.texts:
         ids = reference.ids(text)
         row = reference.log_probs(ids)[ids.index(reference.mask)]
         logs.append(float(row[reference.tokenizer.convert_tokens_to_ids("he")]))
     least = min(sign * (log - logs[0]) for log in logs[1:])
-    assert len(logs) == 3 and one.score == pytest.approx(least, abs=2 * CLOSE) and one.right == (least > 0)
+    assert len(logs) == 3 and outcome.score == pytest.approx(least, abs=2 * CLOSE) and outcome.right == (least > 0)
 
 
 def test_an_expected_same_answer_is_right_if_the_first_answer_stays(mini: Checkpoint, reference: Reference) -> None:
     given = {"template": "{Anna|Paul} lives in a small [MASK].", "expect": "same"}
-    (one,) = run(mini, [given]).outcomes
+    (outcome,) = run(mini, [given]).outcomes
     tops = set()
-    for text in one.case.texts:
+    for text in outcome.case.texts:
         ids = reference.ids(text)
         tops.add(int(reference.log_probs(ids)[ids.index(reference.mask)].argmax()))
-    assert one.right == (len(tops) == 1)
+    assert outcome.right == (len(tops) == 1)
 
 
 def test_next_sentences_have_the_baseline_of_the_frequent_answer(mini: Checkpoint) -> None:

@@ -116,14 +116,14 @@ def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
 def test_each_head_switched_off_equals_a_hook_in_transformers(
     head: str, what: str, tiny: Callable[[str], Path]
 ) -> None:
-    one, scored = tuned(tiny, head), what == "score"
+    twin, scored = tuned(tiny, head), what == "score"
     if scored:
-        one = replace(one, ours=of_problem(one.ours, "regression"))
+        twin = replace(twin, ours=of_problem(twin.ours, "regression"))
     options = switchboard.Options(target=what, off="2·3, 1·1", controls=3)  # type: ignore[arg-type]
-    result = switchboard.run(one.ours, one.text, options=options)
-    decision, close = decide(one.ours, one.text, what), of_encoder(one.ours.config, LOGITS)  # type: ignore[arg-type]
-    mixing = [m for name, m in one.theirs.named_modules() if name.endswith("attention.output.dense")]
-    ids = torch.tensor([one.encoding.ids])
+    result = switchboard.run(twin.ours, twin.text, options=options)
+    decision, close = decide(twin.ours, twin.text, what), of_encoder(twin.ours.config, LOGITS)  # type: ignore[arg-type]
+    mixing = [m for name, m in twin.theirs.named_modules() if name.endswith("attention.output.dense")]
+    ids = torch.tensor([twin.encoding.ids])
 
     def log_probs(*off: tuple[int, int]) -> Tensor:
         def change(args: tuple[Tensor, ...], layer: int) -> tuple[Tensor, ...]:
@@ -134,7 +134,7 @@ def test_each_head_switched_off_equals_a_hook_in_transformers(
 
         hooks = [m.register_forward_pre_hook(lambda _, a, i=i: change(a, i)) for i, m in enumerate(mixing)]
         with torch.no_grad():
-            results = pick(one, what, decision.position, one.logits(ids))[0]
+            results = pick(twin, what, decision.position, twin.logits(ids))[0]
         for hook in hooks:
             hook.remove()
         return results

@@ -47,9 +47,9 @@ def test_the_plane_and_the_paths_equal_an_svd(mini: Checkpoint, reference: Refer
 
 
 def test_the_plane_is_the_same_for_every_layer(mini: Checkpoint) -> None:
-    one, two = (word_path.run(mini, TEXTS[0], options=Options(layer, "bank")) for layer in (1, 5))
-    np.testing.assert_array_equal(one.paths, two.paths)
-    assert (one.layer, two.layer) == (1, 5)
+    first, second = (word_path.run(mini, TEXTS[0], options=Options(layer, "bank")) for layer in (1, 5))
+    np.testing.assert_array_equal(first.paths, second.paths)
+    assert (first.layer, second.layer) == (1, 5)
 
 
 def test_the_pieces_of_a_word_form_one_path(mini: Checkpoint, reference: Reference) -> None:

@@ -24,9 +24,9 @@ class Class:
 
     def phone(self) -> httpx.Client:
         """A browser that has opened the phone page."""
-        made = self.served.browser(headers={"user-agent": "phone"})
-        assert made.get(f"{self.served.url}/j/{self.code}").status_code == 200
-        return made
+        browser = self.served.browser(headers={"user-agent": "phone"})
+        assert browser.get(f"{self.served.url}/j/{self.code}").status_code == 200
+        return browser
 
     def step(self, to: str, who: httpx.Client | None = None, **more: Any) -> httpx.Response:
         sent = {"question": self.question, "phase": self.phase, "to": to, **more}

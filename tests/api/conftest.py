@@ -57,18 +57,18 @@ def models(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) 
 
 @pytest.fixture(scope="session")
 def served(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    made = Served(models, tmp_path_factory.mktemp("data"))
-    yield made
-    made.close()
+    server = Served(models, tmp_path_factory.mktemp("data"))
+    yield server
+    server.close()
 
 
 @pytest.fixture(scope="session")
 def taught(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with a teacher's folder of lessons."""
     folder = tmp_path_factory.mktemp("taught")
-    made = Served(models, folder / "data", lessons_dir=lessons(folder / "lessons"))
-    yield made
-    made.close()
+    server = Served(models, folder / "data", lessons_dir=lessons(folder / "lessons"))
+    yield server
+    server.close()
 
 
 @pytest.fixture

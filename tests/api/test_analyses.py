@@ -92,9 +92,9 @@ def test_a_hidden_word_counts_as_a_mask(browser: httpx.Client) -> None:
 
 
 def test_a_figure_is_sent_only_on_request(browser: httpx.Client) -> None:
-    asked = {"text": "Paris is the [MASK] of France."}
-    assert "figure" not in browser.post("/fill-mask", json=asked).json()
-    wrong = browser.post("/fill-mask?figure=png", json=asked)
+    body = {"text": "Paris is the [MASK] of France."}
+    assert "figure" not in browser.post("/fill-mask", json=body).json()
+    wrong = browser.post("/fill-mask?figure=png", json=body)
     assert (wrong.status_code, wrong.json()["detail"]) == (422, "query.figure: got \"png\"; wanted 'plotly'.")
 
 
@@ -107,8 +107,8 @@ def test_a_missing_mask_or_pair_is_reported_without_advice_about_the_page(browse
 
 def test_progress_precedes_the_answer_if_lines_are_accepted(browser: httpx.Client) -> None:
     message = {"accept": "application/x-ndjson"}
-    asked = {"text": SENTENCE, "method": "LIME", "samples": 1000}
-    with browser.stream("POST", "/saliency", json=asked, headers=message) as answer:
+    body = {"text": SENTENCE, "method": "LIME", "samples": 1000}
+    with browser.stream("POST", "/saliency", json=body, headers=message) as answer:
         lines = [json.loads(line) for line in answer.iter_lines()]
     last = lines[-1].get("answer", lines[-1])
     assert last["analysis"] == "saliency" and last["rows"]

@@ -42,8 +42,8 @@ def test_three_phones_vote_twice_and_see_the_class_next_to_bert(taught: Served) 
     assert seen["counts"] == [[2, 1, 0], [1, 2, 0]] and seen["moves"] == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
     assert seen["own"] == [None, 0, 1]
     shares = seen["reveal"]["shares"]
-    asked = phones[0].post("/fill-mask", json={"text": "The capital of france is [MASK].", "top": 100}).json()
-    given = {row["token"]: row["probability"] for row in asked["rows"]}
+    answer = phones[0].post("/fill-mask", json={"text": "The capital of france is [MASK].", "top": 100}).json()
+    given = {row["token"]: row["probability"] for row in answer["rows"]}
     assert shares[:2] == pytest.approx([given["paris"], given["london"]], rel=1e-3) and sum(shares) == pytest.approx(1)
 
 
@@ -76,8 +76,8 @@ def test_the_checkpoint_of_a_lesson_answers_its_questions(taught: Served) -> Non
     room = opened(taught, lesson="pieces", checkpoint="little")
     room.until("reveal")
     assert room.seen(room.teacher)["reveal"]["link"] == f"{VIEW}&checkpoint=little"
-    asked = taught.browser().post("/class", json={"lesson": "pieces", "checkpoint": "nobody's"})
-    assert asked.status_code == 422 and "nobody's" in asked.json()["detail"]
+    response = taught.browser().post("/class", json={"lesson": "pieces", "checkpoint": "nobody's"})
+    assert response.status_code == 422 and "nobody's" in response.json()["detail"]
 
 
 def test_a_lesson_is_asked_and_answered_in_its_language(taught: Served) -> None:
@@ -208,8 +208,8 @@ def test_behind_a_proxy_phones_get_its_address(page: str, address: str, note: st
 
 
 def test_markup_in_a_question_stays_text(taught: Served) -> None:
-    asked = {"prompt": f"What? {EVIL} [a](javascript:window.__pwn=3)", "choices": [EVIL, f"`{EVIL}`", "[b](data:x)"]}
-    room = opened(taught, asked).until("vote1")
+    question = {"prompt": f"What? {EVIL} [a](javascript:window.__pwn=3)", "choices": [EVIL, f"`{EVIL}`", "[b](data:x)"]}
+    room = opened(taught, question).until("vote1")
     seen = room.seen(room.phone())
     assert seen["choices"][0] == [EVIL] and seen["choices"][1] == [["code", {"translate": "no"}, [EVIL]]]
     assert "href" not in names(seen) and seen["prompt"][0][2][0].startswith(f"What? {EVIL}")

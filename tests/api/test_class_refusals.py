@@ -143,17 +143,26 @@ def test_an_invalid_class_is_rejected(given: Any, message: str, taught: Served) 
 
 
 def test_only_the_teacher_needs_the_access_code(models: Path, tmp_path: Path) -> None:
-    made = Served(models, tmp_path / "data", code=CODE, lessons_dir=lessons(tmp_path / "lessons"))
+    server = Served(models, tmp_path / "data", code=CODE, lessons_dir=lessons(tmp_path / "lessons"))
     try:
-        room = opened_with_code(made)
+        room = opened_with_code(server)
         phone = room.phone()
         assert room.seen(phone)["phase"] == "lobby"
         assert room.step("vote1").status_code == 200
         assert room.vote(phone, 1).json() == {"saved": 1}
-        asked = [("GET", "/lessons"), ("GET", "/lessons/pieces"), ("POST", "/lessons/pieces/guess"), ("POST", "/class")]
-        asked += [("POST", "/class/suggest"), ("POST", f"/class/{room.code}/step"), ("POST", f"/class/{room.code}/end")]
-        asked += [("GET", f"/class/{room.code}/qr.svg"), ("GET", "/page"), ("POST", "/view")]
-        for method, path in asked:
+        requests = [
+            ("GET", "/lessons"),
+            ("GET", "/lessons/pieces"),
+            ("POST", "/lessons/pieces/guess"),
+            ("POST", "/class"),
+        ]
+        requests += [
+            ("POST", "/class/suggest"),
+            ("POST", f"/class/{room.code}/step"),
+            ("POST", f"/class/{room.code}/end"),
+        ]
+        requests += [("GET", f"/class/{room.code}/qr.svg"), ("GET", "/page"), ("POST", "/view")]
+        for method, path in requests:
             refused(
                 phone.request(method, path, json={} if method == "POST" else None), "The access code is required", 401
             )
@@ -161,7 +170,7 @@ def test_only_the_teacher_needs_the_access_code(models: Path, tmp_path: Path) ->
         wrong = phone.get("/lessons", headers={"authorization": "Bearer no"})
         refused(wrong, "Wrong access code", 401)
     finally:
-        made.close()
+        server.close()
 
 
 def opened_with_code(served: Served) -> Class:

@@ -13,8 +13,8 @@ from tests.api.teaching import words
 
 @pytest.fixture
 def pupil(taught: Served) -> Iterator[httpx.Client]:
-    with taught.browser() as made:
-        yield made
+    with taught.browser() as browser:
+        yield browser
 
 
 def test_exports_are_in_the_language_of_the_page(pupil: httpx.Client) -> None:

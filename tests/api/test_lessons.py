@@ -23,8 +23,8 @@ RULES = {"when", "value", "key", "accept", "holds"}  # expressions
 
 @pytest.fixture
 def pupil(taught: Served) -> Iterator[httpx.Client]:
-    with taught.browser() as made:
-        yield made
+    with taught.browser() as browser:
+        yield browser
 
 
 def judged(pupil: httpx.Client, part: str, answer: Any = None, **more: Any) -> dict[str, Any]:

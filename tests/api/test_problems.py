@@ -109,10 +109,10 @@ def test_a_client_that_disconnects_releases_its_place(served: Served, monkeypatc
 
 
 def test_work_beyond_the_limit_is_rejected(models: Path, tmp_path: Path) -> None:
-    made = Served(models, tmp_path, tokens=100)
-    with made.browser() as browser:
+    server = Served(models, tmp_path, tokens=100)
+    with server.browser() as browser:
         problem(browser.post("/pseudo-likelihood", json={"text": "the cat sat on " * 4}), 422, "the limit is 100")
-    made.close()
+    server.close()
 
 
 def test_a_missing_mcp_sdk_is_reported(
@@ -121,16 +121,16 @@ def test_a_missing_mcp_sdk_is_reported(
     monkeypatch.setattr(tools, "installed", lambda: False)
     monkeypatch.setenv("BERTEXPLORER_DATA", str(tmp_path))
     assert main(["mcp"]) == 2 and "pip install -r requirements-mcp.txt" in capsys.readouterr().err
-    made = Served(models, tmp_path)
-    problem(httpx.post(f"{made.url}/mcp", json={}), 404, "pip install -r requirements-mcp.txt")
-    made.close()
+    server = Served(models, tmp_path)
+    problem(httpx.post(f"{server.url}/mcp", json={}), 404, "pip install -r requirements-mcp.txt")
+    server.close()
 
 
 @pytest.fixture(scope="module")
 def closed(models: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    made = Served(models, tmp_path_factory.mktemp("closed"), code=CODE, upload_s=1)
-    yield made
-    made.close()
+    server = Served(models, tmp_path_factory.mktemp("closed"), code=CODE, upload_s=1)
+    yield server
+    server.close()
 
 
 def test_the_class_code_is_accepted_as_a_bearer_token_or_a_cookie(closed: Served) -> None:
@@ -150,14 +150,14 @@ def test_the_class_code_is_accepted_as_a_bearer_token_or_a_cookie(closed: Served
 
 
 def test_repeated_wrong_codes_are_locked_out(models: Path, tmp_path: Path) -> None:
-    made = Served(models, tmp_path, code=CODE)
-    with made.browser() as browser:
+    server = Served(models, tmp_path, code=CODE)
+    with server.browser() as browser:
         for number in range(30):
             assert browser.get("/runs", headers={"authorization": f"Bearer {number}"}).status_code == 401
         late = browser.get("/runs", headers={"authorization": f"Bearer {CODE}"})
         problem(late, 429, "Too many wrong codes")
         assert int(late.headers["retry-after"]) > 0
-    made.close()
+    server.close()
 
 
 def test_an_incomplete_request_times_out(closed: Served) -> None:

@@ -20,9 +20,9 @@ ROWS = [{"what": f"{'a great film' if i % 2 else 'a bad film'} {i}", "label": "p
 @pytest.fixture
 def other(served: Served) -> Iterator[httpx.Client]:
     """Another person known to the server."""
-    with served.browser() as made:
-        made.get("/page")
-        yield made
+    with served.browser() as browser:
+        browser.get("/page")
+        yield browser
 
 
 def events(answer: httpx.Response) -> Iterator[tuple[str, dict[str, Any], str]]:
@@ -77,8 +77,8 @@ def test_rows_in_the_request_are_stored_in_the_run_alone(served: Served, browser
 
 
 def test_a_repeated_key_starts_one_run_and_each_seed_its_own(browser: httpx.Client) -> None:
-    first, again = (browser.post("/runs", json={**TASK, "key": "k"}).json() for _ in range(2))
-    assert first["id"] == again["id"]
+    first, repeated = (browser.post("/runs", json={**TASK, "key": "k"}).json() for _ in range(2))
+    assert first["id"] == repeated["id"]
     lead = started(browser, seeds=3, name="s")
     group = [run for run in browser.get("/runs").json() if run["group"] == lead["group"]]
     assert sorted(run["spec"]["tuning"]["seed"] for run in group) == [7, 8, 9]
@@ -162,5 +162,5 @@ def test_a_run_learns_and_its_checkpoint_answers(served: Served, browser: httpx.
     assert kinds[0] == "begun" and kinds[-2:] == ["finished", "end"] and "evaluated" in kinds
     run = result[-1][1]
     assert (run["state"], run["progress"], run["best"]) == ("finished", 1.0, f"run:{id}")
-    asked = {"text": "The capital is here.", "checkpoint": run["best"]}
-    assert browser.post("/tokenization", json=asked).json()["provenance"]["checkpoint"] == run["best"]
+    body = {"text": "The capital is here.", "checkpoint": run["best"]}
+    assert browser.post("/tokenization", json=body).json()["provenance"]["checkpoint"] == run["best"]

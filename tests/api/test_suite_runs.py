@@ -16,9 +16,9 @@ ROWS = "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for 
 
 @pytest.fixture
 def other(served: Served) -> Iterator[httpx.Client]:
-    with served.browser() as made:
-        made.get("/page")
-        yield made
+    with served.browser() as browser:
+        browser.get("/page")
+        yield browser
 
 
 def test_a_suite_is_queued_scored_and_downloaded(served: Served, browser: httpx.Client, other: httpx.Client) -> None:

@@ -129,21 +129,21 @@ def test_only_posts_are_answered(served: Served) -> None:
 
 
 def test_the_layers_also_protect_mcp(models: Path, tmp_path: Path) -> None:
-    made = Served(models, tmp_path, code=CODE)
+    server = Served(models, tmp_path, code=CODE)
     ask = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     message = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {CODE}"}
 
     def status(**more: str) -> int:
-        return httpx.post(f"{made.url}/mcp", json=ask, headers={**message, **more}).status_code
+        return httpx.post(f"{server.url}/mcp", json=ask, headers={**message, **more}).status_code
 
     try:
         assert status() in (200, 400)
         assert status(authorization="Bearer wrong") == 401
         assert status(origin="https://evil.example") == 403
         assert status(host="evil.example") == 400
-        assert httpx.post(f"{made.url}/mcp", content=b"x" * 2_000_000, headers=message).status_code == 413
+        assert httpx.post(f"{server.url}/mcp", content=b"x" * 2_000_000, headers=message).status_code == 413
     finally:
-        made.close()
+        server.close()
 
 
 @pytest.fixture

@@ -64,10 +64,12 @@ def test_omitted_fields_have_the_values_of_the_opening_page(api: Api) -> None:
 
 
 def test_a_returned_state_gives_the_same_answer(api: Api) -> None:
-    asked = state(FRANCE, view="layers", options={"top": 4}, hidden="0:4-11", against="another text", other="A [MASK].")
-    first = api.shown(asked)
-    again = api.shown({"state": first["state"]})
-    assert same(again) == same(first) and first["state"]["options"]["top"] == 4
+    question = state(
+        FRANCE, view="layers", options={"top": 4}, hidden="0:4-11", against="another text", other="A [MASK]."
+    )
+    first = api.shown(question)
+    second = api.shown({"state": first["state"]})
+    assert same(second) == same(first) and first["state"]["options"]["top"] == 4
 
 
 @pytest.mark.parametrize(
@@ -106,8 +108,8 @@ def test_spans_refer_to_the_current_text_if_no_other_is_given(api: Api) -> None:
 
 
 def test_both_texts_can_be_edited_at_the_same_time(api: Api) -> None:
-    asked = state("A cat sat.", pair="It is good.", hidden="0:0-3,1:3-5", view="tokenization")
-    shown = api.shown({**asked, "counted_in": {"text": "cat sat.", "pair": "So it is good."}})
+    question = state("A cat sat.", pair="It is good.", hidden="0:0-3,1:3-5", view="tokenization")
+    shown = api.shown({**question, "counted_in": {"text": "cat sat.", "pair": "So it is good."}})
     assert shown["state"]["hidden"] == "0:2-5", "the word of the second text was edited"
 
 
@@ -136,9 +138,9 @@ def test_a_press_refers_to_the_text_on_the_screen(api: Api) -> None:
 def test_a_view_keeps_the_text_and_has_its_own_settings(api: Api, view: str) -> None:
     """Even if it cannot use them: it then says so and still shows the tokens."""
     answer = api.post(state(FRANCE, pair="It is big.", view=view)).json()
-    asked = answer["state"]
-    assert (asked["view"], asked["text"], asked["pair"]) == (view, FRANCE, "It is big.")
-    assert asked["options"] == DEFAULTS[view] and (answer["strip"]["chips"] if VIEWS[view].text else answer["cases"])
+    returned = answer["state"]
+    assert (returned["view"], returned["text"], returned["pair"]) == (view, FRANCE, "It is big.")
+    assert returned["options"] == DEFAULTS[view] and (answer["strip"]["chips"] if VIEWS[view].text else answer["cases"])
     assert answer.get("said") or len(answer["detail"]) > 10
 
 
@@ -212,19 +214,19 @@ def test_an_example_is_returned_unchanged(api: Api, view: str) -> None:
 
 
 def test_an_example_pressed_by_many_is_drawn_once(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[State] = []
+    computed: list[State] = []
     answer = Explore.answer
-    monkeypatch.setattr(Explore, "answer", lambda self, given: asked.append(given) or answer(self, given))
+    monkeypatch.setattr(Explore, "answer", lambda self, given: computed.append(given) or answer(self, given))
     example = "The cat sat on the [MASK] today."
-    first, again = (api.shown(state(example)) for _ in range(2))
-    assert first == again and len(asked) == 1
-    assert api.shown(state(example, options={"top": 3}))["state"] != first["state"] and len(asked) == 2
+    first, second = (api.shown(state(example)) for _ in range(2))
+    assert first == second and len(computed) == 1
+    assert api.shown(state(example, options={"top": 3}))["state"] != first["state"] and len(computed) == 2
     for _ in range(2):  # an answer that depends on more than its text is computed again
         api.shown(state(example, against="another text", other="A cat is a [MASK]."))
-    assert len(asked) == 4
+    assert len(computed) == 4
     for _ in range(2):
         api.problem(state("no mask here"))
-    assert len(asked) == 6
+    assert len(computed) == 6
 
 
 @pytest.mark.parametrize(

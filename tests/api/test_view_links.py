@@ -43,20 +43,20 @@ def link(**query: str) -> dict[str, str]:
 
 def test_a_link_opens_what_it_names(api: Api) -> None:
     shown = api.shown(link(view="layers", text="A cat is a [MASK].", hidden="0:2-5", top="5", checkpoint="other"))
-    asked = shown["state"]
-    assert (asked["view"], asked["text"], asked["hidden"]) == ("layers", "A cat is a [MASK].", "0:2-5")
-    assert (asked["options"]["top"], asked["checkpoint"], shown["notice"]) == (5, "other", "")
+    opened = shown["state"]
+    assert (opened["view"], opened["text"], opened["hidden"]) == ("layers", "A cat is a [MASK].", "0:2-5")
+    assert (opened["options"]["top"], opened["checkpoint"], shown["notice"]) == (5, "other", "")
     assert [chip["title"] for chip in shown["strip"]["chips"] if chip["masked"]][0].startswith("hidden: cat")
 
 
 def test_a_link_of_version_0_1_opens_as_before(api: Api) -> None:
     query = "?view=attention&text=Paris+is+a+city.&picked=0:0-5&checkpoint=small&show=arcs&layer=2"
     shown = api.shown({"link": query})
-    asked, options = shown["state"], shown["state"]["options"]
-    assert (asked["view"], asked["text"], asked["picked"]) == ("attention", "Paris is a city.", "0:0-5")
+    opened, options = shown["state"], shown["state"]["options"]
+    assert (opened["view"], opened["text"], opened["picked"]) == ("attention", "Paris is a city.", "0:0-5")
     assert (options["show"], options["layer"], shown["notice"]) == ("arcs", 2, "")
     assert [chip["label"] for chip in shown["strip"]["chips"] if chip["on"]] == ["paris"]
-    assert api.shown({"link": query.removeprefix("?")})["state"] == asked
+    assert api.shown({"link": query.removeprefix("?")})["state"] == opened
 
 
 def test_a_link_restores_the_comparison(api: Api) -> None:
@@ -124,14 +124,14 @@ def test_an_impossible_comparison_is_reported_with_the_answer(api: Api) -> None:
 
 
 def test_a_file_has_the_numbers_and_their_origin(api: Api) -> None:
-    asked = state(FRANCE, options={"top": 3})
-    answer = api.post(asked, f"{VIEW}/csv")
+    question = state(FRANCE, options={"top": 3})
+    answer = api.post(question, f"{VIEW}/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert answer.headers["x-file-name"] == "fill-mask_small_fp32.csv" and len(rows) == 3
     assert "small" in rows[0]["made_with"]
-    result = json.loads(api.post(asked, f"{VIEW}/json").text)["rows"]
+    result = json.loads(api.post(question, f"{VIEW}/json").text)["rows"]
     assert [row["token"] for row in result] == [row["token"] for row in rows]
-    program = api.post(asked, f"{VIEW}/python")
+    program = api.post(question, f"{VIEW}/python")
     compile(program.text, "receipt", "exec")
     assert program.headers["x-file-name"].endswith(".py") and FRANCE in program.text
 
@@ -167,9 +167,9 @@ def test_uploaded_lines_are_searched(api: Api) -> None:
         api.explore.lines, b"a great film\nthe cat sat on the mat\na bank of the river\n", "a.txt"
     )
     assert "3 lines" in message
-    asked = {"view": "search", "options": {"lines": key}}
-    shown = api.shown(state("a cat", **asked))
+    question = {"view": "search", "options": {"lines": key}}
+    shown = api.shown(state("a cat", **question))
     assert shown["figure"] and "3" in shown["said"] and shown["state"]["options"]["lines"] == key
-    rows = json.loads(api.post(state("a cat", **asked), f"{VIEW}/json").text)["rows"]
+    rows = json.loads(api.post(state("a cat", **question), f"{VIEW}/json").text)["rows"]
     assert "the cat sat on the mat" in json.dumps(rows)
     assert api.problem(state("a cat", view="search", options={"lines": "../x"}))["detail"]

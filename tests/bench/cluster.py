@@ -57,13 +57,13 @@ def started(settings: Settings) -> Iterator[Backend]:
     if settings.ray:
         from bertexplorer.cluster.ray_backend import RayBackend
 
-        made: Backend = RayBackend(settings)
+        backend: Backend = RayBackend(settings)
     else:
-        made = WorkerPool(settings)
-    made.warm_up()
-    until(lambda: all_ready(made, settings))
-    yield made
-    made.close()
+        backend = WorkerPool(settings)
+    backend.warm_up()
+    until(lambda: all_ready(backend, settings))
+    yield backend
+    backend.close()
 
 
 def all_ready(backend: Backend, settings: Settings) -> bool:
@@ -220,10 +220,10 @@ def main() -> None:
         print(machine())
         print(f"one caller, fill-mask on mini: {overhead(with_workers(settings, 1), given.calls)}")
         for checkpoint in ("mini", "base"):
-            one, two = (throughput(with_workers(settings, n), checkpoint, given.seconds) for n in (1, 2))
-            rates = f"{one[0]:.1f} answers a second with one, {two[0]:.1f} with two: {two[0] / one[0]:.2f}x"
+            first, second = (throughput(with_workers(settings, n), checkpoint, given.seconds) for n in (1, 2))
+            rates = f"{first[0]:.1f} answers a second with one, {second[0]:.1f} with two: {second[0] / first[0]:.2f}x"
             print(f"{PEOPLE} callers, {checkpoint}: {rates}")
-            for count, (_, spent) in enumerate((one, two), 1):
+            for count, (_, spent) in enumerate((first, second), 1):
                 print(f"  processor ms for each answer with {count}: {in_words(spent)}", flush=True)
         if given.kills:
             print(kills(with_workers(settings, 2), given.kills))

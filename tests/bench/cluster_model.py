@@ -86,8 +86,8 @@ def main() -> None:
     parser.add_argument("--replicas", type=int, nargs="+", default=[1, 2, 10, 100, 1000])
     given = parser.parse_args()
     for count in given.replicas:
-        made = Model(count, 12 + 3 * count, given.replica_ms, given.front_ms, given.cores, given.known)
-        print(f"{count:5,} replicas: {made.rate(3000 if count < 100 else 6000):8.1f} answers a second")
+        model = Model(count, 12 + 3 * count, given.replica_ms, given.front_ms, given.cores, given.known)
+        print(f"{count:5,} replicas: {model.rate(3000 if count < 100 else 6000):8.1f} answers a second")
 
 
 if __name__ == "__main__":

@@ -167,37 +167,39 @@ def signal_runs(data: Path, number: signal.Signals = signal.SIGKILL) -> None:
 
 def drill(server: Server, kills: int, seed: int = 0) -> Drill:
     """The whole drill."""
-    one = Drill(server, random.Random(seed))
+    run_drill = Drill(server, random.Random(seed))
     server.wait("/readyz")
-    one.begin(one.open(), "alone")
-    one.finish()
+    run_drill.begin(run_drill.open(), "alone")
+    run_drill.finish()
     for number in range(kills):
-        shown = one.go_on()
+        shown = run_drill.go_on()
         if sum(state != "finished" for _, state in shown.values()) < UNFINISHED:
-            one.begin(one.open(), f"run {number}")
+            run_drill.begin(run_drill.open(), f"run {number}")
         victim = VICTIMS[number % len(VICTIMS)]
-        one.kill(victim)
-        sys.stdout.write(f"{number + 1}: {victim} killed, {len(one.accepted)} runs accepted, {len(one.wrong)} wrong\n")
+        run_drill.kill(victim)
+        sys.stdout.write(
+            f"{number + 1}: {victim} killed, {len(run_drill.accepted)} runs accepted, {len(run_drill.wrong)} wrong\n"
+        )
         sys.stdout.flush()
-    one.finish()
-    one.compare()
-    return one
+    run_drill.finish()
+    run_drill.compare()
+    return run_drill
 
 
 def main(kills: int) -> int:
     with tempfile.TemporaryDirectory() as folder:
         server = Server(folder)
         try:
-            one = drill(server, kills)
+            result = drill(server, kills)
         finally:
             server.end()
-    slowest = max(one.up_s, default=0.0)
+    slowest = max(result.up_s, default=0.0)
     lines: list[Any] = [
-        f"{kills} kills; {len(one.accepted)} runs accepted; up again within {slowest:.1f} s",
-        *one.wrong,
+        f"{kills} kills; {len(result.accepted)} runs accepted; up again within {slowest:.1f} s",
+        *result.wrong,
     ]
     sys.stdout.write("\n".join(lines) + "\n")
-    return len(one.wrong)
+    return len(result.wrong)
 
 
 if __name__ == "__main__":

@@ -33,11 +33,11 @@ PLACES = ("house", "city", "mountain", "school", "ship", "island", "church", "pa
 def texts(count: int, seed: int = 0) -> list[str]:
     """*count* different sentences of 8 to 40 tokens with one mask each."""
     draw = random.Random(seed)
-    made: list[str] = []
-    while len(made) < count:
-        one, two, more = draw.choice(NOUNS), draw.choice(PLACES), " and of the old town" * draw.randint(0, 4)
-        made.append(f"Every {one} of the {two} number {len(made)}{more} is very [MASK].")
-    return made
+    sentences: list[str] = []
+    while len(sentences) < count:
+        first, second, more = draw.choice(NOUNS), draw.choice(PLACES), " and of the old town" * draw.randint(0, 4)
+        sentences.append(f"Every {first} of the {second} number {len(sentences)}{more} is very [MASK].")
+    return sentences
 
 
 async def steady(people: list[Person], seconds: float) -> list[Heard]:

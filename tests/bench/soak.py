@@ -76,8 +76,8 @@ async def slices(server: Server, minutes: float) -> list[Look]:
         while time.monotonic() - begun < 60 * minutes:
             await asyncio.to_thread(keep_training, trained)
             rate, seed = PEOPLE / EVERY_S, seed + 1
-            asked = at_rate(people, texts(int(rate * SLICE_S), seed), rate)
-            heard, *new = await asyncio.gather(asked, *(Person.arrive(client) for _ in range(NEWCOMERS)))
+            requests = at_rate(people, texts(int(rate * SLICE_S), seed), rate)
+            heard, *new = await asyncio.gather(requests, *(Person.arrive(client) for _ in range(NEWCOMERS)))
             people = [*people[NEWCOMERS:], *new]
             ms = sorted(reply.ms for reply in heard)
             p95 = ms[int(0.95 * len(ms))]

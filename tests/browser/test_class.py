@@ -55,15 +55,15 @@ def choose(page: Page, choice: str) -> None:
 def test_a_class_with_discussion_and_second_votes(browser: Browser, address: str) -> None:
     with (
         teaching(browser, address) as (teacher, code),
-        phone(browser, address, code) as one,
-        phone(browser, address, code, gone=True) as two,  # loses the network for a while, which the console reports
+        phone(browser, address, code) as first,
+        phone(browser, address, code, gone=True) as second,  # loses the network for a while, which the console reports
     ):
         expect(teacher.locator(".next [role=status]")).to_have_text("2 here")
-        in_the_lobby(teacher, one, address, code)
-        first_vote(teacher, one, two)
+        in_the_lobby(teacher, first, address, code)
+        first_vote(teacher, first, second)
         with phone(browser, address, code) as late:
-            second_vote(teacher, one, two, late)
-            second_question(teacher, (one, two, late))
+            second_vote(teacher, first, second, late)
+            second_question(teacher, (first, second, late))
 
 
 def in_the_lobby(teacher: Page, one: Page, address: str, code: str) -> None:

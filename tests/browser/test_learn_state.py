@@ -15,16 +15,16 @@ def test_the_checkpoint_is_kept_and_has_its_own_progress(browser: Browser, addre
         lesson = page.get_by_role("link", name="Sure and wrong")
         expect(lesson).to_have_attribute("href", "learn?lesson=sure-and-wrong&checkpoint=tiny")
         lesson.click()
-        asked = page.locator("#paris-is")
-        asked.get_by_label("France").check()
-        asked.get_by_role("button", name="Lock in my guess").click()
-        expect(asked.locator(".feedback")).not_to_contain_text("But a true word need not be the likeliest")
-        answered(asked.locator("bx-view"))
+        question = page.locator("#paris-is")
+        question.get_by_label("France").check()
+        question.get_by_role("button", name="Lock in my guess").click()
+        expect(question.locator(".feedback")).not_to_contain_text("But a true word need not be the likeliest")
+        answered(question.locator("bx-view"))
         expect(page.get_by_role("link", name="Next:")).to_have_attribute("href", re.compile("checkpoint=tiny"))
         expect(page.locator("#answering")).to_have_value("tiny")
         page.locator("#answering").select_option("mini")
         page.wait_for_url("**/learn?checkpoint=mini&lesson=sure-and-wrong")
-        expect(asked.get_by_label("France")).to_be_enabled()
+        expect(question.get_by_label("France")).to_be_enabled()
         wait_until_quiet(page)
 
 
@@ -47,10 +47,10 @@ def test_the_first_lesson_is_offered_until_it_was_opened(browser: Browser, addre
 
 def test_a_slow_answer_is_announced(browser: Browser, address: str) -> None:
     with opened(browser, address + "learn?lesson=next-sentence") as page:
-        asked, delayed = page.locator("#first-guess"), []
+        question, delayed = page.locator("#first-guess"), []
         page.route("**/lessons/next-sentence/first-guess?*", lambda route: delayed.append(route))
-        asked.get_by_label("Penguins").check()
-        asked.get_by_role("button", name="Lock in my guess").click()
-        expect(asked.locator(".feedback")).to_have_text("Computing…")
+        question.get_by_label("Penguins").check()
+        question.get_by_role("button", name="Lock in my guess").click()
+        expect(question.locator(".feedback")).to_have_text("Computing…")
         delayed[0].continue_()
-        answered(asked.locator("bx-view"))
+        answered(question.locator("bx-view"))

@@ -180,9 +180,9 @@ def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Pag
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
     """The boxes are filled one after the other; none may send a request with the old values of the others."""
-    asked = "view=attention&text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk.&checkpoint=mini"
+    query = "view=attention&text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk.&checkpoint=mini"
     for _ in range(3):
-        page.goto(f"{page.url.partition('?')[0]}?{asked}&show=arcs&special=hidden&direction=B+to+A")
+        page.goto(f"{page.url.partition('?')[0]}?{query}&show=arcs&special=hidden&direction=B+to+A")
         expect_said(page, "[CLS] and [SEP] are left out")
         wait_until_idle(page)
         page.wait_for_timeout(1000)

@@ -40,10 +40,10 @@ def start(page: Page, address: str, name: str) -> None:
 
 
 def test_two_people_see_their_own_runs(browser: Browser, address: str) -> None:
-    with opened(browser, address) as one, opened(browser, address) as two:
-        start(one, address, "Run of Ada")
-        start(two, address, "Run of Ben")
-        expect(two.locator("#runs")).not_to_contain_text("Ada")
-        one.reload()
-        expect(one.locator("#runs")).to_contain_text("Run of Ada")
-        expect(one.locator("#runs")).not_to_contain_text("Ben")
+    with opened(browser, address) as first, opened(browser, address) as second:
+        start(first, address, "Run of Ada")
+        start(second, address, "Run of Ben")
+        expect(second.locator("#runs")).not_to_contain_text("Ada")
+        first.reload()
+        expect(first.locator("#runs")).to_contain_text("Run of Ada")
+        expect(first.locator("#runs")).not_to_contain_text("Ben")

@@ -190,9 +190,9 @@ def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
     node.work("begun")
     shutil.rmtree(tmp_path / "node")
     second = start_run()
-    again = node_of(second)
-    again.work("finished")
-    again.exit_code = 0
+    new_node = node_of(second)
+    new_node.work("finished")
+    new_node.exit_code = 0
     until(lambda: second.poll() == 0)
     assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "finished"]
 
@@ -214,9 +214,9 @@ def test_a_run_that_was_resumed_here_keeps_its_training(
     (run / "commits" / "step-7").mkdir(parents=True)
     (run / "commits" / "step-7" / "manifest.json").write_text("{}")
     second = start_run()
-    again = node_of(second)
-    again.work("finished")
-    again.exit_code = 0
+    new_node = node_of(second)
+    new_node.work("finished")
+    new_node.exit_code = 0
     until(lambda: second.poll() == 0)
     assert [event["event"] for event in runs.read_events(run)[0]] == ["begun", "resumed", "finished"]
     assert (run / "commits" / "step-7" / "manifest.json").is_file()

@@ -72,8 +72,8 @@ def test_a_second_question_about_a_text_starts_no_pass(twin: Twin, monkeypatch: 
     assert (count.whole, count.late) == (1, 0)
     whole = hidden_states(ours, encoding)  # the last layer at the other tokens too
     assert (count.whole, count.late) == (1, 1)
-    again = next(masked_log_probs(ours, [encoding]))
-    assert_same(ours.config, again, first)
+    repeated = next(masked_log_probs(ours, [encoding]))
+    assert_same(ours.config, repeated, first)
     assert_same(ours.config, whole[-1:], forward(ours, [encoding, encoding]).last[:1].float())
     hidden_states(ours, ours.tokenizer.encode("The capital of england is [MASK]."))
     assert (count.whole, count.late) == (3, 1)  # one by the line above
@@ -108,10 +108,10 @@ def test_the_cache_keeps_its_limit_and_drops_the_oldest() -> None:
 
 
 def test_simultaneous_callers_share_one_computation() -> None:
-    cache, made, result = LRUCache(), [], []
+    cache, computed, result = LRUCache(), [], []
 
     def make() -> int:
-        made.append(1)
+        computed.append(1)
         time.sleep(0.05)
         return 7
 
@@ -120,7 +120,7 @@ def test_simultaneous_callers_share_one_computation() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert result == [7] * 8 and len(made) == 1
+    assert result == [7] * 8 and len(computed) == 1
 
 
 def test_an_error_is_raised_and_not_cached() -> None:

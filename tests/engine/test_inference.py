@@ -22,9 +22,9 @@ def test_masked_log_probs_equal_a_loop_over_transformers(twin: Twin) -> None:
 
 
 def test_positions_have_the_requested_order(twin: Twin) -> None:
-    asked = [[3, 1], [0], [5, 2, 2], [], [1]]
-    result = list(masked_log_probs(twin.ours, twin.encodings, positions=asked))
-    for encoding, spots, rows in zip(twin.encodings, asked, result, strict=True):
+    requested = [[3, 1], [0], [5, 2, 2], [], [1]]
+    result = list(masked_log_probs(twin.ours, twin.encodings, positions=requested))
+    for encoding, spots, rows in zip(twin.encodings, requested, result, strict=True):
         assert_same(twin.ours.config, rows, twin.refer(encoding.ids)[spots])
 
 
@@ -64,11 +64,11 @@ def test_the_last_layer_at_some_positions_equals_those_rows_of_a_full_pass(
     twin: Twin, causal: bool, padded: bool
 ) -> None:
     encodings = twin.encodings[:4] if padded else twin.encodings[2:3]
-    asked = torch.tensor([4, 0, 2])
+    requested = torch.tensor([4, 0, 2])
     settings = {"intervention": Intervention(causal=causal), "attention": True, "head_outputs": True}
-    part, whole = (forward(twin.ours, encodings, positions=p, **settings) for p in (asked, None))
+    part, whole = (forward(twin.ours, encodings, positions=p, **settings) for p in (requested, None))
     for i, encoding in enumerate(encodings):
-        real = [(row, int(at)) for row, at in enumerate(asked) if at < len(encoding)]
+        real = [(row, int(at)) for row, at in enumerate(requested) if at < len(encoding)]
         rows, places = [r for r, _ in real], [p for _, p in real]
         assert_same(twin.ours.config, part.last[i, rows], whole.last[i, places])
         assert_same(twin.ours.config, part.attention[-1][i][:, rows], whole.attention[-1][i][:, places])
@@ -76,7 +76,7 @@ def test_the_last_layer_at_some_positions_equals_those_rows_of_a_full_pass(
         assert_same(twin.ours.config, partial, full)
     for one, other in zip(part.hidden[:-1], whole.hidden[:-1], strict=True):
         assert_same(twin.ours.config, one, other)
-    fused = forward(twin.ours, encodings, positions=asked, intervention=Intervention(causal=causal))
+    fused = forward(twin.ours, encodings, positions=requested, intervention=Intervention(causal=causal))
     assert_same(twin.ours.config, fused.last, part.last)
 
 

@@ -87,13 +87,13 @@ def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) 
     checkpoint = load(tiny("bert"), precision="fp32")
     crowded, result = fresh(checkpoint), {}
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
-    asked = [torch.tensor([1, 3]), None, torch.tensor([0]), torch.tensor([5, 2])]
+    requested = [torch.tensor([1, 3]), None, torch.tensor([0]), torch.tensor([5, 2])]
 
     def ask(place: int) -> None:
-        result[place] = forward(crowded, [encodings[place]], positions=asked[place]).last
+        result[place] = forward(crowded, [encodings[place]], positions=requested[place]).last
 
     simultaneously(crowded, [lambda n=n: ask(n) for n in range(len(TEXTS))])
-    for place, positions in enumerate(asked):
+    for place, positions in enumerate(requested):
         expected = forward(fresh(checkpoint), [encodings[place]], positions=positions).last
         assert_same(checkpoint.config, result[place], expected)
 

@@ -115,8 +115,8 @@ def best(model: nn.Module, state: Tensor, final: Tensor) -> float:
 def test_a_second_fit_gives_the_same_maps(
     small: Checkpoint, given: tuple[list[Encoding], list[bool]], fitted: TunedLens
 ) -> None:
-    again = fit_tuned_lens(small, *given)
-    assert torch.allclose(again.weights, fitted.weights, atol=1e-5) and again.tuned == pytest.approx(
+    second = fit_tuned_lens(small, *given)
+    assert torch.allclose(second.weights, fitted.weights, atol=1e-5) and second.tuned == pytest.approx(
         fitted.tuned, abs=1e-5
     )
     assert all(parameter.grad is None for parameter in small.masked_lm.parameters())

@@ -30,8 +30,8 @@ def blank(
 
 def fill_mask(blanks: int = 1, left_out: int = 0) -> FillMask:
     words = (WordScore(EVIL, ("a",), math.log(0.02), 17), WordScore("two pieces", ("a", "##b"), math.log(0.01), None))
-    one = blank(0.5, 0.25, 0.0004, original=Candidate(EVIL, 99, 0.001, 1234), words=words)
-    return FillMask(("[CLS]", EVIL, "[MASK]", "[SEP]"), (one,) * blanks, left_out, 100)
+    first_blank = blank(0.5, 0.25, 0.0004, original=Candidate(EVIL, 99, 0.001, 1234), words=words)
+    return FillMask(("[CLS]", EVIL, "[MASK]", "[SEP]"), (first_blank,) * blanks, left_out, 100)
 
 
 def decoding(masks: int = 2) -> Decoding:

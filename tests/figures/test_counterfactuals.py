@@ -19,8 +19,8 @@ NAN = math.nan
 
 def edit(*changes: tuple[int, str], words: tuple[str, ...] = WORDS, answer: str = "dog", kept: float = 0.1) -> Edit:
     new = tuple(dict(changes).get(i, word) for i, word in enumerate(words))
-    made = tuple(Change(i, 0, words[i], word) for i, word in changes)
-    return Edit(made, (" ".join(new), ""), (new, ()), answer, 0.6, 0.05, kept, NAN, answer != "cat")
+    changes_made = tuple(Change(i, 0, words[i], word) for i, word in changes)
+    return Edit(changes_made, (" ".join(new), ""), (new, ()), answer, 0.6, 0.05, kept, NAN, answer != "cat")
 
 
 def result(*edits: Edit, words: tuple[str, ...] = WORDS, found: int = 3, **more: object) -> Counterfactuals:

@@ -69,8 +69,8 @@ def test_real_results_are_drawn_and_escaped(name: str, real: dict[str, Any]) -> 
 
 @pytest.mark.parametrize("name", HAND)
 def test_the_height_is_the_same_for_a_similar_result(name: str) -> None:
-    one, two = (draw(name, HAND[name][0]).layout.height for _ in range(2))
-    assert one == two
+    first, second = (draw(name, HAND[name][0]).layout.height for _ in range(2))
+    assert first == second
 
 
 @pytest.mark.parametrize("name", HAND)

@@ -37,10 +37,10 @@ def test_the_sentence_compares_the_best_value_with_the_baseline() -> None:
 
 
 def test_the_sentence_on_several_runs_gives_the_best_of_each() -> None:
-    one, two = curve(0.1, 0.6, name="one"), curve(0.1, 0.7, 0.2, name="two")
+    first, second = curve(0.1, 0.6, name="one"), curve(0.1, 0.7, 0.2, name="two")
     floor = f"Without learning ({EVIL}) it is 50.0 %."
-    assert learning.say([one, two]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
-    assert learning.say([one, one, one]) == f"Accuracy at its best is 60.0 % in all 3 runs. {floor}"
+    assert learning.say([first, second]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
+    assert learning.say([first, first, first]) == f"Accuracy at its best is 60.0 % in all 3 runs. {floor}"
     assert learning.format_metric("perplexity", 366_400.4) == "366,400"
 
 

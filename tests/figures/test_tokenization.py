@@ -35,8 +35,8 @@ def tokenization(
     places = tuple(range(tokens))
     spans = (None, *[Span(0, 2 * i, 2 * i + 1) for i in range(tokens - 2)], None)
     texts = ("x " * (tokens - 2), "")
-    made = "WordPiece", words, names, places, places, (0,) * tokens, texts, spans, parts, norms
-    return Tokenization(*made, np.linspace(-0.5, 1, tokens))
+    fields = "WordPiece", words, names, places, places, (0,) * tokens, texts, spans, parts, norms
+    return Tokenization(*fields, np.linspace(-0.5, 1, tokens))
 
 
 RESULTS = [
@@ -80,8 +80,8 @@ def test_cells_show_the_steps() -> None:
 
 
 def test_each_word_is_drawn_once_up_to_a_limit() -> None:
-    again = tokenization(words=(UNBELIEVABLE,) * 9)
-    assert len(figure.cut_words(again)) == 1
+    repeated = tokenization(words=(UNBELIEVABLE,) * 9)
+    assert len(figure.cut_words(repeated)) == 1
     many = tuple(replace(UNBELIEVABLE, read=f"unbelievable{i}") for i in range(20))
     result = tokenization(words=many)
     assert len(figure.words_to_draw(result)) == figure.STEPS // 3

@@ -24,5 +24,5 @@ def test_a_revealed_answer_is_not_asked_for_again():
 
 
 def test_words_quoted_in_italics_get_quotation_marks():
-    asked = bx.lesson("sure-and-wrong").questions["not-an-animal"]
-    assert asked.endswith("What does “not” do to the probability of “animal”?")
+    question = bx.lesson("sure-and-wrong").questions["not-an-animal"]
+    assert question.endswith("What does “not” do to the probability of “animal”?")

@@ -40,8 +40,8 @@ def test_all_layers_share_one_set_of_weights(tiny: Tiny, tmp_path: Path) -> None
 
 
 def test_a_file_without_the_prefix_is_loaded(tmp_path: Path) -> None:
-    made = transformers.AlbertModel.from_pretrained(write(tmp_path / "made", "albert", num_hidden_layers=2))
-    made.save_pretrained(tmp_path / "made")
+    model = transformers.AlbertModel.from_pretrained(write(tmp_path / "made", "albert", num_hidden_layers=2))
+    model.save_pretrained(tmp_path / "made")
     case = make_case("albert", "AlbertModel", tmp_path / "made")
     assert set(case.ours.heads) == {"pooler"}
     assert_same(case.ours.config, case.ours.pooler(case.run().last), case.refer().pooler_output)
@@ -85,10 +85,10 @@ def test_layers_in_groups_are_rejected(tiny_copy: Tiny, key: str) -> None:
 
 def test_random_weights_are_shared_by_all_layers(tiny: Tiny) -> None:
     real = load(tiny("albert"), precision="fp32", device="cpu")
-    made = random_copy(real)
-    assert len(set(made.encoder.layers)) == 1 and made.num_parameters == real.num_parameters
-    assert not torch.allclose(made.encoder(IDS).last, real.encoder(IDS).last)
-    assert torch.equal(made.encoder(IDS).last, random_copy(real).encoder(IDS).last)
+    control = random_copy(real)
+    assert len(set(control.encoder.layers)) == 1 and control.num_parameters == real.num_parameters
+    assert not torch.allclose(control.encoder(IDS).last, real.encoder(IDS).last)
+    assert torch.equal(control.encoder(IDS).last, random_copy(real).encoder(IDS).last)
 
 
 def test_a_sentencepiece_model_is_sufficient(tiny: Tiny, tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ def test_gradients_are_finite_and_padding_has_none() -> None:
 def test_only_the_scores_are_saved() -> None:
     crf = made(False)
     assert set(crf.state_dict()) == {"start", "end", "transitions"}
-    again = CRF(LABELS, False)
-    again.load_state_dict(crf.state_dict())
+    restored = CRF(LABELS, False)
+    restored.load_state_dict(crf.state_dict())
     emissions, real = given()
-    assert torch.equal(again.partition(emissions, real), crf.partition(emissions, real))
+    assert torch.equal(restored.partition(emissions, real), crf.partition(emissions, real))

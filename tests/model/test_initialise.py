@@ -27,8 +27,8 @@ def described(tokenizer: Tokenizer, **changes: object) -> dict[str, object]:
 
 
 def test_fresh_weights_have_the_distribution_of_bert(tokenizer: Tokenizer) -> None:
-    made = fresh(described(tokenizer, initializer_range=0.1), tokenizer, ("masked_lm", "pooler"), seed=0)
-    for module in (*made.encoder.modules(), *made.heads["masked_lm"].modules()):
+    checkpoint = fresh(described(tokenizer, initializer_range=0.1), tokenizer, ("masked_lm", "pooler"), seed=0)
+    for module in (*checkpoint.encoder.modules(), *checkpoint.heads["masked_lm"].modules()):
         if isinstance(module, nn.LayerNorm):
             assert (module.weight == 1).all() and (module.bias == 0).all()
         elif isinstance(module, nn.Linear | nn.Embedding):
@@ -37,7 +37,7 @@ def test_fresh_weights_have_the_distribution_of_bert(tokenizer: Tokenizer) -> No
                 assert 0.08 < module.weight.std() < 0.1  # a normal of 0.1 cut at two deviations has 0.088
             if isinstance(module, nn.Linear):
                 assert (module.bias == 0).all()
-    assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
+    assert checkpoint.masked_lm.output.weight is checkpoint.encoder.embeddings.words.weight
 
 
 def test_the_seed_determines_the_weights(tokenizer: Tokenizer) -> None:
@@ -65,13 +65,13 @@ def test_packed_weights_are_rejected(tiny) -> None:
 
 
 def test_a_fresh_checkpoint_is_saved_and_loaded(tokenizer: Tokenizer, tmp_path: Path) -> None:
-    made = fresh(described(tokenizer), tokenizer, ("masked_lm", "pooler", "next_sentence"), seed=0)
-    save(made, tmp_path)
-    again = load(tmp_path, precision="fp32", device="cpu")
-    assert set(again.heads) == {"masked_lm", "pooler", "next_sentence"}
+    checkpoint = fresh(described(tokenizer), tokenizer, ("masked_lm", "pooler", "next_sentence"), seed=0)
+    save(checkpoint, tmp_path)
+    restored = load(tmp_path, precision="fp32", device="cpu")
+    assert set(restored.heads) == {"masked_lm", "pooler", "next_sentence"}
     ids = torch.tensor([tokenizer.encode("the cat sat").ids])
     with torch.no_grad():
-        assert torch.equal(made.encoder.eval()(ids).last, again.encoder(ids).last)
+        assert torch.equal(checkpoint.encoder.eval()(ids).last, restored.encoder(ids).last)
 
 
 def test_only_missing_heads_are_added(tiny) -> None:
@@ -92,5 +92,5 @@ def test_errors_explain_invalid_requests(tokenizer: Tokenizer, tiny) -> None:
 
 def test_a_checkpoint_in_memory_has_a_revision_of_its_weights(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
-    made = [fresh(ours.hf_config, ours.tokenizer, ["masked_lm"], seed=seed).revision for seed in (1, 1, 2)]
-    assert made[0] == made[1] != made[2] and made[0].startswith("sha256:")
+    revisions = [fresh(ours.hf_config, ours.tokenizer, ["masked_lm"], seed=seed).revision for seed in (1, 1, 2)]
+    assert revisions[0] == revisions[1] != revisions[2] and revisions[0].startswith("sha256:")

@@ -43,8 +43,8 @@ def test_a_deberta_with_only_spm_model_has_the_ids_of_transformers(spm: Path, tm
     (tmp_path / "saved").mkdir()
     (tmp_path / "saved" / "config.json").write_bytes((spm / "config.json").read_bytes())
     ours.save(tmp_path / "saved")
-    again = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
-    assert [again(line)["input_ids"] for line in LINES] == [theirs(line)["input_ids"] for line in LINES]
+    restored = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert [restored(line)["input_ids"] for line in LINES] == [theirs(line)["input_ids"] for line in LINES]
 
 
 def test_positions_that_deberta_does_not_add_are_left_out(tiny: Tiny, tiny_copy: Tiny) -> None:

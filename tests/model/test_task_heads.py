@@ -130,26 +130,26 @@ def test_loading_and_saving_preserve_every_bit(tuned: Case, tmp_path: Path) -> N
 def test_a_head_that_is_added_is_loaded_by_transformers(tiny, tmp_path: Path, family: str, head: str) -> None:
     """The checkpoint has its pretraining heads, too: transformers reads those that its class has."""
     base = load(tiny(family), name="made", precision="fp32", device="cpu")
-    made = with_heads(base, [head], seed=1, labels=NAMED[head])
-    save(made, tmp_path)
+    checkpoint = with_heads(base, [head], seed=1, labels=NAMED[head])
+    save(checkpoint, tmp_path)
     case = make_case("made", AUTO[head], tmp_path)
     assert case.theirs.config.architectures == [type(case.theirs).__name__]
-    assert set(case.ours.heads) == set(made.heads) >= {*base.heads, head}
-    assert case.ours.labels == made.labels == (NAMED[head] or ("LABEL_0", "LABEL_1"))
-    assert case.theirs.config.label2id == {label: i for i, label in enumerate(made.labels)}
-    case.ours = made
+    assert set(case.ours.heads) == set(checkpoint.heads) >= {*base.heads, head}
+    assert case.ours.labels == checkpoint.labels == (NAMED[head] or ("LABEL_0", "LABEL_1"))
+    assert case.theirs.config.label2id == {label: i for i, label in enumerate(checkpoint.labels)}
+    case.ours = checkpoint
     assert_same_logits(case, head)
-    again = load(tmp_path, precision="fp32", device="cpu")
-    assert again.num_parameters == made.num_parameters == sum(t.numel() for t in stored(tmp_path).values())
+    restored = load(tmp_path, precision="fp32", device="cpu")
+    assert restored.num_parameters == checkpoint.num_parameters == sum(t.numel() for t in stored(tmp_path).values())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_the_pretraining_heads_are_unchanged_by_a_new_one(tiny, tmp_path: Path, family: str) -> None:
     base = load(tiny(family), precision="fp32", device="cpu")
     save(with_heads(base, ["sequence_classifier"], seed=1), tmp_path)
-    again, ids = load(tmp_path, precision="fp32", device="cpu"), torch.arange(5, 25)[None]
+    restored, ids = load(tmp_path, precision="fp32", device="cpu"), torch.arange(5, 25)[None]
     for name in set(base.heads) - {"next_sentence"}:
-        first, second = base.head(name)(base.encoder(ids).last), again.head(name)(again.encoder(ids).last)
+        first, second = base.head(name)(base.encoder(ids).last), restored.head(name)(restored.encoder(ids).last)
         assert torch.equal(first, second), name
 
 
@@ -204,8 +204,8 @@ def problem_of(checkpoint: Checkpoint) -> object:
 
 def test_the_problem_type_follows_from_the_labels(tiny) -> None:
     base = load(tiny("bert-base"), precision="fp32", device="cpu")
-    one = with_heads(base, ["sequence_classifier"], seed=0, labels=["score"])
-    assert problem_of(one) == "regression" and one.config.num_labels == 1
+    single = with_heads(base, ["sequence_classifier"], seed=0, labels=["score"])
+    assert problem_of(single) == "regression" and single.config.num_labels == 1
     many = with_heads(base, ["sequence_classifier"], seed=0, labels=["a", "b"], problem="multi_label_classification")
     assert (
         problem_of(many)

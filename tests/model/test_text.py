@@ -235,15 +235,15 @@ def test_any_text_is_encoded_or_rejected(tokenizer: Tokenizer, first: str, secon
 
 def test_a_pair_requires_segments_of_the_checkpoint(tiny_copy, tmp_path) -> None:
     """transformers raises an IndexError there; RoBERTa has one segment too, and its tokenizer uses no other."""
-    one = load(write(tmp_path / "one", "bert", type_vocab_size=1), precision="fp32", device="cpu")
-    assert engine.hidden_states(one, one.tokenizer.encode("a great movie")).isfinite().all()
+    checkpoint = load(write(tmp_path / "one", "bert", type_vocab_size=1), precision="fp32", device="cpu")
+    assert engine.hidden_states(checkpoint, checkpoint.tokenizer.encode("a great movie")).isfinite().all()
     message = "reads one text at a time: its config.json says type_vocab_size 1, and a pair takes 2 segments. Remove"
     with pytest.raises(ExplorerError, match=message):
-        one.tokenizer.encode(Text("a great movie", "a terrible movie"))
+        checkpoint.tokenizer.encode(Text("a great movie", "a terrible movie"))
     with pytest.raises(ExplorerError, match=message):
-        LimitedTokenizer(one.tokenizer, 32).items([("a great movie", "a terrible movie")])
+        LimitedTokenizer(checkpoint.tokenizer, 32).items([("a great movie", "a terrible movie")])
     with pytest.raises(ExplorerError, match=message):
-        frame(one.tokenizer)
+        frame(checkpoint.tokenizer)
     for name in ("bert", "roberta", "distilbert"):
         other = load(tiny_copy(name), precision="fp32", device="cpu")
         encoding = other.tokenizer.encode(Text("a great movie", "a terrible movie"))

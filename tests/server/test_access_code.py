@@ -19,10 +19,14 @@ CODE = "robin-2026"
 
 def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
     async def go() -> None:
-        made = alone(code=CODE)
-        async with made.browser() as browser:
-            asked = await browser.get("/train?text=a")
-            assert asked.status_code == 401 and "Access code" in asked.text and 'value="/train?text=a"' in asked.text
+        app = alone(code=CODE)
+        async with app.browser() as browser:
+            response = await browser.get("/train?text=a")
+            assert (
+                response.status_code == 401
+                and "Access code" in response.text
+                and 'value="/train?text=a"' in response.text
+            )
             for path in ("/config", "/assets/a.js", "/gradio_api/queue/data", "/gradio_api/file=/tmp/a"):
                 assert (await browser.get(path)).status_code == 401
             assert (await browser.post("/gradio_api/queue/join", content=b"{}")).status_code == 401
@@ -33,7 +37,7 @@ def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
             assert right.status_code == 303 and right.headers["location"] == "/train?text=a"
             assert (await browser.get("/train")).status_code == 200
             proof = {name: value for name, value in browser.cookies.items() if name.endswith("-code")}
-        async with made.browser(cookies=proof) as thief:
+        async with app.browser(cookies=proof) as thief:
             assert (await thief.get("/")).status_code == 401, "the proof is of one browser"
 
     settle(go())
@@ -41,14 +45,14 @@ def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
 
 def test_repeated_wrong_codes_are_locked_out(alone: Callable[..., Any]) -> None:
     async def go() -> None:
-        made = alone(code=CODE)
-        async with made.browser("10.0.0.7") as one, made.browser("10.0.0.8") as two:
+        app = alone(code=CODE)
+        async with app.browser("10.0.0.7") as guesser, app.browser("10.0.0.8") as other:
             for _ in range(MAX_WRONG):
-                assert (await one.post("/code", data={"code": "x"})).status_code == 401
-            late = await one.post("/code", data={"code": CODE})
+                assert (await guesser.post("/code", data={"code": "x"})).status_code == 401
+            late = await guesser.post("/code", data={"code": CODE})
             assert late.status_code == 429 and "Try again in" in late.text and late.headers["retry-after"]
-            assert (await two.post("/code", data={"code": CODE})).status_code == 303
-            assert (await two.post("/code", data={"code": "x" * 9000})).status_code == 413
+            assert (await other.post("/code", data={"code": CODE})).status_code == 303
+            assert (await other.post("/code", data={"code": "x" * 9000})).status_code == 413
 
     settle(go())
 
@@ -76,8 +80,8 @@ def test_wrong_codes_lock_out_only_the_addresses_that_sent_them(alone: Callable[
 def test_an_address_claimed_by_a_stranger_is_ignored(
     alone: Callable[..., Any], client: str, proxies: tuple[str, ...]
 ) -> None:
-    made = alone(code=CODE, proxies=proxies)
-    served = server_config(made.app, made.settings)
+    app = alone(code=CODE, proxies=proxies)
+    served = server_config(app.app, app.settings)
     served.load()
 
     async def go() -> None:
@@ -89,8 +93,8 @@ def test_an_address_claimed_by_a_stranger_is_ignored(
 
 
 def test_an_address_passed_on_by_a_named_proxy_is_used(alone: Callable[..., Any]) -> None:
-    made = alone(code=CODE, proxies=("10.0.0.0/24",))
-    served = server_config(made.app, made.settings)
+    app = alone(code=CODE, proxies=("10.0.0.0/24",))
+    served = server_config(app.app, app.settings)
     served.load()
 
     async def go() -> None:
@@ -113,9 +117,9 @@ def test_the_code_page_redirects_only_to_pages_of_this_server(page: str) -> None
 
 
 def test_markup_in_the_target_link_stays_text() -> None:
-    asked = safe_target("/", b'text="><script>TOLD&view=x\r\nset-cookie: a')
-    assert "\r" not in asked and "<" not in asked and asked.startswith("/?text=")
-    assert "<script>" not in form(asked, "<b>told") and "&lt;b&gt;told" in form(asked, "<b>told")
+    link = safe_target("/", b'text="><script>TOLD&view=x\r\nset-cookie: a')
+    assert "\r" not in link and "<" not in link and link.startswith("/?text=")
+    assert "<script>" not in form(link, "<b>told") and "&lt;b&gt;told" in form(link, "<b>told")
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.0.4", "bert.example"])

@@ -55,14 +55,14 @@ READS = {
 def raw(running: Any, method: str, path: str, body: bytes = b"", **headers: str) -> tuple[int, bytes, Any]:
     """(status, body, headers) of a request whose path is sent verbatim; HTTP clients would normalise it."""
     host, _, port = running.url.removeprefix("http://").partition(":")
-    asked = http.client.HTTPConnection(host, int(port), timeout=60)
-    asked.putrequest(method, path)
+    connection = http.client.HTTPConnection(host, int(port), timeout=60)
+    connection.putrequest(method, path)
     for name, value in {**headers, "content-length": str(len(body))}.items():
-        asked.putheader(name.replace("_", "-"), value)
-    asked.endheaders(body)
-    answer = asked.getresponse()
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders(body)
+    answer = connection.getresponse()
     content = answer.read()
-    asked.close()
+    connection.close()
     return answer.status, content, answer.headers
 
 
@@ -71,9 +71,9 @@ def test_requests_read_no_other_file_or_address(running: Any, path: str) -> None
     data = running.settings.data_dir
     secret_file = data / "kept.txt"
     secret_file.write_text("s3cret")
-    asked = path.format(tmp=data / "tmp", kept=secret_file, KEPT=str(secret_file).upper(), data=data)
+    target = path.format(tmp=data / "tmp", kept=secret_file, KEPT=str(secret_file).upper(), data=data)
     for method in ("GET", "POST"):
-        status, content, headers = raw(running, method, asked)
+        status, content, headers = raw(running, method, target)
         assert status in (400, 403, 404, 405), content[:200]
         assert content.strip() and not any(secret in content for secret in SECRETS) and "location" not in headers
 
@@ -140,7 +140,7 @@ def test_a_value_does_not_give_access_to_a_file(
             pytest.skip("gradio would fetch it")
     page = Page(running.url, "/train", f"value-{PATHS.index(path)}-{walls}")
     local = {**LOCAL, "path": path.format(data=running.settings.data_dir)}
-    asked = [
+    events = [
         (page.number("check", "click"), ("classification", "tiny", "my file", local)),
         (page.number("check", "click"), (local, local, "my file", local, local)),
         (page.number("ask", "click"), (local, [[{"deep": local}]])),
@@ -149,7 +149,7 @@ def test_a_value_does_not_give_access_to_a_file(
     secret_file = running.settings.data_dir / "secret"
     secret_file.write_text("s3cret")
     before = set(running.settings.uploads_dir.rglob("*"))
-    for event, given in asked:
+    for event, given in events:
         joined, message = page.join(event, *given)
         assert joined == 403 if walls == 2 else not message["success"]
         assert "root:" not in str(message) and "s3cret" not in str(message)
@@ -266,14 +266,14 @@ def test_no_request_breaks_a_line_of_the_log(running: Any, written: io.StringIO)
     httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (f"{evil}.csv", b"x"))], timeout=60)
     page = Page(running.url, "/train", quoted)
     page.join(page.number("rename", "submit"), "x", evil)
-    for asked in (
+    for target in (
         state(evil),
         state(view=evil),
         state(checkpoint=evil),
         state(**{evil: "x"}),
         {"link": f"?{evil}=1"},
     ):
-        page.client.post(VIEW, json=asked)
+        page.client.post(VIEW, json=target)
     page.client.post(f"{VIEW}/{quoted}", json=state())
     page.join(page.number("check", "click"), evil, evil, evil)
     message = written.getvalue()

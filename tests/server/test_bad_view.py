@@ -41,9 +41,9 @@ BODIES = {
 
 @pytest.fixture(scope="module")
 def client(running: Running) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=running.url, timeout=60) as made:
-        made.get("/")
-        yield made
+    with httpx.Client(base_url=running.url, timeout=60) as http:
+        http.get("/")
+        yield http
 
 
 def refused(client: httpx.Client, body: Any, path: str = VIEW) -> dict[str, Any]:

@@ -44,9 +44,9 @@ def test_json_has_a_limit_with_or_without_content_length(alone: Callable[..., An
 
 def test_an_upload_has_a_limit_for_all_its_files(alone: Callable[..., Any]) -> None:
     small = alone(upload_mb=1)
-    one = ("a.txt", b"x" * 700_000)
-    assert int(post(small, UPLOAD, files=[("files", one)]).headers["x-size"]) > 700_000
-    answer = post(small, UPLOAD, files=[("files", one), ("files", one)])
+    file = ("a.txt", b"x" * 700_000)
+    assert int(post(small, UPLOAD, files=[("files", file)]).headers["x-size"]) > 700_000
+    answer = post(small, UPLOAD, files=[("files", file), ("files", file)])
     assert answer.status_code == 413 and "limit is 1 MB" in answer.text
     kind = {"content-type": "multipart/form-data; boundary=x"}
     answer = post(small, UPLOAD, content=pieces(30, 100_000), headers=kind)

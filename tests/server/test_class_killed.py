@@ -32,14 +32,14 @@ LINE = (  # of the class: the teacher's step, or (round, the choice of each phon
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[Server]:
-    made = Server(str(tmp_path))
+    process = Server(str(tmp_path))
     try:
-        made.wait()
-        yield made
+        process.wait()
+        yield process
     finally:
         with contextlib.suppress(ProcessLookupError):
-            made.process.kill()
-        made.process.wait(20)
+            process.process.kill()
+        process.process.wait(20)
 
 
 class Drill:
@@ -56,11 +56,11 @@ class Drill:
     @contextlib.contextmanager
     def browser(self, number: int) -> Iterator[httpx.Client]:
         """A new connection each time: the server may have been killed meanwhile."""
-        with httpx.Client(base_url=f"{self.server.url}/api/v1", timeout=60, cookies=self.jars[number]) as made:
+        with httpx.Client(base_url=f"{self.server.url}/api/v1", timeout=60, cookies=self.jars[number]) as client:
             if self.jars[number] is None and number < PHONES:
-                made.get(f"{self.server.url}/j/{self.code}")
-            yield made
-            self.jars[number] = made.cookies
+                client.get(f"{self.server.url}/j/{self.code}")
+            yield client
+            self.jars[number] = client.cookies
 
     def kill(self) -> None:
         self.server.kill()

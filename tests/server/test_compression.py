@@ -110,15 +110,17 @@ def test_files_equal_those_on_the_disk(running: Running, packed: str) -> None:
         path = file.relative_to(FRONTEND)
         owners = set()
         for _ in range(2):
-            with httpx.stream("GET", f"{running.url}/{path.as_posix()}", headers={"accept-encoding": packed}) as one:
-                body = b"".join(one.iter_raw())
-            assert one.status_code == 200 and len(body) == int(one.headers["content-length"])
-            applied = one.headers.get("content-encoding", "identity")
+            with httpx.stream(
+                "GET", f"{running.url}/{path.as_posix()}", headers={"accept-encoding": packed}
+            ) as response:
+                body = b"".join(response.iter_raw())
+            assert response.status_code == 200 and len(body) == int(response.headers["content-length"])
+            applied = response.headers.get("content-encoding", "identity")
             assert applied == ("identity" if file.suffix == ".woff2" else packed)
             assert UNPACK[applied](body) == file.read_bytes()
-            assert one.headers["cache-control"].startswith("private, max-age=")
-            assert ("immutable" in one.headers["cache-control"]) == (path.parts[0] == "assets")
-            owners.add(one.headers["set-cookie"])
+            assert response.headers["cache-control"].startswith("private, max-age=")
+            assert ("immutable" in response.headers["cache-control"]) == (path.parts[0] == "assets")
+            owners.add(response.headers["set-cookie"])
         assert len(owners) == 2
 
 

@@ -23,17 +23,17 @@ class Held:
         self.all: list[socket.socket] = []
 
     def open(self, sent: bytes = HALF) -> socket.socket:
-        made = socket.create_connection((self.address[0], int(self.address[1])), timeout=20)
-        self.all.append(made)
-        made.sendall(sent)
-        return made
+        connection = socket.create_connection((self.address[0], int(self.address[1])), timeout=20)
+        self.all.append(connection)
+        connection.sendall(sent)
+        return connection
 
 
 @pytest.fixture
 def held(running: Any) -> Iterator[Held]:
-    made = Held(running.url)
-    yield made
-    for item in made.all:
+    connections = Held(running.url)
+    yield connections
+    for item in connections.all:
         item.close()
 
 
@@ -72,24 +72,24 @@ def test_a_head_sent_byte_by_byte_gets_no_more_time(running: Any, held: Held, mo
 def test_the_next_head_of_a_connection_has_a_time_limit_too(
     running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = held.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+    connection = held.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
     message = b""
     while not message.endswith(b"\r\n\r\nok"):
-        message += one.recv(1000)
+        message += connection.recv(1000)
     monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
-    one.sendall(HALF)
-    assert closed(one)
+    connection.sendall(HALF)
+    assert closed(connection)
 
 
 def test_a_request_in_progress_may_take_longer(running: Any, monkeypatch: pytest.MonkeyPatch, held: Held) -> None:
     monkeypatch.setattr(connections, "HEAD_TIMEOUT_S", 0.05)
-    one = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
-    one.settimeout(0.3)
+    connection = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
+    connection.settimeout(0.3)
     with pytest.raises(TimeoutError):
-        one.recv(1000)
-    one.sendall(b"bc")
-    one.settimeout(20)
-    assert one.recv(1000).startswith(b"HTTP/1.1 ")
+        connection.recv(1000)
+    connection.sendall(b"bc")
+    connection.settimeout(20)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 ")
 
 
 def waiting(running: Any) -> int:

@@ -51,37 +51,37 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A folder on a disk of 1.2 GB; a run requires 1 GB of free space."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    made = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(disk)], check=False)
-    if made.returncode:
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1200m", "tmpfs", str(disk)], check=False)
+    if mounted.returncode:
         pytest.skip("a small disk can be made by root only; tests/training hold the same with write errors")
     yield disk
     subprocess.run(["umount", "-l", str(disk)], check=False)
 
 
 def test_work_survives_kills_of_the_server_the_run_and_both(begin: Begin, tmp_path: Path) -> None:
-    one = drill(begin(tmp_path), len(VICTIMS), seed=2)
-    assert not one.wrong and len(one.accepted) >= 2
+    result = drill(begin(tmp_path), len(VICTIMS), seed=2)
+    assert not result.wrong and len(result.accepted) >= 2
 
 
 def test_a_run_continues_when_its_server_is_stopped(begin: Begin, tmp_path: Path) -> None:
     server = begin(tmp_path)
     server.wait("/readyz")
-    one = Drill(server, random.Random(1))
-    one.begin(one.open(), "goes on")
-    until(lambda: one.lives(one.accepted["goes on"]))
-    assert server.end() == 0 and one.lives(one.accepted["goes on"])
-    one.up()
-    assert one.listed(one.open())["goes on"][1] in (*runs.ACTIVE_STATES, "finished")
+    person = Drill(server, random.Random(1))
+    person.begin(person.open(), "goes on")
+    until(lambda: person.lives(person.accepted["goes on"]))
+    assert server.end() == 0 and person.lives(person.accepted["goes on"])
+    person.up()
+    assert person.listed(person.open())["goes on"][1] in (*runs.ACTIVE_STATES, "finished")
 
 
 def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(begin: Begin, small_disk: Path) -> None:
     server = begin(small_disk)
     server.wait("/readyz")
-    one = Drill(server, random.Random(1))
-    one.begin(one.open(), "alone")
-    one.finish()
-    one.begin(one.open(), "on a full disk")
-    folder = one.folder(one.accepted["on a full disk"])
+    person = Drill(server, random.Random(1))
+    person.begin(person.open(), "alone")
+    person.finish()
+    person.begin(person.open(), "on a full disk")
+    folder = person.folder(person.accepted["on a full disk"])
     until(lambda: (folder / "events.jsonl").exists())
     signal_runs(small_disk, signal.SIGSTOP)  # so that the disk is full before the run is over
     filler = small_disk / "filler"
@@ -89,17 +89,17 @@ def test_a_full_disk_is_reported_and_the_run_continues_once_there_is_room(begin:
         while True:
             file.write(b"x" * 1_000_000)
     signal_runs(small_disk, signal.SIGCONT)
-    until(lambda: one.listed(one.open())["on a full disk"][1] in ("failed", "interrupted"))
+    until(lambda: person.listed(person.open())["on a full disk"][1] in ("failed", "interrupted"))
     time.sleep(5)  # lets the server check the disk, too: nothing shows this while it is full
     with pytest.raises(ValueError, match="GB are free on this disk; a run needs 1.00 GB"):
-        one.begin(one.open(), "not begun")
+        person.begin(person.open(), "not begun")
     filler.unlink()
-    page = one.open()
-    until(lambda: "Make room" in one.headline(page, one.accepted["on a full disk"]))
-    one.resume(page, one.accepted["on a full disk"])
-    one.finish()
-    one.compare()
-    assert not one.wrong
+    page = person.open()
+    until(lambda: "Make room" in person.headline(page, person.accepted["on a full disk"]))
+    person.resume(page, person.accepted["on a full disk"])
+    person.finish()
+    person.compare()
+    assert not person.wrong
 
 
 def test_a_read_only_disk_is_reported(small_disk: Path) -> None:
@@ -124,8 +124,8 @@ def test_a_jumping_clock_changes_no_order(begin: Begin, tmp_path: Path) -> None:
     for name, jump in (("first", 0), ("an hour later", 3600), ("an hour earlier", -3600)):
         server = begin(tmp_path / "data", PYTHONPATH=str(code), CLOCK=str(jump))
         server.wait("/readyz")
-        one = Drill(server, random.Random(name), accepted, client=one.client if accepted else None)
-        one.begin(one.open(), name)
-        shown = one.listed(one.open())
+        person = Drill(server, random.Random(name), accepted, client=person.client if accepted else None)
+        person.begin(person.open(), name)
+        shown = person.listed(person.open())
         assert list(shown) == list(accepted)[::-1], "the newest first, as they were accepted"
         server.kill()

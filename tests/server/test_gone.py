@@ -39,24 +39,24 @@ class Held:
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """Batches hold two of these texts, and work counts as long beyond two of them."""
-    made = Held()
-    monkeypatch.setattr(inference, "forward", made)
+    passes = Held()
+    monkeypatch.setattr(inference, "forward", passes)
     monkeypatch.setattr(inference, "batches", partial(collate.batches, budget=200))
     monkeypatch.setattr("bertexplorer.engine.progress.QUICK", 200)
-    yield made
-    made.go.set()
+    yield passes
+    passes.go.set()
 
 
 @pytest.fixture
 def client(running: Running) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=running.url, timeout=60) as made:
-        yield made
+    with httpx.Client(base_url=running.url, timeout=60) as http:
+        yield http
 
 
 @pytest.fixture
 def threads() -> Iterator[ThreadPoolExecutor]:
-    with ThreadPoolExecutor(4) as made:
-        yield made
+    with ThreadPoolExecutor(4) as pool:
+        yield pool
 
 
 def leaves(client: httpx.Client, body: Any, path: str = VIEW, after_s: float = 1.0) -> None:

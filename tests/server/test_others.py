@@ -25,10 +25,10 @@ def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -
     folder = tmp_path_factory.mktemp("quiet")
     (folder / "data").mkdir()
     shutil.copytree(tiny("bert"), folder / "models" / "tiny")
-    made = Running(folder / "models", folder / "data")
-    made.service.supervisor.close()
-    yield made
-    made.close()
+    server = Running(folder / "models", folder / "data")
+    server.service.supervisor.close()
+    yield server
+    server.close()
 
 
 @pytest.fixture
@@ -69,9 +69,9 @@ def test_no_event_affects_runs_of_other_owners(quiet: Any, mine: tuple[Page, dic
     page, ids = mine
     owner, thief = owner_of(page), Page(quiet.url, "/train", "thief")
     before = seen(quiet, owner)
-    asked = events(thief)
-    assert len(asked) >= 15, "Stop, Resume, Again, Delete, ZIP, ONNX, upload, ask, cell, rename, lay, tick, open, …"
-    for event in asked:
+    tried = events(thief)
+    assert len(tried) >= 15, "Stop, Resume, Again, Delete, ZIP, ONNX, upload, ask, cell, rename, lay, tick, open, …"
+    for event in tried:
         for id in ids.values():
             data = {"run": id, "restore": id, "set": {"gold": 0, "predicted": 0}}
             message = json.dumps(thief.join(event, *([id] * len(event["inputs"])), data=data))

@@ -54,10 +54,10 @@ class Service:
 def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[Service]:
     monkeypatch.setattr(admission, "FIRST_REPORT_S", 0.01)
     monkeypatch.setattr(admission, "REPORT_INTERVAL_S", 0.01)
-    made = Service()
-    yield made
-    made.go.release(100)
-    made.admission.threads.shutdown()
+    instance = Service()
+    yield instance
+    instance.go.release(100)
+    instance.admission.threads.shutdown()
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -110,11 +110,11 @@ def test_long_work_reports_its_progress(service: Service) -> None:
 
     async def ask(headers: dict[str, str]) -> httpx.Response:
         async with service.browser() as browser:
-            asked = asyncio.create_task(browser.post("/", headers=headers))
+            request = asyncio.create_task(browser.post("/", headers=headers))
             for _ in range(4):
                 await asyncio.sleep(0.1)
                 service.go.release()
-            return await asked
+            return await request
 
     *lines, last = read_lines(settle(ask(LINES)))
     shares = [line["done"] for line in lines]
@@ -239,28 +239,28 @@ def test_a_client_that_disconnects_stops_its_work_and_releases_its_place(service
 
 
 def test_the_number_of_waiting_gradio_events_is_limited(alone: Callable[..., Any]) -> None:
-    made = alone(waiting=3)
+    app = alone(waiting=3)
 
     async def join(page: str) -> Any:
-        async with made.browser() as browser:
+        async with app.browser() as browser:
             return await browser.post("/gradio_api/queue/join", json={"data": [], "session_hash": page})
 
-    made.going = 2
+    app.going = 2
     assert settle(join("a")).status_code == 200
-    made.going = 3
+    app.going = 3
     refused = settle(join("b"))
     assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
     assert refused.json()["detail"].startswith("Busy: 3 events are already waiting.")
-    made.going = 2
+    app.going = 2
     assert settle(join("b")).status_code == 200
 
 
 def test_a_stream_without_pending_answers_is_closed(alone: Callable[..., Any]) -> None:
-    made = alone()
-    made.read.add("a")
+    app = alone()
+    app.read.add("a")
 
     async def streams() -> list[Any]:
-        async with made.browser() as browser:
+        async with app.browser() as browser:
             return [await browser.get("/gradio_api/queue/data", params={"session_hash": page}) for page in "ab"]
 
     closed, passed = settle(streams())

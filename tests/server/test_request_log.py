@@ -46,9 +46,9 @@ def test_an_unexpected_error_is_reported_only_by_its_number(written: io.StringIO
     async def broken(*_: Any) -> None:
         raise ZeroDivisionError("secret detail")
 
-    made = Alone(Settings())
-    made.app = add_layers(broken, Settings(), SIGNER, Readiness())
-    answer = get(made, "/")
+    app = Alone(Settings())
+    app.app = add_layers(broken, Settings(), SIGNER, Readiness())
+    answer = get(app, "/")
     first, second = lines(written)
     assert answer.status_code == 500 and first["id"] in answer.text and "secret" not in answer.text
     assert "secret detail" in first["trace"] and second["id"] == first["id"] and second["status"] == 500
@@ -64,21 +64,21 @@ def test_only_this_machine_can_read_the_health(alone: Callable[..., Any], path: 
 
 
 def test_the_server_is_ready_once_it_can_answer(alone: Callable[..., Any]) -> None:
-    made = alone()
-    early = get(made, "/readyz")
-    assert early.status_code == 503 and "being loaded" in early.text and get(made, "/healthz").status_code == 200
-    made.ready.loaded.set()
-    assert get(made, "/readyz").status_code == 200
-    made.ready.error = "There is no such checkpoint."
-    assert get(made, "/readyz").status_code == 503
-    made.ready.error, made.ready.ending = "", True
-    assert get(made, "/readyz").status_code == 503
+    app = alone()
+    early = get(app, "/readyz")
+    assert early.status_code == 503 and "being loaded" in early.text and get(app, "/healthz").status_code == 200
+    app.ready.loaded.set()
+    assert get(app, "/readyz").status_code == 200
+    app.ready.error = "There is no such checkpoint."
+    assert get(app, "/readyz").status_code == 503
+    app.ready.error, app.ready.ending = "", True
+    assert get(app, "/readyz").status_code == 503
 
 
 def test_a_server_without_its_data_folder_is_not_ready(alone: Callable[..., Any]) -> None:
-    made = alone()
-    made.ready.loaded.set()
-    unready = Alone(replace(made.settings, data_dir=made.settings.data_dir / "gone"))
+    app = alone()
+    app.ready.loaded.set()
+    unready = Alone(replace(app.settings, data_dir=app.settings.data_dir / "gone"))
     unready.ready.loaded.set()
     message = get(unready, "/readyz")
     assert message.status_code == 503 and "cannot be written" in message.text
@@ -86,9 +86,9 @@ def test_a_server_without_its_data_folder_is_not_ready(alone: Callable[..., Any]
 
 def test_a_stopping_server_accepts_no_work(alone: Callable[..., Any]) -> None:
     async def go() -> Any:
-        made = alone()
-        made.ready.ending = True
-        async with made.browser() as browser:
+        app = alone()
+        app.ready.ending = True
+        async with app.browser() as browser:
             return await browser.post("/gradio_api/queue/join", content=b"{}")
 
     answer = settle(go())

@@ -18,8 +18,8 @@ JOIN = "/gradio_api/queue/join"
 
 def test_each_browser_keeps_its_own_identity(alone: Callable[..., Any]) -> None:
     async def go() -> None:
-        made = alone()
-        async with made.browser() as one, made.browser() as two:
+        app = alone()
+        async with app.browser() as one, app.browser() as two:
             first = await one.get("/")
             owner = first.json()["owner"]
             assert re.fullmatch("[0-9a-f]{32}", owner)
@@ -47,14 +47,14 @@ def test_an_owner_cookie_needs_a_valid_signature(alone: Callable[..., Any], mark
 
 def test_a_page_belongs_to_the_browser_that_opened_it(alone: Callable[..., Any]) -> None:
     async def go() -> None:
-        made = alone()
+        app = alone()
         mine = json.dumps({"session_hash": "mine"}).encode()
-        async with made.browser() as one, made.browser() as two, made.browser() as three:
-            for browser in (one, two):
+        async with app.browser() as first, app.browser() as second, app.browser() as three:
+            for browser in (first, second):
                 await browser.get("/")
-            assert (await one.post(JOIN, content=mine)).status_code == 200
-            assert (await one.get("/gradio_api/queue/data?session_hash=mine")).status_code == 200
-            for thief in (two, three):
+            assert (await first.post(JOIN, content=mine)).status_code == 200
+            assert (await first.get("/gradio_api/queue/data?session_hash=mine")).status_code == 200
+            for thief in (second, three):
                 for refused in (
                     await thief.get("/gradio_api/queue/data?session_hash=mine"),
                     await thief.post("/gradio_api/cancel", content=mine),
@@ -78,12 +78,12 @@ def test_a_page_belongs_to_the_browser_that_opened_it(alone: Callable[..., Any])
 )
 def test_a_request_may_name_only_one_page(alone: Callable[..., Any], query: str) -> None:
     async def go() -> None:
-        made = alone()
-        async with made.browser() as one, made.browser() as two:
-            for browser, page in ((one, "mine"), (two, "own")):
+        app = alone()
+        async with app.browser() as first, app.browser() as second:
+            for browser, page in ((first, "mine"), (second, "own")):
                 await browser.get("/")
                 assert (await browser.post(JOIN, json={"session_hash": page})).status_code == 200
-            got = await two.get(f"/gradio_api/queue/data?{query}")
+            got = await second.get(f"/gradio_api/queue/data?{query}")
             assert got.status_code == 400 and "names 2 pages; wanted one" in got.text
 
     settle(go())
@@ -91,9 +91,9 @@ def test_a_request_may_name_only_one_page(alone: Callable[..., Any], query: str)
 
 def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None:
     async def go() -> None:
-        made = alone()
+        app = alone()
         for path in (JOIN, "/gradio_api/cancel", JOIN):
-            async with made.browser() as browser:  # no cookie is kept from one request to the next
+            async with app.browser() as browser:  # no cookie is kept from one request to the next
                 assert (await browser.post(path, content=b'{"session_hash": "s"}')).status_code == 200
 
     settle(go())

@@ -84,13 +84,13 @@ class Answer(BaseHTTPRequestHandler):
             return self.send(json.dumps(self.discussions(repo)).encode() if self.server.discussions else b"<html>")
         revisions = {ref: result for (one, ref), result in self.server.revisions.items() if one == repo}
         commit, files = SHA, self.server.repos[repo]
-        asked = unquote(rest.partition("revision/")[2])
+        revision = unquote(rest.partition("revision/")[2])
         known = {"", "main", SHA}
         for ref, (sha, there) in revisions.items():
             known |= {ref, sha}
-            if asked in (ref, sha) or f"/{sha}/" in f"{path}/":
+            if revision in (ref, sha) or f"/{sha}/" in f"{path}/":
                 commit, files = sha, there
-        if asked not in known:
+        if revision not in known:
             return self.refuse(404, "RevisionNotFound")
         entries = [
             {
@@ -118,10 +118,10 @@ class Answer(BaseHTTPRequestHandler):
     def discussions(self, repo: str) -> dict[str, Any]:
         """The pull request that adds safetensors, if there is one."""
         author = self.server.authors.get(repo)
-        one = {"num": 1, "title": "Adding safetensors", "status": "open", "isPullRequest": True,
+        pull_request = {"num": 1, "title": "Adding safetensors", "status": "open", "isPullRequest": True,
                "author": {"name": author}, "repo": {"name": repo, "type": "model"},
                "createdAt": "2023-09-01T00:00:00.000Z"}  # fmt: skip
-        return {"discussions": [one] if author else [], "count": int(bool(author)), "start": 0}
+        return {"discussions": [pull_request] if author else [], "count": int(bool(author)), "start": 0}
 
     def send(self, body: bytes, commit: str = SHA) -> None:
         self.head(200, len(body), ETag=f'"{hashlib.sha1(body).hexdigest()}"', X_Repo_Commit=commit)

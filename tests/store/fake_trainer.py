@@ -15,8 +15,8 @@ from bertexplorer.training.events import Log
 def main(folder: Path) -> int:
     spec = json.loads((folder / "spec.json").read_text("utf-8"))
     time.sleep(spec.get("warm_up", 0))
-    asked: list[int] = []
-    signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    signals: list[int] = []
+    signal.signal(signal.SIGTERM, lambda number, _: signals.append(number))
     if spec.get("deaf"):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     lock = (folder / "lock").open("a")
@@ -35,7 +35,7 @@ def main(folder: Path) -> int:
         fault(folder, spec.get("faults", {}).get(str(step), ""), tell)
         commit(folder, step)
         heard = not spec.get("deaf") and (folder / "stop").exists() and not spec.get("by_signal")
-        if asked or heard:
+        if signals or heard:
             tell("stopped")
             return 0
     tell("finished")

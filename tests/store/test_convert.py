@@ -205,12 +205,12 @@ def tensor(
 
 def archive(path: Path, data: bytes, *, twice: bool = False, packed: bool = False, numbers: bytes = bytes(16)) -> Path:
     kind = zipfile.ZIP_DEFLATED if packed else zipfile.ZIP_STORED
-    with zipfile.ZipFile(path, "w", kind) as made:
-        made.writestr("archive/data.pkl", data)
-        made.writestr("archive/data/0", numbers)
+    with zipfile.ZipFile(path, "w", kind) as file:
+        file.writestr("archive/data.pkl", data)
+        file.writestr("archive/data/0", numbers)
         if twice:
             with pytest.warns(UserWarning, match="Duplicate"):
-                made.writestr("archive/data/0", numbers)
+                file.writestr("archive/data/0", numbers)
     return path
 
 

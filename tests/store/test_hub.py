@@ -52,12 +52,12 @@ def test_a_download_reports_its_progress_and_works_offline_afterwards(
     done = [p.done for p in message]
     assert done == sorted(done) and any(0 < d < size for d in done), "it moves"
     assert not [path for path in hub.asked if path.endswith((".bin", ".py"))]
-    asked = len(hub.asked)
+    requests = len(hub.asked)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     assert list(library.fetch(NAME)) == [] and NAME in library.offline()
     checkpoint = library.get(NAME, "fp32")
     assert checkpoint.name == NAME and checkpoint.revision == SHA
-    assert len(hub.asked) == asked, "nothing more was asked of the network"
+    assert len(hub.asked) == requests, "nothing more was asked of the network"
 
 
 def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:

@@ -32,10 +32,10 @@ def test_a_reopened_index_finds_the_neighbours_of_numpy(tmp_path: Path) -> None:
     index.upsert("a", RANDOM, PAYLOADS)
     assert index.count("a") == 700
     check(index)
-    again = Index(tmp_path / "index")
-    check(again)
-    again.upsert("a", RANDOM, PAYLOADS)
-    assert again.count("a") == 700
+    reopened = Index(tmp_path / "index")
+    check(reopened)
+    reopened.upsert("a", RANDOM, PAYLOADS)
+    assert reopened.count("a") == 700
 
 
 def test_the_oldest_collections_are_deleted(tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ DAY = 86_400
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    made = Jobs(tmp_path / "runs", reserve=0)
-    yield made
-    made.close()
+    table = Jobs(tmp_path / "runs", reserve=0)
+    yield table
+    table.close()
 
 
 @pytest.fixture
@@ -68,12 +68,12 @@ def test_an_accepted_run_is_on_the_disk(jobs: Jobs) -> None:
     assert run.spec == SPEC and run.folder.parent == jobs.folder and run.message == "1st in line"
     assert (run.folder / "data" / "train.jsonl").read_text() == "{}"
     jobs.close()
-    again = Jobs(jobs.folder, reserve=0)
-    assert [r.id for r in again.runs("ann")] == [run.id]
-    assert again.table.execute("PRAGMA journal_mode") == [("delete",)] and again.table.execute(
+    reopened = Jobs(jobs.folder, reserve=0)
+    assert [r.id for r in reopened.runs("ann")] == [run.id]
+    assert reopened.table.execute("PRAGMA journal_mode") == [("delete",)] and reopened.table.execute(
         "PRAGMA synchronous"
     ) == [(2,)]
-    again.close()
+    reopened.close()
 
 
 def test_the_folder_is_flushed_before_the_row_is_written(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,10 +171,10 @@ def test_the_later_of_two_simultaneous_renames_fails(jobs: Jobs) -> None:
 
 
 def test_simultaneous_changes_leave_no_partial_state(jobs: Jobs) -> None:
-    made = [jobs.accept("ann", f"{n}", SPEC) for n in range(4)]
+    accepted = [jobs.accept("ann", f"{n}", SPEC) for n in range(4)]
 
     def act(n: int) -> None:
-        run = made[n % 4]
+        run = accepted[n % 4]
         try:
             (jobs.delete if n % 3 else jobs.stop)(run.id, "ann")
             jobs.rename(run.id, "ann", "new", jobs.run(run.id, "ann").version)
@@ -252,9 +252,9 @@ def test_a_running_run_is_neither_deleted_nor_queued_twice(jobs: Jobs) -> None:
     jobs.mark_started(run.id)
     with pytest.raises(ExplorerError, match="is finished; there is nothing"):
         jobs.resume(run.id, "ann")
-    again = jobs.retry(run.id, "ann", key="twice")
-    assert (again.id, again.name, again.spec) == (jobs.retry(run.id, "ann", key="twice").id, "a (again)", SPEC)
-    assert jobs.retry(again.id, "ann").name == "a (again)"
+    retried = jobs.retry(run.id, "ann", key="twice")
+    assert (retried.id, retried.name, retried.spec) == (jobs.retry(run.id, "ann", key="twice").id, "a (again)", SPEC)
+    assert jobs.retry(retried.id, "ann").name == "a (again)"
 
 
 def test_no_run_is_accepted_below_the_disk_reserve(jobs: Jobs, monkeypatch: pytest.MonkeyPatch) -> None:

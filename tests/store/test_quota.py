@@ -17,9 +17,9 @@ ME, YOU = "a" * 32, "b" * 32
 
 @pytest.fixture
 def jobs(tmp_path: Path) -> Iterator[Jobs]:
-    made = Jobs(tmp_path / "runs")
-    yield made
-    made.close()
+    table = Jobs(tmp_path / "runs")
+    yield table
+    table.close()
 
 
 def run_of(jobs: Jobs, owner: str, bytes: int) -> str:
@@ -56,11 +56,11 @@ def test_a_local_server_has_no_quota_by_default() -> None:
 def test_runs_without_an_owner_belong_to_everyone_only_on_this_machine(tmp_path: Path, jobs: Jobs) -> None:
     before, mine = run_of(jobs, "", 1), run_of(jobs, ME, 1)
     assert jobs.ids(ME) == {before, mine} and jobs.ids(YOU) == {before} == jobs.ids("")
-    again = jobs.retry(before, ME)
-    assert again.owner == ME and again.id not in jobs.ids(YOU)
+    retried = jobs.retry(before, ME)
+    assert retried.owner == ME and retried.id not in jobs.ids(YOU)
     jobs.close()
     others = Jobs(tmp_path / "runs", shared=False)
-    assert others.ids(YOU) == set() and {run.id for run in others.runs(ME)} == {mine, again.id}
+    assert others.ids(YOU) == set() and {run.id for run in others.runs(ME)} == {mine, retried.id}
     with pytest.raises(ExplorerError, match="no run"):
         others.run(before, YOU)
     assert len(others.runs(None)) == 3, "the operator sees all"

@@ -75,13 +75,13 @@ def test_a_run_with_a_process_is_active(tmp_path: Path, lock: str) -> None:
 def test_events_before_a_resume_do_not_end_the_run(tmp_path: Path) -> None:
     write(tmp_path, ("begun", 0), ("stopped", 4), share=0.4)
     since = (tmp_path / "events.jsonl").stat().st_size
-    again = Job(ID, wanted="going", since=since)
-    assert runs.read(tmp_path, again).state == "interrupted"
+    resumed = Job(ID, wanted="going", since=since)
+    assert runs.read(tmp_path, resumed).state == "interrupted"
     acquired = locks.acquire(tmp_path / "process")
-    run = runs.read(tmp_path, again)
+    run = runs.read(tmp_path, resumed)
     assert (run.state, run.step, run.progress) == ("starting", 4, 0.4)
     write(tmp_path, ("resumed", 4))
-    assert runs.read(tmp_path, again).state == "running"
+    assert runs.read(tmp_path, resumed).state == "running"
     assert acquired
     acquired.close()
 

@@ -19,12 +19,12 @@ ROWS = [
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A suite scored by two checkpoints, and another suite."""
-    made = tmp_path_factory.mktemp("suites")
+    root = tmp_path_factory.mktemp("suites")
     checkpoints = [bx.load(name).checkpoint for name in ("tiny", "tiny@0")]
-    given = [(made / "one", checkpoints[0], ROWS), (made / "two", checkpoints[1], ROWS)]
-    for folder, checkpoint, rows in [*given, (made / "other", checkpoints[0], ROWS[:9])]:
+    given = [(root / "one", checkpoints[0], ROWS), (root / "two", checkpoints[1], ROWS)]
+    for folder, checkpoint, rows in [*given, (root / "other", checkpoints[0], ROWS[:9])]:
         list(SuiteFolder(folder, checkpoint, rows, "the whole sentence").run())
-    return [made / name for name in ("one", "two", "other")]
+    return [root / name for name in ("one", "two", "other")]
 
 
 def test_the_test_and_the_differences_equal_those_of_the_tables(folders: list[Path]) -> None:

@@ -116,8 +116,8 @@ def test_a_suite_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
         "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 252)), "utf-8"
     )
     command = [sys.executable, "-m", "bertexplorer", "suite", "--rows", str(table), "--out"]
-    asked = {"cwd": ROOT, "capture_output": True, "text": True, "check": True}
-    subprocess.run([*command, str(tmp_path / "whole")], **asked)
+    options = {"cwd": ROOT, "capture_output": True, "text": True, "check": True}
+    subprocess.run([*command, str(tmp_path / "whole")], **options)
     for seen, seconds in (("spec.json", 0.2), ("outcomes.jsonl", 0.0), ("outcomes.jsonl", 0.2)):
         folder = tmp_path / f"killed {seconds} s after {seen}"
         killed = subprocess.Popen([*command, str(folder)], cwd=ROOT, stderr=subprocess.DEVNULL)
@@ -128,6 +128,6 @@ def test_a_suite_continues_after_a_kill_at_any_moment(tmp_path: Path) -> None:
         assert killed.poll() is None, "it was over before the kill"
         killed.kill()
         killed.wait()
-        done = subprocess.run([*command, str(folder)], **asked)
+        done = subprocess.run([*command, str(folder)], **options)
         assert "250 pairs" in done.stdout
         assert (folder / "cases.csv").read_bytes() == (tmp_path / "whole" / "cases.csv").read_bytes(), folder

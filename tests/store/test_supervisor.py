@@ -30,19 +30,19 @@ Make = Callable[..., JobSupervisor]
 @pytest.fixture
 def make(tmp_path: Path) -> Iterator[Make]:
     """A supervisor of the jobs in a folder; an earlier one is closed first, as if the server had restarted."""
-    made: list[JobSupervisor] = []
+    supervisors: list[JobSupervisor] = []
 
     def again(**options: object) -> JobSupervisor:
         close()
         given = {"command": COMMAND, "poll_s": 0.02} | options
-        made.append(JobSupervisor(Jobs(tmp_path, reserve=0), **given))
-        return made[-1]
+        supervisors.append(JobSupervisor(Jobs(tmp_path, reserve=0), **given))
+        return supervisors[-1]
 
     def close() -> None:
-        for supervisor in made:
+        for supervisor in supervisors:
             supervisor.close()
             supervisor.jobs.close()
-        made.clear()
+        supervisors.clear()
 
     yield again
     close()
@@ -79,20 +79,20 @@ def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
 
 def test_runs_start_one_after_the_other_without_delay(make: Make) -> None:
     supervisor = make()
-    made = [accept(supervisor, name, pause=0.05) for name in "abc"]
-    until(lambda: [now(supervisor, run).state for run in made] == ["finished"] * 3)
-    ends = [runs.history(run.folder)[-1]["time"] for run in made]
-    begins = [runs.history(run.folder)[0]["time"] for run in made]
+    accepted = [accept(supervisor, name, pause=0.05) for name in "abc"]
+    until(lambda: [now(supervisor, run).state for run in accepted] == ["finished"] * 3)
+    ends = [runs.history(run.folder)[-1]["time"] for run in accepted]
+    begins = [runs.history(run.folder)[0]["time"] for run in accepted]
     assert all(end < begin < end + 10 for end, begin in zip(ends, begins[1:], strict=False)), (begins, ends)
 
 
 def test_two_slots_train_two_runs(make: Make) -> None:
     supervisor = make(slots=2)
-    made = [accept(supervisor, name, pause=0.2) for name in "abc"]
-    until(lambda: [now(supervisor, run).state for run in made] == ["running", "running", "queued"])
-    assert now(supervisor, made[2]).message == "1st in line"
-    supervisor.stop(made[0].id, "ann")
-    until(lambda: now(supervisor, made[2]).state == "running")
+    accepted = [accept(supervisor, name, pause=0.2) for name in "abc"]
+    until(lambda: [now(supervisor, run).state for run in accepted] == ["running", "running", "queued"])
+    assert now(supervisor, accepted[2]).message == "1st in line"
+    supervisor.stop(accepted[0].id, "ann")
+    until(lambda: now(supervisor, accepted[2]).state == "running")
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")

@@ -38,17 +38,17 @@ def test_the_files_of_python_2_are_read() -> None:
 
 def test_the_file_becomes_a_suite_of_minimal_pairs() -> None:
     result = text_uploads.parse_rows(pickle.dumps(AGREEMENT), "simple_agrmt.pickle")
-    kind, asked, unusable = cases(result.rows)
-    assert (kind, len(asked), unusable) == ("minimal pairs", 3, [])
-    assert [item.category for item in asked] == ["sing", "sing", "plur"] and [item.line for item in asked] == [1, 2, 3]
+    kind, pairs, unusable = cases(result.rows)
+    assert (kind, len(pairs), unusable) == ("minimal pairs", 3, [])
+    assert [item.category for item in pairs] == ["sing", "sing", "plur"] and [item.line for item in pairs] == [1, 2, 3]
     assert result.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
 
 
 def test_groups_that_are_not_pairs_are_reported() -> None:
     groups = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
     result = text_uploads.parse_rows(pickle.dumps(groups), "a.pkl")
-    _, asked, unusable = cases(result.rows)
-    assert len(asked) == 1 and [(row.line, row.what) for row in unusable] == [
+    _, pairs, unusable = cases(result.rows)
+    assert len(pairs) == 1 and [(row.line, row.what) for row in unusable] == [
         (2, "of sing is not two or more sentences"),
         (3, "of sing is not two or more sentences"),
         (4, "of plur is not a list"),

@@ -52,8 +52,8 @@ def test_a_decisive_column_is_learned(
     assert metrics[0]["accuracy"] < 0.75 and metrics[-1]["accuracy"] > 0.95
     (best,) = (tmp_path / "run" / "best").iterdir()
     saved = [json.loads(line) for line in (best / "predictions.jsonl").read_text().splitlines()]
-    asked = [{"text": row.cells["text"], "feature:stars": row.cells["feature:stars"]} for row in rows[120:]]
-    predicted = [answer["labels"][0] for answer in best_learner.predict(asked)]
+    questions = [{"text": row.cells["text"], "feature:stars": row.cells["feature:stars"]} for row in rows[120:]]
+    predicted = [answer["labels"][0] for answer in best_learner.predict(questions)]
     assert [item["label"] for item in predicted] == [row["predicted"] for row in saved]
     allowed = of_encoder(best_learner.checkpoint.config)
     assert [item["probability"] for item in predicted] == pytest.approx(

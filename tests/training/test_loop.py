@@ -95,9 +95,9 @@ def test_batches_for_a_gpu_are_in_pinned_memory(
     monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: (pinned.append(tensor), tensor)[1])
     assert same(plain, batches(0), "ids") and not pinned
     run.device = torch.device("cuda")
-    made = batches(0)
-    tensors = [value for batch in made for value in vars(batch).values() if isinstance(value, torch.Tensor)]
-    assert len(pinned) == len(tensors) and same(plain, made, "ids")
+    first_batches = batches(0)
+    tensors = [value for batch in first_batches for value in vars(batch).values() if isinstance(value, torch.Tensor)]
+    assert len(pinned) == len(tensors) and same(plain, first_batches, "ids")
 
 
 def same(one: list[MaskedBatch], other: list[MaskedBatch], name: str) -> bool:

@@ -8,11 +8,11 @@ from bertexplorer.training.loop import Prefetched
 
 
 def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
-    made: list[tuple[int, str]] = []
+    prepared: list[tuple[int, str]] = []
     second = threading.Event()
 
     def make(step: int) -> int:
-        made.append((step, threading.current_thread().name))
+        prepared.append((step, threading.current_thread().name))
         if step == 1:
             second.set()
         return 10 * step
@@ -21,9 +21,9 @@ def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
         assert batches(0) == 0
         assert second.wait(10), "step 1 has not been requested yet"
         assert [batches(step) for step in (1, 2, 7, 8)] == [10, 20, 70, 80]
-    steps = [step for step, _ in made]
+    steps = [step for step, _ in prepared]
     assert sorted(set(steps)) == sorted(steps) and {0, 1, 2, 7, 8} <= set(steps)
-    assert threading.current_thread().name not in {name for _, name in made}
+    assert threading.current_thread().name not in {name for _, name in prepared}
 
 
 def test_an_error_is_raised_at_its_step() -> None:

@@ -89,9 +89,9 @@ def test_unchanged_outputs_are_not_rebuilt() -> None:
         parts = [gr.Textbox() for _ in range(20)]
         gr.Button().click(lambda: None, None, parts)
     state = SessionState(blocks)
-    with patch.object(state, "_update_value_in_config") as made, patch.object(state, "_update_config") as updated:
+    with patch.object(state, "_update_value_in_config") as rebuild, patch.object(state, "_update_config") as updated:
         run(blocks.postprocess_data(blocks.fns[0], {parts[0]: "one", parts[1]: gr.skip()}, state))
-    assert [call.args for call in made.call_args_list] == [(parts[0]._id, "one")] and not updated.called
+    assert [call.args for call in rebuild.call_args_list] == [(parts[0]._id, "one")] and not updated.called
 
 
 def test_an_answer_for_a_component_outside_the_outputs_is_an_error() -> None:

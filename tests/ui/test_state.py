@@ -32,14 +32,14 @@ def test_a_link_restores_every_changed_setting() -> None:
         "another text",
         "é & ü",
     )
-    again = reopened(state)
-    assert again == State(**{**state.__dict__, "options": {"other": "d & e", "named": "3"}})
+    restored = reopened(state)
+    assert restored == State(**{**state.__dict__, "options": {"other": "d & e", "named": "3"}})
 
 
 @given(st.text(), st.text())
 def test_any_text_without_lone_surrogates_survives_the_link(text: str, pair: str) -> None:
-    again = reopened(State(text, pair))
-    assert (again.text, again.pair) == (scrub(text), scrub(pair))
+    restored = reopened(State(text, pair))
+    assert (restored.text, restored.pair) == (scrub(text), scrub(pair))
 
 
 def test_a_link_without_a_text_opens_the_default_state() -> None:

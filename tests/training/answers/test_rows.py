@@ -84,11 +84,11 @@ def test_invisible_characters_are_removed_and_answers_shift() -> None:
 
 
 def test_files_of_both_versions_are_read() -> None:
-    asked = [
+    questions = [
         {"id": "1", "question": "When?", "answers": [{"text": "1815", "answer_start": 16}], "is_impossible": False}
     ]
-    asked += [{"id": "2", "question": "Where?", "answers": [], "is_impossible": True}]
-    file = {"version": "v2.0", "data": [{"title": "", "paragraphs": [{"context": TEXT, "qas": asked}]}]}
+    questions += [{"id": "2", "question": "Where?", "answers": [], "is_impossible": True}]
+    file = {"version": "v2.0", "data": [{"title": "", "paragraphs": [{"context": TEXT, "qas": questions}]}]}
     table = read(json.dumps(file).encode(), "x.json")
     names = ("question", "context", "answers", "impossible")
     result, problems = examples(map_columns(table, {name: name for name in names}), Options())

@@ -20,17 +20,17 @@ def reachable(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[Any, ...]]
                                   "picture": {"bytes": datasets.Value("binary")}})  # fmt: skip
     rows = {"text": ["good", "bad", "long " * 3000, None], "label": [1, 0, 1, -1], "picture": [{"bytes": b"x"}] * 4}
     rows_of_hub = datasets.Dataset.from_dict(rows, features=features).to_iterable_dataset()
-    asked: list[tuple[Any, ...]] = []
+    requests: list[tuple[Any, ...]] = []
 
     def load(*names: Any, **more: Any) -> Any:
-        asked.append((*names, more))
+        requests.append((*names, more))
         if more["split"] == "nowhere":
             raise ValueError('Bad split: nowhere. Available splits: ["train"]')
         return rows_of_hub
 
     monkeypatch.setattr(HfApi, "dataset_info", lambda *_, **__: None)
     monkeypatch.setattr(datasets, "load_dataset", load)
-    yield asked
+    yield requests
 
 
 def test_rows_equal_those_of_a_file(reachable: list[tuple[Any, ...]]) -> None:

@@ -80,7 +80,7 @@ def test_an_invisible_word_is_empty() -> None:
 def test_conll_and_jsonl_files_are_read() -> None:
     table = read(b"Ada\tB-PER\nsings\tO\n\nOslo\tB-LOC\n.\tO\n\nHe\tO\n", "x.conll")
     result, problems = examples(map_columns(table, {"tokens": "tokens", "tags": "tags"}), Options())
-    assert [one.line for one in result] == [1, 4, 7] and not problems
+    assert [row.line for row in result] == [1, 4, 7] and not problems
     lines = b'{"text": "Ada sings.", "label": [[0, 3, "PER"]]}\n{"text": "He, too.", "label": []}\n'
     result, problems = examples(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}), Options())
     assert result[0].tags == ("B-PER", "O", "O") and result[1].tags == ("O",) * 4 and not problems

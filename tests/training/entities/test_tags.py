@@ -62,9 +62,9 @@ def test_every_scheme_becomes_iob2(tags: str, wanted: str) -> None:
 
 @given(MARKS)
 def test_iob2_keeps_the_entities_and_is_legal(tags: list[str]) -> None:
-    made = to_iob2(entities(tags), len(tags))
-    assert entities(made) == entities(tags) == strict_entities(made)
-    assert count_illegal(made) == 0 and len(made) == len(tags)
+    converted = to_iob2(entities(tags), len(tags))
+    assert entities(converted) == entities(tags) == strict_entities(converted)
+    assert count_illegal(converted) == 0 and len(converted) == len(tags)
 
 
 def test_only_legal_transitions_are_allowed() -> None:
@@ -105,8 +105,8 @@ def test_the_strict_score_rejects_entities_without_a_beginning() -> None:
 def test_plain_tags_are_scored_word_by_word() -> None:
     result = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)
     assert result["entity_f1"] == result["accuracy"] == pytest.approx(2 / 3) and result["illegal"] == 0.0
-    made = confusion([["NOUN", "VERB"]], [["NOUN", "NOUN"]], True)
-    assert made.labels == ("NOUN", "VERB") and made.counts == ((1, 0), (1, 0))
+    table = confusion([["NOUN", "VERB"]], [["NOUN", "NOUN"]], True)
+    assert table.labels == ("NOUN", "VERB") and table.counts == ((1, 0), (1, 0))
 
 
 def test_tables_have_a_row_per_kind() -> None:

@@ -133,9 +133,9 @@ def test_tags_spans_and_scores_are_traced(
     task: str, values: dict[str, object], tiny: Callable[..., Path], tmp_path: Path
 ) -> None:
     draw, quick = np.random.default_rng(0), {"epochs": 2, "batch": 4, "rate": 3e-3, "max_tokens": 24}
-    made = spec.make_spec(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
+    settings = spec.make_spec(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
     train, dev = ([Row(line, cells(task, draw)) for line in range(2, 2 + count)] for count in (12, 6))
-    spec.write_run_folder(tmp_path / "run", made, train, dev)
+    spec.write_run_folder(tmp_path / "run", settings, train, dev)
     assert list(finetune(tmp_path / "run"))[-1]["event"] == "finished"
     run = TrainingRun(tmp_path / "run")
     result, prediction = run.influence(NEW[task]), run.predict(NEW[task])[0]
@@ -179,8 +179,10 @@ def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: P
         },
     )
     for task, answers in refusals.items():
-        made = spec.make_spec(task, "tiny", str(tiny("bert")), {"epochs": 1, "max_tokens": 24, "precision": "fp32"})
-        spec.write_run_folder(tmp_path / task, made, *([Row(i, cells(task, draw)) for i in range(2, 14)] for _ in "td"))
+        settings = spec.make_spec(task, "tiny", str(tiny("bert")), {"epochs": 1, "max_tokens": 24, "precision": "fp32"})
+        spec.write_run_folder(
+            tmp_path / task, settings, *([Row(i, cells(task, draw)) for i in range(2, 14)] for _ in "td")
+        )
         assert list(finetune(tmp_path / task))[-1]["event"] == "finished"
         for answer, message in answers.items():
             with pytest.raises(ExplorerError, match=message):

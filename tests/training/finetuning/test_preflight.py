@@ -11,8 +11,8 @@ def test_questions_that_all_have_an_answer_do_not_count_as_one_class() -> None:
     """SQuAD 2.0 files state for each question whether it has an answer; if all have one, this is not a label to
     learn."""
     answers = [{"text": "Ann", "answer_start": 0}]
-    asked = [{"id": str(i), "question": f"Who {i}?", "answers": answers, "is_impossible": False} for i in range(30)]
-    whole = {"version": "2.0", "data": [{"title": "t", "paragraphs": [{"context": "Ann met Bob.", "qas": asked}]}]}
+    questions = [{"id": str(i), "question": f"Who {i}?", "answers": answers, "is_impossible": False} for i in range(30)]
+    whole = {"version": "2.0", "data": [{"title": "t", "paragraphs": [{"context": "Ann met Bob.", "qas": questions}]}]}
     table = read(json.dumps(whole).encode(), "x.json")
     result = preflight(make_spec("question-answering", "mini", "", {}), table, table)
     assert not result.stops and len(result.train) == 30

@@ -24,17 +24,19 @@ def start(*command: str) -> subprocess.CompletedProcess:
 
 
 def test_two_processes_train_the_same_weights_as_one(begin: Begin) -> None:
-    one, two = (begin(name, epochs=1, dropout=0.0, snapshots=0) for name in ("one", "two"))
-    assert start("-m", "bertexplorer", "train", str(one)).returncode == 0
+    first, second = (begin(name, epochs=1, dropout=0.0, snapshots=0) for name in ("one", "two"))
+    assert start("-m", "bertexplorer", "train", str(first)).returncode == 0
     command = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "bertexplorer", "train")
-    done = start("-m", *command, str(two))
+    done = start("-m", *command, str(second))
     assert done.returncode == 0, done.stderr[-2000:]
-    ready = [[e for e in runs.history(folder) if e["event"] == "ready"][0] for folder in (one, two)]
+    ready = [[e for e in runs.history(folder) if e["event"] == "ready"][0] for folder in (first, second)]
     assert [r["processes"] for r in ready] == [1, 2]
-    weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (one, two)]
+    weights = [load_file(next((folder / "best").glob("*/model.safetensors"))) for folder in (first, second)]
     # Adam's steps have the size of the rate even for tiny gradients: rounding differences may grow
     assert all(torch.allclose(weights[0][key], weights[1][key], atol=1e-3) for key in weights[0])
-    message = [[e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (one, two)]
+    message = [
+        [e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (first, second)
+    ]
     assert 0.5 < sum(message[1]) / len(message[1]) / (sum(message[0]) / len(message[0])) < 2
 
 

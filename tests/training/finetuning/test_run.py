@@ -100,15 +100,15 @@ def test_a_resumed_run_equals_an_uninterrupted_one_bit_for_bit(more: dict, begin
 
 def last_event(folder: Path, steps: int) -> str:
     """Continue a run for *steps* steps and return the name of its last event."""
-    asked = iter(range(1, 10_000))
-    return list(finetune(folder, lambda: next(asked) >= steps))[-1]["event"]
+    calls = iter(range(1, 10_000))
+    return list(finetune(folder, lambda: next(calls) >= steps))[-1]["event"]
 
 
 def test_a_finished_run_reports_that_it_is_finished(begin: Begin) -> None:
     folder = begin(epochs=1)
     list(finetune(folder))
-    again = list(finetune(folder))
-    assert [event["event"] for event in again] == ["resumed", "ready", "finished"]
+    events = list(finetune(folder))
+    assert [event["event"] for event in events] == ["resumed", "ready", "finished"]
 
 
 def test_a_run_stops_early_without_improvement(begin: Begin) -> None:

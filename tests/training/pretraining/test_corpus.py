@@ -62,12 +62,12 @@ def test_the_cache_equals_direct_tokenisation(texts: Path, shards: list[Shard], 
 
 def test_xz_is_read_directly_and_then_from_the_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:
     (tmp_path / "first.txt.xz").write_bytes(lzma.compress((texts / "first.txt").read_bytes()))
-    one = list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path / "a"))[-1]
-    again = list(tokenize_files([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
+    plain = list(tokenize_files([texts / "first.txt"], tokenizer, tmp_path / "a"))[-1]
+    unpacked = list(tokenize_files([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
     third = list(tokenize_files([tmp_path / "first.txt.xz"], tokenizer, tmp_path / "b"))
-    assert isinstance(again[0], Progress) and again[-2].done and len(third) == 1
-    for shard in (again[-1], third[0]):
-        assert np.array_equal(shard.ids, one.ids) and np.array_equal(shard.hashes, one.hashes)
+    assert isinstance(unpacked[0], Progress) and unpacked[-2].done and len(third) == 1
+    for shard in (unpacked[-1], third[0]):
+        assert np.array_equal(shard.ids, plain.ids) and np.array_equal(shard.hashes, plain.hashes)
 
 
 def test_each_vocabulary_and_text_has_its_own_cache(texts: Path, tokenizer: Tokenizer, tmp_path: Path) -> None:

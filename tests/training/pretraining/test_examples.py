@@ -260,18 +260,22 @@ def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokeniz
 def test_examples_and_segments_convert_both_ways() -> None:
     result = Examples.of([([5, 6], [7]), ([8], ()), ([9, 9], [4, 4, 4])], [FOLLOWS, SINGLE, NOT])
     assert result.sizes.tolist() == [6, 3, 8] and len(result) == 3
-    again = result.take(np.array([2, 0, 1]))
-    assert [(a.tolist(), b.tolist()) for a, b in again.segments()] == [([9, 9], [4, 4, 4]), ([5, 6], [7]), ([8], [])]
-    assert again.labels.tolist() == [NOT, FOLLOWS, SINGLE]
+    reordered = result.take(np.array([2, 0, 1]))
+    assert [(a.tolist(), b.tolist()) for a, b in reordered.segments()] == [
+        ([9, 9], [4, 4, 4]),
+        ([5, 6], [7]),
+        ([8], []),
+    ]
+    assert reordered.labels.tolist() == [NOT, FOLLOWS, SINGLE]
 
 
 def test_batches_have_every_example_once(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     result = drawn(pool, "next", Drawing(lengths="24:0.4:0.5, 60:0.6:0.1"), 5000)
-    made = Collator.of(tokenizer, Masking()).batches(result, 300, np.random.default_rng(0))
-    rows = [row[row > 0].tolist() for batch in made for row in batch.original]
+    batches = Collator.of(tokenizer, Masking()).batches(result, 300, np.random.default_rng(0))
+    rows = [row[row > 0].tolist() for batch in batches for row in batch.original]
     wanted = [[2, *a.tolist(), 3, *([*b.tolist(), 3] if len(b) else [])] for a, b in result.segments()]
-    assert sorted(rows) == sorted(wanted) and sum(batch.tokens for batch in made) == result.sizes.sum()
-    assert max(batch.ids.numel() for batch in made) <= 300
+    assert sorted(rows) == sorted(wanted) and sum(batch.tokens for batch in batches) == result.sizes.sum()
+    assert max(batch.ids.numel() for batch in batches) <= 300
 
 
 def test_batch_bounds_are_optimal() -> None:

@@ -33,10 +33,12 @@ def fixed(shards: list[Shard], held: list[np.ndarray], tokenizer: Tokenizer) -> 
 def test_the_evaluation_depends_only_on_the_held_out_text(
     shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
 ) -> None:
-    again = heldout.draw_held_out(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
-    for one, other in zip(fixed.pairs + fixed.same + fixed.short, again.pairs + again.same + again.short, strict=True):
+    second = heldout.draw_held_out(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
+    for one, other in zip(
+        fixed.pairs + fixed.same + fixed.short, second.pairs + second.same + second.short, strict=True
+    ):
         assert torch.equal(one.ids, other.ids) and torch.equal(one.chosen, other.chosen)
-    assert again.unigram == pytest.approx(fixed.unigram)
+    assert second.unigram == pytest.approx(fixed.unigram)
     known = [" ".join(map(str, ids)) for ids in documents_of(shards, held)]
     for batch in fixed.pairs + fixed.same + fixed.short:
         for row in batch.original.tolist():

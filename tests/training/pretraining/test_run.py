@@ -35,8 +35,8 @@ def last(folder: Path) -> dict[str, torch.Tensor]:
 
 def after(count: int) -> Callable[[], bool]:
     """A stop that is requested after *count* steps."""
-    asked = iter(range(10**6))
-    return lambda: next(asked) >= count - 1
+    calls = iter(range(10**6))
+    return lambda: next(calls) >= count - 1
 
 
 def kinds(folder: Path) -> list[str]:
@@ -74,17 +74,17 @@ def test_prefetched_batches_give_the_same_weights(begin: Begin, monkeypatch: pyt
     list(pretrain(ahead))
     for steps in (2, 99):  # the batches prepared for the step after the last are discarded
         list(pretrain(parts, after(steps)))
-    asked: list[int] = []
+    requested: list[int] = []
 
     @contextmanager
     def one_at_a_time(make: Callable[[int], object]) -> Iterator[Callable[[int], object]]:
-        yield lambda step: (asked.append(step), make(step))[1]
+        yield lambda step: (requested.append(step), make(step))[1]
 
     monkeypatch.setattr(run, "Prefetched", one_at_a_time)
     list(pretrain(plain))
-    assert asked == [0, 1, 2, 3, 4, 5]
-    for name, one in last(plain).items():
-        assert torch.equal(one, last(ahead)[name]) and torch.equal(one, last(parts)[name])
+    assert requested == [0, 1, 2, 3, 4, 5]
+    for name, tensor in last(plain).items():
+        assert torch.equal(tensor, last(ahead)[name]) and torch.equal(tensor, last(parts)[name])
 
 
 @pytest.mark.slow
@@ -100,7 +100,7 @@ def test_a_killed_run_resumes_to_the_same_weights(begin: Begin) -> None:
     process.communicate(timeout=60)
     list(pretrain(killed))
     assert kinds(killed).count("resumed") == 1 and kinds(killed)[-1] == "finished"
-    assert all(torch.equal(one, last(killed)[name]) for name, one in last(whole).items())
+    assert all(torch.equal(tensor, last(killed)[name]) for name, tensor in last(whole).items())
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_a_crash_between_commits_repeats_the_same_steps(begin: Begin) -> None:
         if event["event"] == "resumed":
             break  # as a crash: the steps since the commit are lost
     list(pretrain(parts))
-    assert all(torch.equal(one, last(parts)[name]) for name, one in last(whole).items())
+    assert all(torch.equal(tensor, last(parts)[name]) for name, tensor in last(whole).items())
 
 
 def test_a_torn_commit_is_reported_and_the_previous_one_is_used(begin: Begin) -> None:
@@ -125,7 +125,7 @@ def test_a_torn_commit_is_reported_and_the_previous_one_is_used(begin: Begin) ->
     result = list(pretrain(folder))
     assert [e["text"] for e in result if e["event"] == "warning"][0].startswith("commit step-000000004 is damaged")
     assert next(e for e in result if e["event"] == "resumed")["step"] == 2
-    assert all(torch.equal(one, last(folder)[name]) for name, one in last(whole).items())
+    assert all(torch.equal(tensor, last(folder)[name]) for name, tensor in last(whole).items())
 
 
 @pytest.mark.slow
@@ -172,11 +172,13 @@ def test_a_run_starts_from_a_checkpoint_and_adds_missing_heads(begin: Begin, tin
     plain = {"vocabulary": "", "start": str(tiny("bert-base"))}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
-    made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
+    checkpoint = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
     given = load(tiny("bert-base"), precision="fp32")
-    assert set(made.heads) == {"masked_lm", "pooler", "next_sentence"}
-    assert torch.equal(made.encoder.layers[1].attention.query.weight, given.encoder.layers[1].attention.query.weight)
-    assert made.masked_lm.output.weight is made.encoder.embeddings.words.weight
+    assert set(checkpoint.heads) == {"masked_lm", "pooler", "next_sentence"}
+    assert torch.equal(
+        checkpoint.encoder.layers[1].attention.query.weight, given.encoder.layers[1].attention.query.weight
+    )
+    assert checkpoint.masked_lm.output.weight is checkpoint.encoder.embeddings.words.weight
 
 
 def test_a_run_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path: Path) -> None:
@@ -187,10 +189,10 @@ def test_a_run_starts_from_some_layers_of_a_teacher(begin: Begin, tiny, tmp_path
     plain = {"vocabulary": "", "start": str(tiny("bert")), "start_layers": count}
     folder = begin(plain=plain, steps=1, peak=0.0, warmup=0.0, export="fp32")
     list(pretrain(folder))
-    made = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
-    assert made.config.num_layers == count
+    checkpoint = load(sorted((folder / "commits").iterdir())[-1] / "model", precision="fp32")
+    assert checkpoint.config.num_layers == count
     for new, old in enumerate(teacher_layers(teacher.config.num_layers, count, "spread")):
-        result, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((made, new), (teacher, old)))
+        result, expected = (c.encoder.layers[i].attention.query.weight for c, i in ((checkpoint, new), (teacher, old)))
         assert torch.equal(result, expected)
     with pytest.raises(ExplorerError, match="the teacher has"):
         list(pretrain(begin("more", plain=plain | {"start_layers": count + 1})))
@@ -208,9 +210,11 @@ def test_other_families_continue_with_masked_tokens(begin: Begin, tiny, name: st
 def test_a_vocabulary_is_trained_by_default(begin: Begin) -> None:
     folder = begin(plain={"vocabulary": ""}, steps=1)
     list(pretrain(folder))
-    made = load(sorted((folder / "commits").iterdir())[-1] / "model")
-    assert 60 < made.tokenizer.vocab_size <= 120 and made.tokenizer.kind == "WordPiece"
-    assert made.tokenizer.backend.id_to_token(0) == "[PAD]" and "##" in "".join(made.tokenizer.backend.get_vocab())
+    checkpoint = load(sorted((folder / "commits").iterdir())[-1] / "model")
+    assert 60 < checkpoint.tokenizer.vocab_size <= 120 and checkpoint.tokenizer.kind == "WordPiece"
+    assert checkpoint.tokenizer.backend.id_to_token(0) == "[PAD]" and "##" in "".join(
+        checkpoint.tokenizer.backend.get_vocab()
+    )
 
 
 def test_the_held_out_documents_are_fixed_and_never_trained_on(begin: Begin, tmp_path: Path) -> None:

@@ -78,8 +78,8 @@ def test_evaluations_use_the_same_masks_for_all_settings(checkpoint: Checkpoint)
         for options in (Options(), Options(chosen=0.5, whole_words=True))
     ]
     torch.manual_seed(5)
-    again = MaskedLanguageLearner(checkpoint, Options(), result).evaluate(result)
-    assert every[0] == every[1] == again
+    second = MaskedLanguageLearner(checkpoint, Options(), result).evaluate(result)
+    assert every[0] == every[1] == second
 
 
 def test_the_metrics_are_means_of_the_rows(adapter: MaskedLanguageLearner) -> None:
@@ -136,8 +136,8 @@ def test_a_run_on_the_built_in_set_improves_and_transformers_loads_it(
     )
     assert metrics[-1]["perplexity"] < 0.5 * metrics[0]["perplexity"]
     result, _ = adaptation.examples(rows[80:110], Options())
-    again = learner.evaluate(result)
-    assert again.metrics["perplexity"] == pytest.approx(
+    second = learner.evaluate(result)
+    assert second.metrics["perplexity"] == pytest.approx(
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
     folder = best_folder(tmp_path / "run")

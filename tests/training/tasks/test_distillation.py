@@ -72,8 +72,8 @@ def test_the_student_is_the_teacher_without_some_layers(family: str, tiny, tmp_p
         ours = student.sequence_classifier(student.encoder(ids).last)
         assert_same(student.config, ours, theirs(ids).logits)
         save(student, tmp_path)
-        again = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
-        assert_same(student.config, again(ids).logits, ours)
+        restored = transformers.AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+        assert_same(student.config, restored(ids).logits, ours)
         ours_again = load(tmp_path, precision="fp32")
         assert_same(student.config, ours_again.sequence_classifier(ours_again.encoder(ids).last), ours)
     assert ours_again.config.num_layers == len(chosen) and student.revision != teacher.revision

@@ -136,8 +136,8 @@ def test_a_run_on_the_built_in_set_improves(family: str, tiny, tmp_path: Path, m
     assert metrics[-1]["perplexity"] < 0.5 * metrics[0]["perplexity"]
     assert metrics[-1]["perplexity"] < metrics[-1]["unigram_perplexity"]
     result, _ = next_word.examples(rows[80:110], Options())
-    again = learner.evaluate(result).metrics["perplexity"]
-    assert again == pytest.approx(
+    perplexity = learner.evaluate(result).metrics["perplexity"]
+    assert perplexity == pytest.approx(
         min(m["perplexity"] for m in metrics), rel=of_encoder(learner.checkpoint.config, 10.0)
     )
     if family == "bert-mlm":

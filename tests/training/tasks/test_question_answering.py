@@ -77,7 +77,7 @@ def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]
     learner, examples = create_learner(tiny())
     windows = learner.windows(examples)
     assert [len(items) for items in windows][0] == 1 and len(windows[1]) > 2
-    for one, items, reply in zip(examples, windows, learner.answers(windows), strict=True):
+    for example, items, reply in zip(examples, windows, learner.answers(windows), strict=True):
         best: dict[tuple[int, int], float] = {}
         nothing = []
         for item in items:
@@ -94,7 +94,7 @@ def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]
         allowed = 2 * of_encoder(learner.checkpoint.config, [s for _, s in wanted])  # a start and an end
         assert [s for s, _, _ in reply.spans] == pytest.approx([s for _, s in wanted], abs=allowed)
         assert reply.no_answer == pytest.approx(min(nothing), abs=allowed)
-        assert all(0 <= a < b <= len(one.context) for _, a, b in reply.spans)
+        assert all(0 <= a < b <= len(example.context) for _, a, b in reply.spans)
 
 
 def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
@@ -155,9 +155,9 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
 def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, examples = create_learner(tiny("roberta"))
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
-    again = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
-    asked = [{"question": example.question, "context": example.context} for example in examples]
-    assert again.predict(asked) == learner.predict(asked) and again.silent
+    restored = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})
+    questions = [{"question": example.question, "context": example.context} for example in examples]
+    assert restored.predict(questions) == learner.predict(questions) and restored.silent
 
 
 def test_baselines_are_the_nearest_sentence_or_no_answer() -> None:

@@ -111,10 +111,10 @@ def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     scores = learner.scores(learner.read(examples))
     qrels: dict[str, dict[str, int]] = {}
     run: dict[str, dict[str, float]] = {}
-    for i, (one, score) in enumerate(zip(examples, scores, strict=True)):
-        if one.texts[0] != "which city":
-            qrels.setdefault(one.texts[0], {})[str(i)] = int(one.relevance)
-            run.setdefault(one.texts[0], {})[str(i)] = float(score)
+    for i, (example, score) in enumerate(zip(examples, scores, strict=True)):
+        if example.texts[0] != "which city":
+            qrels.setdefault(example.texts[0], {})[str(i)] = int(example.relevance)
+            run.setdefault(example.texts[0], {})[str(i)] = float(score)
     theirs = ir_measures.calc_aggregate([nDCG @ 10, RR @ 10], qrels, run)
     assert [evaluated.metrics["ndcg_10"], evaluated.metrics["mrr_10"]] == pytest.approx(
         [theirs[nDCG @ 10], theirs[RR @ 10]]

@@ -120,16 +120,16 @@ def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> N
     learner.evaluate(examples)
     described = json.loads(json.dumps(learner.state()))
     tensors = {name: tensor.clone() for name, tensor in learner.extra.state_dict().items()}
-    again = learners.restore(retrieval, load(tiny(), precision="fp32"), described, tensors)
-    asked = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
-    prediction = again.predict(asked)
-    assert prediction == learner.predict(asked)
+    restored = learners.restore(retrieval, load(tiny(), precision="fp32"), described, tensors)
+    queries = [{"query": "who works"}, {"query": "which city", "passage": "Paris is a city\n\n  the bank \n"}]
+    prediction = restored.predict(queries)
+    assert prediction == learner.predict(queries)
     assert prediction[0]["searched"] == len(retrieval.all_passages(examples)) and prediction[0]["left_out"] == 0
     cosines = [item["cosine"] for item in prediction[0]["ranked"]]
     assert cosines == sorted(cosines, reverse=True)
     assert {item["passage"] for item in prediction[1]["ranked"]} == {"Paris is a city", "the bank"}
     with pytest.raises(ExplorerError, match="The query is empty"):
-        again.predict([{"query": " "}])
+        restored.predict([{"query": " "}])
 
 
 def test_too_few_passages_or_queries_are_rejected(tiny: Callable[..., Path]) -> None:

@@ -115,8 +115,8 @@ def test_beams_are_ordered_and_equal_those_of_the_saved_learner(checkpoint: Chec
     scores = [beam["score"] for beam in answer["beams"]]
     assert len(scores) == 3 and scores == sorted(scores, reverse=True)
     assert all(0 < beam["probability"] < 1 for beam in answer["beams"])
-    again = learners.restore(sequence, checkpoint, learner.state(), {})
-    assert again.predict([{"source": "the cat"}]) == [answer]
+    restored = learners.restore(sequence, checkpoint, learner.state(), {})
+    assert restored.predict([{"source": "the cat"}]) == [answer]
     with pytest.raises(ExplorerError, match="empty"):
         learner.predict([{"source": ""}])
 

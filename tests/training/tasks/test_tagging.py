@@ -55,7 +55,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
     theirs = transformers.AutoModelForTokenClassification.from_pretrained(tmp_path / "saved").eval()
     assert tuple(theirs.config.id2label.values()) == learner.labels == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
     items = learner.read(sentences)
-    for one, item in zip(sentences, items, strict=True):
+    for sentence, item in zip(sentences, items, strict=True):
         batch = learner.collate([item])
         logits, gold, real = learner.logits(batch)
         out = theirs(batch.ids, labels=batch.targets)
@@ -64,7 +64,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
         allowed = of_encoder(learner.checkpoint.config, out.logits)
         loss = learner.losses(batch)["tag"]
         assert loss.total.item() / loss.count == pytest.approx(out.loss.item(), abs=allowed)
-        assert loss.count == len(one.words) == learner.counts(batch)["tag"]
+        assert loss.count == len(sentence.words) == learner.counts(batch)["tag"]
     whole = learner.losses(learner.collate(items))["tag"]  # padded: equal to single sentences
     apart = [learner.losses(learner.collate([item]))["tag"].total.item() for item in items]
     assert whole.total.item() == pytest.approx(sum(apart), abs=whole.count * allowed)
@@ -73,13 +73,13 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "modernbert"])
 def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
     learner, sentences = create_learner(tiny(family))
-    for one, item in zip(sentences, learner.read(sentences), strict=True):
-        result = learner.tokenizer.truncating.encode(one.text)
+    for sentence, item in zip(sentences, learner.read(sentences), strict=True):
+        result = learner.tokenizer.truncating.encode(sentence.text)
         for word, token in zip(item.target.words, item.target.tokens, strict=True):
-            (start, end), (a, b) = one.words[word], result.offsets[token]
-            assert a <= start < b <= end + 1 and one.text[a:b].strip() in one.text[start:end]
+            (start, end), (a, b) = sentence.words[word], result.offsets[token]
+            assert a <= start < b <= end + 1 and sentence.text[a:b].strip() in sentence.text[start:end]
             assert token == 1 or result.offsets[token - 1][1] <= start
-        assert item.target.words.tolist() == list(range(len(one.words)))
+        assert item.target.words.tolist() == list(range(len(sentence.words)))
 
 
 def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
@@ -145,15 +145,15 @@ def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
 
 
 def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
-    asked = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
+    questions = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
     for head in ("softmax", "crf"):
         learner, _ = create_learner(tiny(), head)
         folder = tmp_path / head
         save(export_checkpoint(learner.checkpoint, torch.float32), folder)
         tensors = learner.extra.state_dict()
         assert bool(tensors) == (head == "crf")
-        again = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
-        assert again.predict(asked) == learner.predict(asked)
+        restored = learners.restore(tagging, load(folder, precision="fp32"), learner.state(), tensors)
+        assert restored.predict(questions) == learner.predict(questions)
 
 
 def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -> None:
