@@ -37,6 +37,6 @@ def test_a_section_lists_the_papers_missing_from_its_text() -> None:
     assert "apers: " not in "".join(hooks.section(VIEWS["bertviz"]))
 
 
-def test_the_reference_writes_types_as_the_code_does() -> None:
+def test_the_reference_writes_types_like_the_code() -> None:
     assert "ExplorerError(text: str = '', *, missing: str = '')\n" in (written := hooks.reference())
     assert "<class" not in written

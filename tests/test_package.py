@@ -158,7 +158,7 @@ def test_the_wheel_contains_every_asset_except_the_pictures() -> None:
 
 
 @pytest.mark.slow
-def test_the_wheel_answers_in_an_environment_of_its_own(tmp_path: Path) -> None:
+def test_the_wheel_answers_in_a_new_environment(tmp_path: Path) -> None:
     """The dependencies are those of this environment, as nothing is downloaded; the package itself comes from the
     wheel."""
     pytest.importorskip("hatchling")

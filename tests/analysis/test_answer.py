@@ -199,7 +199,7 @@ def test_hidden_words_and_odd_texts_are_answered(tiny: Callable[[str], Path]) ->
     assert answer.run(twin, "a " * 200).left_out == 138
 
 
-def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
     with pytest.raises(
         ExplorerError, match=r"mini has no fine-tuned head \(its heads: fill-mask, next-sentence\).*Train"
     ):

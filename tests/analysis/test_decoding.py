@@ -84,14 +84,14 @@ def test_a_beam_as_wide_as_the_vocabulary_finds_the_best_of_all(small: Checkpoin
     )
 
 
-def test_a_beam_of_one_is_greedy_and_a_wider_one_is_no_worse(small: Checkpoint) -> None:
+def test_a_beam_of_one_is_greedy_and_a_wider_one_is_at_least_as_good(small: Checkpoint) -> None:
     narrow, wide = (decoding.run(small, THREE, options=Options(beam_width=w)) for w in (1, 20))
     assert method(narrow, "beam").tokens == method(narrow, "left to right").tokens
     assert method(wide, "beam").claimed >= method(narrow, "beam").claimed - CLOSE
     assert method(wide, "beam").chained == pytest.approx(method(wide, "beam").claimed, abs=CLOSE * 2)
 
 
-def test_it_terminates_if_the_best_answer_is_the_mask_itself(
+def test_decoding_terminates_if_the_best_answer_is_the_mask_itself(
     small: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps, real = itertools.count(), decoding.step_at

@@ -122,7 +122,7 @@ def test_a_text_without_a_removable_word_is_rejected(text: str, small: Checkpoin
         run(small, text, method="reduction")
 
 
-def test_errors_name_what_is_missing(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_the_missing_part(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         run(small, "No mask here.")
     with pytest.raises(ExplorerError, match="pieces"):

@@ -125,7 +125,7 @@ def test_documents_stay_on_one_side_and_training_has_all_labels(seed: int) -> No
     assert not both and held_out.sum() == 15 and set(labels[held_out]) == set(labels[~held_out]) == {0, 1}
 
 
-def test_the_result_keeps_documents_whole(mini: Checkpoint) -> None:
+def test_the_result_does_not_split_documents(mini: Checkpoint) -> None:
     result = probe.run(mini, options=Options(task="number", seeds=2))
     for seed in (0, 1):
         held_out = result.predicted[0, seed] >= 0
@@ -260,7 +260,7 @@ def test_unsuitable_rows_are_rejected(mini: Checkpoint, given: list[dict], why: 
         run(mini, given)
 
 
-def test_a_label_of_one_document_is_set_aside(mini: Checkpoint) -> None:
+def test_a_label_of_one_document_is_excluded(mini: Checkpoint) -> None:
     given = [{**row, "label": "c" if i in (2, 3) else row["label"]} for i, row in enumerate(FINE)]
     result = run(mini, given)
     assert set(result.labels) == {"a", "b"} and len(result.examples) == len(FINE) - 2
@@ -275,7 +275,7 @@ def test_documents_without_a_possible_split_are_rejected() -> None:
     assert held_out.tolist() == [False] * 3 + [True] * 3, "the only split whose training has all labels"
 
 
-def test_an_uploaded_file_is_probed_as_the_built_in_one(mini: Checkpoint) -> None:
+def test_an_uploaded_file_is_probed_like_the_built_in_one(mini: Checkpoint) -> None:
     uploaded = parse_rows((FOLDER / "tense.csv").read_bytes(), "tense.csv").rows
     own = probe.run(mini, options=Options(seeds=1), rows=uploaded)
     ours = probe.run(mini, options=Options(task="tense", seeds=1))

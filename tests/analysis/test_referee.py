@@ -123,7 +123,7 @@ def test_odd_texts_are_answered(text: str, small: Checkpoint) -> None:
     assert all(np.isfinite(trial.deletion).all() for trial in result.trials)
 
 
-def test_errors_name_what_is_missing(small: Checkpoint) -> None:
+def test_errors_name_the_missing_part(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         referee.run(small, "No mask here.")
     with pytest.raises(ExplorerError, match="pieces"):

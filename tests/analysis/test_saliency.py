@@ -52,7 +52,7 @@ def test_unusable_words_are_rejected(word: str, message: str, mini: Checkpoint) 
         saliency.run(mini, "It is [MASK].", options=Options(word=word))
 
 
-def test_errors_name_what_is_missing(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
     pair = Options(target="next sentence")
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         saliency.run(mini, "No mask here.")

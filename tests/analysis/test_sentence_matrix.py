@@ -59,7 +59,7 @@ def test_two_sentences_form_a_pair_in_both_orders(mini: Checkpoint) -> None:
     assert matrix.matrix[1, 0] == pytest.approx(pair.backward.is_next, abs=of_encoder(mini.config, LOGITS))
 
 
-def test_the_second_text_goes_on_with_the_first(mini: Checkpoint) -> None:
+def test_the_second_text_continues_the_first(mini: Checkpoint) -> None:
     result = sentence_matrix.run(mini, Text(" ".join(STORY[:2]), " ".join(STORY[2:])))
     two = sentence_matrix.run(mini, " ".join(STORY))
     assert result.sentences == two.sentences

@@ -84,7 +84,7 @@ def test_the_vectors_of_every_family_equal_those_of_transformers(family: str, ti
         assert result.positions[0] == model.config.pad_token_id + 1
 
 
-def test_the_last_part_is_what_enters_the_first_layer(tiny: Callable[[str], Path]) -> None:
+def test_the_last_part_is_the_input_of_the_first_layer(tiny: Callable[[str], Path]) -> None:
     from bertexplorer.engine.inference import forward
     from bertexplorer.engine.inputs import input_parts
 

@@ -60,7 +60,7 @@ def test_the_lens_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPa
     assert tuned_lens.cached_lens(small) is first
 
 
-def test_a_caller_that_stops_does_not_stop_those_that_wait(
+def test_a_caller_that_stops_does_not_stop_waiting_callers(
     tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     checkpoint, begun, go, work = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event(), Work()

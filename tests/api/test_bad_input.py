@@ -128,7 +128,7 @@ def test_the_model_takes_its_bounds_from_the_setting(browser: httpx.Client) -> N
     }
 
 
-def test_a_rejected_run_leaves_nothing(served: Any, browser: httpx.Client) -> None:
+def test_a_rejected_run_leaves_no_files(served: Any, browser: httpx.Client) -> None:
     before = sorted(path.name for path in served.service.jobs.folder.iterdir())
     rows = [{"text": "a", "label": "b"}]
     for sent, message in [

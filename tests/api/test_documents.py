@@ -104,7 +104,7 @@ def test_every_task_has_its_settings(document: dict) -> None:
         assert {name: own[name]["default"] for name in task.DEFAULTS} == task.DEFAULTS
 
 
-def test_the_documentation_page_requests_nothing_from_other_hosts(browser: httpx.Client) -> None:
+def test_the_documentation_page_needs_no_other_host(browser: httpx.Client) -> None:
     for part, kind in zip(PAGE, ("text/html", "text/javascript", "text/css"), strict=True):
         answer = browser.get(f"/{part}")
         assert answer.status_code == 200 and answer.headers["content-type"].startswith(kind)

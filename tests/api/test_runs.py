@@ -76,7 +76,7 @@ def test_rows_in_the_request_are_stored_in_the_run_alone(served: Served, browser
     assert not left, "the rows lie in the run alone"
 
 
-def test_a_repeated_key_starts_one_run_and_each_seed_its_own(browser: httpx.Client) -> None:
+def test_a_repeated_key_starts_one_run_and_each_seed_its_own_run(browser: httpx.Client) -> None:
     first, repeated = (browser.post("/runs", json={**TASK, "key": "k"}).json() for _ in range(2))
     assert first["id"] == repeated["id"]
     lead = started(browser, seeds=3, name="s")

@@ -41,7 +41,7 @@ def link(**query: str) -> dict[str, str]:
     return {"link": "?" + urlencode(query)}
 
 
-def test_a_link_opens_what_it_names(api: Api) -> None:
+def test_a_link_opens_its_state(api: Api) -> None:
     shown = api.shown(link(view="layers", text="A cat is a [MASK].", hidden="0:2-5", top="5", checkpoint="other"))
     opened = shown["state"]
     assert (opened["view"], opened["text"], opened["hidden"]) == ("layers", "A cat is a [MASK].", "0:2-5")

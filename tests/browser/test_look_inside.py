@@ -178,7 +178,7 @@ def test_another_text_and_another_checkpoint_appear_next_to_the_answer(page: Pag
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
-def test_a_link_with_a_pair_and_settings_opens_as_it_was(page: Page) -> None:
+def test_a_link_with_a_pair_and_settings_restores_them(page: Page) -> None:
     """The boxes are filled one after the other; none may send a request with the old values of the others."""
     query = "view=attention&text=The+man+went+to+the+store.&pair=He+bought+a+gallon+of+milk.&checkpoint=mini"
     for _ in range(3):

@@ -43,7 +43,7 @@ def test_a_button_adds_the_missing_part(page: Page) -> None:
     expect(page.locator("#message")).to_be_empty()
 
 
-def test_a_mask_is_added_where_the_cursor_is(page: Page) -> None:
+def test_a_mask_is_added_at_the_cursor(page: Page) -> None:
     write(page, "A robin is a .")
     expect_message(page, "Nothing is hidden")
     page.locator(TEXT).evaluate("box => { box.focus(); box.setSelectionRange(13, 13); }")

@@ -65,7 +65,7 @@ def test_a_link_restores_a_view_with_its_settings(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_every_one_of_several_quick_presses_counts(page: Page) -> None:
+def test_each_of_several_quick_presses_counts(page: Page) -> None:
     for word in ("the", "capital", "france"):
         chip(page, word).click()
     expect(page.locator("button.chip.masked")).to_have_count(4)

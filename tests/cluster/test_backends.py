@@ -56,7 +56,7 @@ def test_each_run_gets_a_gpu_if_there_are_any(resources: list[dict[str, float]],
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed")
-def test_without_ray_the_error_says_what_to_install() -> None:
+def test_a_missing_ray_is_reported_with_its_package() -> None:
     with pytest.raises(ExplorerError, match=r'pip install "bertexplorer\[ray\]"'):
         create_backend(Settings(ray="local"))
 

@@ -44,7 +44,7 @@ def test_a_node_like_the_server_has_no_problems() -> None:
         ({}, {"memory_mb": 3000}, ("3,000 MB", "5,096", "BERTEXPLORER_MEMORY_MB to 2,000")),
     ],
 )
-def test_each_problem_is_reported_with_what_to_do(
+def test_each_problem_is_reported_with_advice(
     facts: dict[str, object], node: dict[str, object], words: tuple[str, ...]
 ) -> None:
     (problem,) = node_problems(replace(NODE, **node), replace(SERVER, **facts), SERVER, SETTINGS)

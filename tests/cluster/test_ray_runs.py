@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_read_is_retried_while_the_process_works_on(
     until(lambda: actor.exit_code == -15)
 
 
-def test_no_process_is_left_in_a_folder_that_is_removed(
+def test_no_process_remains_in_a_removed_folder(
     refusing: list[OSError], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     actor = RunActor(

@@ -247,7 +247,7 @@ def test_damage_is_detected(tmp_path: Path, objects: type[Objects]) -> None:
         remote(owner=False).pull(tmp_path / "there")
 
 
-def test_an_incomplete_state_is_skipped_for_the_one_before(tmp_path: Path, objects: type[Objects]) -> None:
+def test_an_incomplete_state_is_skipped_for_the_previous_one(tmp_path: Path, objects: type[Objects]) -> None:
     source = remote()
     write(tmp_path / "here", {"best.json": "1"})
     source.push(tmp_path / "here")

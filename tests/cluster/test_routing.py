@@ -10,14 +10,14 @@ from bertexplorer.cluster.routing import MARGIN, MAX_CHECKPOINTS, Router
 IDLE = {"0": 0.0, "1": 0.0, "2": 0.0, "3": 0.0}
 
 
-def test_a_checkpoint_stays_in_one_replica_while_that_is_idle() -> None:
+def test_a_checkpoint_stays_in_one_replica_while_it_is_idle() -> None:
     router = Router()
     homes = {name: {router.pick(name, str(n), IDLE) for n in range(20)} for name in map(str, range(40))}
     assert all(len(replicas) == 1 for replicas in homes.values())
     assert set.union(*homes.values()) == set(IDLE), "different checkpoints are spread"
 
 
-def test_a_busy_home_gets_a_second_one_and_shares_the_texts() -> None:
+def test_a_busy_home_replica_shares_its_texts_with_a_second_one() -> None:
     router = Router()
     first = router.pick("mini", "a", IDLE)
     assert router.pick("mini", "a", {**IDLE, first: MARGIN}) == first

@@ -18,7 +18,7 @@ def test_a_worker_has_no_health_check_of_a_server() -> None:
     assert server["environment"]["RAY_USAGE_STATS_ENABLED"] == worker["environment"]["RAY_USAGE_STATS_ENABLED"] == "0"
 
 
-def test_ray_in_a_pod_reports_nothing_and_has_probes_that_the_image_can_answer() -> None:
+def test_ray_in_a_pod_sends_no_usage_reports_and_has_working_probes() -> None:
     groups = [MANIFEST["spec"]["headGroupSpec"], *MANIFEST["spec"]["workerGroupSpecs"]]
     ports = [6379, int(groups[1]["rayStartParams"]["node-manager-port"])]
     for group, port in zip(groups, ports, strict=True):

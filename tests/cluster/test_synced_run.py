@@ -71,7 +71,9 @@ def node_of(synced: SyncedRun) -> Node:
     return synced.node_run
 
 
-def test_the_folder_goes_to_the_node_and_back(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
+def test_the_folder_is_copied_to_the_node_and_back(
+    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path
+) -> None:
     synced = start_run()
     node = node_of(synced)
     spec = json.loads((tmp_path / "node" / "spec.json").read_text())

@@ -56,7 +56,7 @@ def test_workers_answer_like_this_process_and_find_new_checkpoints(
     assert [(replica.ready, replica.restarts) for replica in pool.replicas()] == [(True, 0), (True, 0)]
 
 
-def test_a_run_is_opened_only_for_its_owner(pool: WorkerPool, settings: Settings) -> None:
+def test_only_its_owner_can_open_a_run(pool: WorkerPool, settings: Settings) -> None:
     saved = settings.data_dir / "runs" / RUN / "commits" / "1"
     shutil.copytree(settings.models_dir / "little", saved / "model")
     (saved.parents[1] / "spec.json").write_text("{}")

@@ -59,7 +59,7 @@ def test_fp32_logits_are_those_of_the_head(tiny: Callable[[str], Path]) -> None:
         torch.testing.assert_close(vocabulary_logits(checkpoint, given), checkpoint.masked_lm(given), rtol=0, atol=0)
 
 
-def test_bf16_answers_as_fp32_does(mini: Checkpoint, bundled: Path) -> None:
+def test_bf16_gives_the_answers_of_fp32(mini: Checkpoint, bundled: Path) -> None:
     exact = load(bundled, precision="fp32", device="cpu")
     encoding = exact.tokenizer.encode(TEXT)
     (near,), (true,) = (masked_log_probs(c, [encoding]) for c in (mini, exact))

@@ -22,7 +22,7 @@ def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
     assert difference.sort_by_difference(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
 
 
-def test_labels_name_the_numbers_and_leave_out_what_all_share() -> None:
+def test_labels_name_the_numbers_and_omit_their_common_part() -> None:
     fig = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
     message = [text for part in fig.data if part.mode == "text" for text in part.text]
     assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]

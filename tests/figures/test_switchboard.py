@@ -41,7 +41,7 @@ def leads(result: Switchboard) -> list[list[str]]:
     ]
 
 
-def test_a_press_switches_one_head_and_leaves_the_others() -> None:
+def test_a_press_switches_one_head_and_keeps_the_others() -> None:
     assert leads(board(())) == [["1·1", "1·2"], ["2·1", "2·2"], ["3·1", "3·2"]]
     off = leads(board((Head(1, 0), Head(0, 1))))
     assert off[1][0] == "1·2" and off[0][1] == "2·1" and off[2][1] == "1·2, 2·1, 3·2"

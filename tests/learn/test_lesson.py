@@ -132,7 +132,7 @@ def test_each_field_of_the_front_matter_has_a_type_and_a_length(name, value, wan
     assert name not in lesson.about and [block.id for block in lesson.blocks] == ["first"]
 
 
-def test_values_stay_text_as_written():
+def test_values_are_kept_as_text():
     about = read_lesson(HEAD.replace("Masks", "1984").replace("say", "yes").replace("[a]", "[b, 2]"), "masks").about
     assert (about["title"], about["can"], about["minutes"], about["sources"]) == ("1984", "yes", 3, ["b", "2"])
 

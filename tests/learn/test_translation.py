@@ -81,7 +81,7 @@ def test_a_stale_title_stays_english_and_one_without_a_fingerprint_is_reported()
     assert lesson.title == "Masken" and about_fingerprint(LESSON) in problems[-1].text
 
 
-def test_the_check_lists_what_is_stale_in_a_translation(tmp_path, capsys):
+def test_the_check_lists_stale_parts_of_a_translation(tmp_path, capsys):
     (tmp_path / "30-masks.md").write_text(f"{HEAD}Hello again.\n\n{ASKED}\n\nBye.", "utf-8")
     (tmp_path / "30-masks.de.md").write_text(GERMAN, "utf-8")
     library = SimpleNamespace(settings=Settings(data_dir=tmp_path))

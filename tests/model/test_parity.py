@@ -49,7 +49,7 @@ def test_fused_attention_equals_the_path_that_returns_weights(case: Case) -> Non
         assert mine.isfinite().all()
 
 
-def test_padding_changes_nothing(case: Case) -> None:
+def test_padding_does_not_change_the_numbers(case: Case) -> None:
     short = case.mask[-1].sum()
     segments = None if case.segments is None else case.segments[-1:, :short]
     alone = case.ours.encoder(case.ids[-1:, :short], segments).last

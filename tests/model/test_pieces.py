@@ -56,6 +56,6 @@ def test_ids_of_an_encoding_are_changed_in_a_copy(bert: Tokenizer) -> None:
     assert changed.original_ids == encoding.ids == encoding.original_ids
 
 
-def test_clean_counts_what_it_removes_and_keeps_line_breaks() -> None:
+def test_clean_counts_removed_characters_and_keeps_line_breaks() -> None:
     assert clean("a\x00b\u200bc\ud83d") == ("abc", 3)
     assert clean("tab\tline\nother\r 日本 e\u0301 👩\u200d👧") == ("tab\tline\nother\r 日本 e\u0301 👩\u200d👧", 0)

@@ -33,7 +33,7 @@ def test_loading_and_saving_preserve_every_bit(case: Case, tmp_path) -> None:
     assert json.loads((tmp_path / "config.json").read_text()) == json.loads((case.folder / "config.json").read_text())
 
 
-def test_transformers_loads_what_was_saved(case: Case, tmp_path) -> None:
+def test_transformers_loads_a_saved_checkpoint(case: Case, tmp_path) -> None:
     save(case.ours, tmp_path)
     kind = REAL[case.name][0] if case.name in REAL else RECIPES[case.name].model
     model, report = getattr(transformers, kind).from_pretrained(

@@ -128,7 +128,7 @@ def test_waiting_calls_share_a_batch_within_the_budget() -> None:
     assert scheduler.run_batched("key", 7, 4, 32, make) == 70 and calls[-1] == 1 and not scheduler.lines
 
 
-def test_an_error_concerns_its_own_request_only() -> None:
+def test_an_error_affects_only_its_own_request() -> None:
     result = crowd(ComputeScheduler(1), [0, 1, 2, 5], lambda batch: [10 // number for number in batch], budget=100)
     assert isinstance(result.pop(0), ZeroDivisionError) and result == {1: 10, 2: 5, 5: 2}
 

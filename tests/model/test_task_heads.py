@@ -175,7 +175,7 @@ def test_stored_layers_are_shared_in_bf16_too(tiny) -> None:
     assert checkpoint.num_parameters == sum(t.numel() for t in stored(checkpoint.folder).values())
 
 
-def test_a_head_is_kept_for_its_labels_and_drawn_anew_for_others(tiny) -> None:
+def test_a_head_is_kept_for_its_labels_and_initialised_for_others(tiny) -> None:
     base = load(tiny("roberta-SequenceClassification"), precision="fp32", device="cpu")
     for labels in ((), ("bad", "so-so", "good")):
         assert with_heads(base, ["sequence_classifier"], seed=0, labels=labels).sequence_classifier is (

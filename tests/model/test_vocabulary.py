@@ -107,7 +107,7 @@ def test_a_vocabulary_alone_gives_the_tokenizer_of_transformers(
         (ANY, {"special_tokens_map.json": MAP | {"mask_token": "paris"}}),
     ],
 )
-def test_an_unusual_vocabulary_is_left_to_transformers(
+def test_an_unusual_vocabulary_is_read_by_transformers(
     tiny_copy: Callable[[str], Path], said: dict[str, Any], file: dict[str, Any]
 ) -> None:
     folder = only_vocabulary(tiny_copy("bert"), said)

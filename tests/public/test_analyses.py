@@ -59,7 +59,7 @@ def test_the_example_of_every_analysis_runs(name: str, tiny: Callable[[str], Pat
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["", "load", "Bert", "checkpoints", "Result", "compare", "train", "pretrain"])
-def test_the_examples_of_the_documentation_print_what_they_say(name: str) -> None:
+def test_the_examples_of_the_documentation_print_the_documented_output(name: str) -> None:
     doc = inspect.getdoc(getattr(bx, name) if name else bx) or ""
     parsed = doctest.DocTestParser().get_doctest(doc, {"bx": bx}, name, None, 0)
     assert parsed.examples

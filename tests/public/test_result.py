@@ -53,7 +53,7 @@ def test_rows_are_given_as_copies_csv_json_and_a_table(result: bx.Result) -> Non
     assert isinstance(result.to_pandas(), pandas.DataFrame) and list(result.to_pandas()["rank"]) == list(range(1, 13))
 
 
-def test_without_pandas_a_sentence_says_how_to_get_it(result: bx.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_pandas_is_reported_with_its_package(result: bx.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pandas", None)
     with pytest.raises(bx.ExplorerError, match="pip install pandas"):
         result.to_pandas()
@@ -99,7 +99,7 @@ def test_the_code_of_a_built_in_suite_has_no_text() -> None:
     assert "result = bert.suite()\n" in tiny.suite(most=200).code()
 
 
-def test_the_score_of_a_suite_is_a_table_of_its_own() -> None:
+def test_the_score_of_a_suite_is_a_separate_table() -> None:
     """In total and by category, as counted in the rows."""
     result = bx.load("tiny").suite("everyday", most=60)
     table = result.tables["summary"]

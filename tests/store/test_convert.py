@@ -47,7 +47,7 @@ def library(folder: Path, **settings: Any) -> CheckpointRegistry:
 
 
 @pytest.mark.parametrize("legacy", LEGACY)
-def test_every_kind_of_tensor_is_read_as_by_torch(tmp_path: Path, legacy: bool) -> None:
+def test_every_kind_of_tensor_is_read_as_in_torch(tmp_path: Path, legacy: bool) -> None:
     base = torch.randn(4, 6)
     kinds = (torch.float16, torch.bfloat16, torch.float64, torch.int64, torch.int32, torch.int16, torch.int8)
     given = {str(kind): (100 * torch.randn(3, 5)).to(kind) for kind in (*kinds, torch.uint8, torch.bool)}
@@ -79,7 +79,7 @@ def test_a_download_that_differs_from_the_published_file_is_rejected(tiny_copy: 
 
 
 @pytest.mark.parametrize("legacy", LEGACY)
-def test_a_pickled_checkpoint_answers_as_in_transformers(tiny_copy: Callable[[str], Path], legacy: bool) -> None:
+def test_a_pickled_checkpoint_answers_like_transformers(tiny_copy: Callable[[str], Path], legacy: bool) -> None:
     folder = pickled(tiny_copy, legacy=legacy)
     if not legacy:  # the tied head before the embeddings
         weights = reversed(torch.load(folder / convert.SINGLE, weights_only=True).items())
@@ -112,7 +112,7 @@ def test_a_file_is_converted_once_and_again_after_a_change(
     assert second != first and (second / "README.md").read_text() == "another card"
 
 
-def test_shards_are_read_together(tiny_copy: Callable[[str], Path]) -> None:
+def test_the_shards_of_a_checkpoint_are_read_together(tiny_copy: Callable[[str], Path]) -> None:
     folder = pickled(tiny_copy)
     whole = torch.load(folder / convert.SINGLE, weights_only=True)
     (folder / convert.SINGLE).unlink()

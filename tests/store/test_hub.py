@@ -144,7 +144,7 @@ def test_the_conversion_of_the_hub_is_preferred(
     assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
 
 
-def test_a_published_training_lists_what_must_be_downloaded(
+def test_a_published_training_lists_the_required_downloads(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
 ) -> None:
     first, *_, last = catalogue.MULTIBERTS

@@ -90,7 +90,7 @@ def test_the_folder_is_flushed_before_the_row_is_written(jobs: Jobs, monkeypatch
     assert order == ["spec.json", run.id, "runs", "row"]
 
 
-def test_five_clicks_are_one_run(jobs: Jobs) -> None:
+def test_five_clicks_start_one_run(jobs: Jobs) -> None:
     gate = threading.Barrier(5)
 
     def click(_: int) -> str:

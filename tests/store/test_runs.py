@@ -194,7 +194,7 @@ def test_long_files_are_read_from_their_end(tmp_path: Path) -> None:
     assert runs.read(tmp_path, Job(ID, wanted="ended")).state == "failed"
 
 
-def test_errors_are_one_printable_line(tmp_path: Path) -> None:
+def test_an_error_is_one_printable_line(tmp_path: Path) -> None:
     tell(tmp_path, {"event": "failed", "time": 2.0, "step": 9, "error": "no\x1b[31m\nroom\ud800 " + "x" * 9999})
     run = runs.read(tmp_path, Job(ID, wanted="ended"))
     assert run.message.startswith("no [31m room xxx") and len(run.message) == 500

@@ -35,7 +35,7 @@ def test_every_token_has_a_chip_in_order(mini: Checkpoint) -> None:
     assert [chip["label"] for chip in chips if chip["special"]] == ["[CLS]", "[SEP]", "[SEP]"]
 
 
-def test_hidden_chips_are_on_and_say_what_they_hide(mini: Checkpoint) -> None:
+def test_hidden_chips_are_on_and_show_the_hidden_word(mini: Checkpoint) -> None:
     chips = drawn(mini, Text("The cat sat.", hidden=(Span(0, 4, 7),)))["chips"]
     assert [chip["on"] for chip in chips] == [False, False, True, False, False, False]
     assert chips[2]["label"] == "[MASK]" and "hidden: cat" in chips[2]["title"] and chips[2]["masked"]

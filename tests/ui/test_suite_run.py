@@ -40,7 +40,7 @@ def queued_run(checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.Monke
     return run
 
 
-def test_a_queued_suite_scores_as_in_the_view(queued_run: runs.Run, checkpoint: Checkpoint) -> None:
+def test_a_queued_suite_has_the_scores_of_the_view(queued_run: runs.Run, checkpoint: Checkpoint) -> None:
     assert (queued_run.state, queued_run.name, queued_run.task) == ("queued", "mine", "suite")
     events = list(suite_run.score(queued_run.folder))
     assert [event["event"] for event in events] == ["begun", *["scored"] * 4, "finished"]

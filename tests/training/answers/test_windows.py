@@ -68,7 +68,7 @@ def test_a_long_question_is_cut_and_counted() -> None:
     assert result[0].left_out == 40 - (20 - 3) // 2 and result[0].target.after - result[0].target.first >= 8
 
 
-def test_a_passage_without_tokens_is_one_empty_window() -> None:
+def test_a_passage_without_tokens_gives_one_empty_window() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
     (result,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
     assert len(result) == 1 and result[0].target.answer == NOWHERE and result[0].target.after == 0

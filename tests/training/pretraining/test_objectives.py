@@ -184,7 +184,9 @@ def test_the_discriminators_loss_does_not_reach_the_generator(batch: MaskedBatch
     assert all(p.grad is None for p in modules["generator"].layers.parameters())
 
 
-def test_many_batches_equal_one_in_bf16_too(examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer) -> None:
+def test_many_batches_also_equal_one_batch_in_bf16(
+    examples: Examples, checkpoint: Checkpoint, tokenizer: Tokenizer
+) -> None:
     """All batches of a step share the weights' bf16 copies; their gradients must all arrive."""
     objective = trainable(MaskedLanguage(checkpoint, pairs=True))
     collator = Collator.of(tokenizer, Masking(chosen=0.99, masked=1.0))

@@ -75,7 +75,7 @@ class Telltale(nn.Module):
 
 
 @pytest.mark.slow
-def test_a_perfect_encoder_answers_all_and_a_random_one_does_not(
+def test_a_perfect_encoder_answers_all_questions_and_a_random_one_does_not(
     made: Probe, tokenizer: Tokenizer, tiny: Callable[[str], Path]
 ) -> None:
     every = [question for half in (*made.gaps, *made.pairs) for question in half]

@@ -96,7 +96,7 @@ def test_the_metrics_are_means_of_the_rows(adapter: MaskedLanguageLearner) -> No
     assert all(-np.log(1) <= row["loss"] for row in done.rows) and [row["line"] for row in done.rows] == [2, 3, 4]
 
 
-def test_the_playground_fills_blanks_as_transformers_does(adapter: MaskedLanguageLearner, tiny) -> None:
+def test_the_playground_fills_blanks_like_transformers(adapter: MaskedLanguageLearner, tiny) -> None:
     [answer] = adapter.predict([{"text": "The capital of ___ is [MASK] ."}])
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert")).eval()
     ids = torch.tensor([adapter.checkpoint.tokenizer.encode("The capital of ___ is [MASK] .").ids])

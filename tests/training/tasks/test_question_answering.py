@@ -128,7 +128,7 @@ def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
     assert {row["question"] for row in made_of.tables["Per question word"]} == {"what", "who", "where"}
 
 
-def test_an_answer_in_no_window_counts_as_lost(tiny: Callable[..., Path]) -> None:
+def test_an_answer_outside_every_window_counts_as_lost(tiny: Callable[..., Path]) -> None:
     row = Row(1, {"question": "what ?", "context": LONG, "answers": LONG[:90].strip()})
     learner, examples = create_learner(tiny(), [row], most=20)
     assert learner.evaluate(examples).metrics["lost"] == 1.0
