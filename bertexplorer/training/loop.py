@@ -1,15 +1,18 @@
 """The training loop: a generator of steps. Saving, evaluating and stopping are up to the caller."""
 
-from collections.abc import Callable, Iterator, Sequence
+import signal
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import count
 from math import isfinite
 from time import monotonic, perf_counter
 from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar, cast
 
 import torch
 from torch import nn
+from torch.utils.data import DataLoader, Dataset
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data_parallel import DataParallel
@@ -179,3 +182,41 @@ class Prefetched(Generic[T]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.thread.shutdown(cancel_futures=True)
+
+
+def ignore_stop_signals(worker: int) -> None:
+    """In a process that prepares batches: a signal to the whole group must only reach the one that trains."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
+
+
+class PrefetchedForGPU(Dataset[T]):
+    """The same for a GPU, which one thread cannot supply: *processes* prepare the steps from *first* on, in order, and
+    the tensors arrive in pinned memory, from which the GPU copies while it computes."""
+
+    def __init__(self, make: Callable[[int], T], first: int, processes: int) -> None:
+        self.make = make
+        self.loader = DataLoader(
+            self,
+            batch_size=None,
+            sampler=cast(Iterable[int], count(first)),
+            num_workers=processes,
+            pin_memory=torch.cuda.is_available(),
+            multiprocessing_context="fork",  # the text is shared, not copied
+            worker_init_fn=ignore_stop_signals,
+        )
+
+    def __getitem__(self, step: int) -> T:
+        return self.make(step)
+
+    def __call__(self, step: int) -> T:
+        return cast(T, next(self.prepared))
+
+    def __enter__(self) -> Self:
+        self.prepared = iter(self.loader)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del self.prepared  # ends the processes

@@ -15,7 +15,8 @@ from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.text import Tokenizer
 
-OVERHEAD = 60  # the fixed cost of a batch, in tokens
+OVERHEAD = 60  # the fixed cost of a batch on a CPU, in tokens
+GPU_OVERHEAD = 4096  # and on a GPU, whose kernels are started one by one
 AT_ONCE = 4096  # padded tokens of a batch without gradients
 
 
@@ -128,9 +129,9 @@ def by_length(items: Sequence[Item], max_tokens: int = AT_ONCE) -> list[list[int
     return [order[start:end] for start, end in batch_bounds([len(items[i].ids) for i in order], max_tokens)]
 
 
-def batch_bounds(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int]]:
+def batch_bounds(lengths: Sequence[int], max_tokens: int, overhead: int = OVERHEAD) -> list[tuple[int, int]]:
     """(start, end) of batches of ascending *lengths*, of at most *max_tokens* padded tokens each, so that padding plus
-    OVERHEAD per batch is smallest: an exact shortest path."""
+    *overhead* per batch is smallest: an exact shortest path."""
     best, starts = np.zeros(len(lengths) + 1, np.int64), [0]
     rows = np.arange(len(lengths), 0, -1)
     for end, longest in enumerate(lengths, 1):
@@ -138,7 +139,7 @@ def batch_bounds(lengths: Sequence[int], max_tokens: int) -> list[tuple[int, int
         costs = best[start:end] + longest * rows[start - end :]
         least = int(costs.argmin())
         starts.append(start + least)
-        best[end] = costs[least] + OVERHEAD
+        best[end] = costs[least] + overhead
     bounds = []
     end = len(lengths)
     while end:

@@ -1,5 +1,8 @@
 """The steps of the loop: dropout, counters, the rate; repeated text and masks."""
 
+import multiprocessing
+import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +14,7 @@ from bertexplorer.engine.masking import Masking
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
-from bertexplorer.training.loop import Budget, State, StepResult, Window, train
+from bertexplorer.training.loop import Budget, PrefetchedForGPU, State, StepResult, Window, train
 from bertexplorer.training.optimiser import Learning, adamw
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
@@ -84,20 +87,41 @@ def test_text_and_masks_repeat_as_requested(static: bool, shards: list[Shard], t
     assert same(first, batches(0), "ids")
 
 
-def test_batches_for_a_gpu_are_in_pinned_memory(
-    shards: list[Shard], tokenizer: Tokenizer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    run = Run(Path(), [specs.make_spec({"text": ("x",)}, {"batch_tokens": 200, "lengths": "60:1:0.2"})], lambda: False)
+def test_batches_for_a_gpu_are_fewer_and_prepared_by_processes(shards: list[Shard], tokenizer: Tokenizer) -> None:
+    values = {"batch_tokens": 2000, "lengths": "60:1:0.2"}
+    run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
     pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
-    batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
-    plain = batches(0)
-    pinned: list[torch.Tensor] = []
-    monkeypatch.setattr(torch.Tensor, "pin_memory", lambda tensor: (pinned.append(tensor), tensor)[1])
-    assert same(plain, batches(0), "ids") and not pinned
-    run.device = torch.device("cuda")
-    first_batches = batches(0)
-    tensors = [value for batch in first_batches for value in vars(batch).values() if isinstance(value, torch.Tensor)]
-    assert len(pinned) == len(tensors) and same(plain, first_batches, "ids")
+    buckets = parse_buckets("60:1:0.2", 64)
+    on_cpu = run.batches(pool, buckets, tokenizer)(5)
+    run.device, run.state.step = torch.device("cuda"), 4
+    plain = run.batches(pool, buckets, tokenizer)
+    assert len(plain(5)) < len(on_cpu) and sum(b.tokens for b in plain(5)) == sum(b.tokens for b in on_cpu)
+    with run.prefetched(plain) as batches:
+        assert isinstance(batches, PrefetchedForGPU) and multiprocessing.active_children()
+        for step in range(4, 10):
+            assert same(batches(step), plain(step), "ids")
+    assert not multiprocessing.active_children()
+
+
+def test_a_signal_to_the_group_does_not_end_the_processes_that_prepare_batches() -> None:
+    with PrefetchedForGPU(lambda step: step, 0, processes=2) as batches:
+        assert [batches(step) for step in (0, 1)] == [0, 1]
+        for process in multiprocessing.active_children():
+            os.kill(process.pid, signal.SIGTERM)
+            os.kill(process.pid, signal.SIGINT)
+        assert [batches(step) for step in range(2, 30)] == list(range(2, 30))
+    assert not multiprocessing.active_children()
+
+
+def test_on_a_gpu_cudnn_does_not_compile_an_attention_for_each_shape(tiny) -> None:
+    objective = MaskedLanguage(load(tiny("bert"), precision="fp32", device="cpu"), pairs=True)
+    try:
+        DataParallel(objective, 1, CPU, bf16=False)
+        assert torch.backends.cuda.cudnn_sdp_enabled()
+        DataParallel(objective, 1, torch.device("cuda"), bf16=True)
+        assert not torch.backends.cuda.cudnn_sdp_enabled()
+    finally:
+        torch.backends.cuda.enable_cudnn_sdp(True)
 
 
 def same(one: list[MaskedBatch], other: list[MaskedBatch], name: str) -> bool:

@@ -12,7 +12,7 @@ from torch import Tensor
 from bertexplorer.engine.masking import Masking, Vocabulary, alter, choose
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining.pool import SINGLE, Examples
-from bertexplorer.training.texts import batch_bounds
+from bertexplorer.training.texts import OVERHEAD, batch_bounds
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +38,8 @@ class MaskedBatch:
         """A copy on *device*; the copy from pinned memory is asynchronous."""
         return self.each(lambda tensor: tensor.to(device, non_blocking=tensor.is_pinned()))
 
-    def pinned(self) -> "MaskedBatch":
-        """A copy in memory that CUDA reads directly."""
+    def pin_memory(self) -> "MaskedBatch":
+        """A copy in memory that CUDA reads directly. DataLoader calls it by this name."""
         return self.each(Tensor.pin_memory)
 
     def each(self, change: Callable[[Tensor], Tensor]) -> "MaskedBatch":
@@ -64,11 +64,13 @@ class Collator:
         special = tokenizer.special
         return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
 
-    def batches(self, examples: Examples, max_tokens: int, rng: np.random.Generator) -> list[MaskedBatch]:
+    def batches(
+        self, examples: Examples, max_tokens: int, rng: np.random.Generator, overhead: int = OVERHEAD
+    ) -> list[MaskedBatch]:
         """*examples*, sorted by length, in batches of *max_tokens* padded tokens (a single longer example is a
-        batch)."""
+        batch). *overhead*: the fixed cost of a batch, in tokens."""
         order = np.argsort(examples.sizes, kind="stable")
-        parts = batch_bounds(examples.sizes[order].tolist(), max_tokens)
+        parts = batch_bounds(examples.sizes[order].tolist(), max_tokens, overhead)
         return [self.collate(examples.take(order[start:end]), rng) for start, end in parts]
 
     def collate(self, examples: Examples, rng: np.random.Generator) -> MaskedBatch:

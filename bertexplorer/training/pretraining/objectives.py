@@ -21,6 +21,15 @@ def forward_batch(
     return texts.forward(encoder, ids, batch.segments, batch.mask, change)
 
 
+def aligned_logits(head: MaskedLM, vectors: Float[Tensor, "m d"]) -> Float[Tensor, "m v"]:
+    """The logits of *head*, from a matrix whose rows are padded to a multiple of 64: the fast kernels of a GPU need
+    aligned sizes, and BERT's vocabulary has 30,522 tokens."""
+    output = head.output
+    padding = -len(output.weight) % 64
+    weight, bias = F.pad(output.weight, (0, 0, 0, padding)), F.pad(output.bias, (0, padding))
+    return F.linear(head.transform(vectors), weight, bias)[:, : len(output.weight)]
+
+
 class MaskedLanguage:
     """Masked language modelling, and next-sentence or sentence-order prediction if *pairs* (Devlin et al., 2019)."""
 
@@ -36,7 +45,9 @@ class MaskedLanguage:
     def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
         last = forward_batch(self.modules["encoder"], batch, batch.ids)
         head = cast(MaskedLM, self.modules["masked_lm"])
-        losses = {"mlm": cross_entropy(head(last.flatten(0, 1)[batch.chosen]), batch.targets)}
+        vectors = last.flatten(0, 1)[batch.chosen]
+        logits = aligned_logits(head, vectors) if vectors.is_cuda else head(vectors)
+        losses = {"mlm": cross_entropy(logits, batch.targets)}
         if self.pairs and len(batch.pairs):
             pooled = cast(Pooler, self.modules["pooler"])(last[batch.pairs, :1])
             logits = cast(NextSentence, self.modules["next_sentence"])(pooled)

@@ -11,6 +11,7 @@ RUN/stop               any process may create this file; it ends the run after a
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from multiprocessing import get_all_start_methods
 from pathlib import Path
 
 import numpy as np
@@ -23,7 +24,7 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.settings import DATA
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
-from bertexplorer.training.loop import Budget, Prefetched, Window, train
+from bertexplorer.training.loop import Budget, Prefetched, PrefetchedForGPU, Window, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.pretraining import heldout
 from bertexplorer.training.pretraining import probe as probes
@@ -44,10 +45,12 @@ from bertexplorer.training.pretraining.start import (
 )
 from bertexplorer.training.run_driver import RunDriver, set_dropout
 from bertexplorer.training.run_process import log_events
+from bertexplorer.training.texts import GPU_OVERHEAD, OVERHEAD
 
 CACHE = DATA / "corpora"
 REPORT = 15.0  # seconds between two events about steps
 TEXT, MASKS = 1, 2  # streams of random numbers
+StepBatches = Callable[[int], list[MaskedBatch]]  # a step's number -> its batches
 
 
 def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator[Event]:
@@ -100,7 +103,7 @@ class Run(RunDriver):
             "threads": self.threads,
             "floors": held_out_batches.baselines(),
         }
-        with Prefetched(self.batches(pool, length_buckets, tokenizer)) as batches:
+        with self.prefetched(self.batches(pool, length_buckets, tokenizer)) as batches:
             yield from self.train_steps(setup, optimiser, batches, held_out_batches)
 
     def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
@@ -143,28 +146,32 @@ class Run(RunDriver):
             heldout.write_hashes(hashes, path)
         return heldout.read_hashes(path)
 
-    def batches(
-        self, pool: DocumentPool, length_buckets: tuple[Bucket, ...], tokenizer: Tokenizer
-    ) -> Callable[[int], list[MaskedBatch]]:
+    def batches(self, pool: DocumentPool, length_buckets: tuple[Bucket, ...], tokenizer: Tokenizer) -> StepBatches:
         """A step's number -> its batches; text and masks depend only on seed and step."""
         spec, running = self.spec, self.spec.running
         collator = Collator.of(tokenizer, spec.masking)
+        overhead = GPU_OVERHEAD if self.device.type == "cuda" else OVERHEAD
 
         def step_batches(step: int) -> list[MaskedBatch]:
             text_step = step % running.repeat_steps if running.repeat_steps else step
             text = np.random.default_rng([running.seed, TEXT, text_step])
             masks = np.random.default_rng([running.seed, MASKS, text_step if running.static else step])
             step_examples = draw_examples(pool, length_buckets, spec.pairs, spec.drawing, running.batch_tokens, text)
-            batches = collator.batches(step_examples, running.piece_tokens, masks)
-            return [batch.pinned() for batch in batches] if self.device.type == "cuda" else batches
+            return collator.batches(step_examples, running.piece_tokens, masks, overhead)
 
         return step_batches
+
+    def prefetched(self, batches: StepBatches) -> Prefetched[list[MaskedBatch]] | PrefetchedForGPU[list[MaskedBatch]]:
+        """*batches*, prepared ahead of their step: by one thread, or for a GPU by processes."""
+        if self.device.type == "cuda" and "fork" in get_all_start_methods():
+            return PrefetchedForGPU(batches, self.state.step, processes=max(1, min(8, self.threads // 2)))
+        return Prefetched(batches)
 
     def train_steps(
         self,
         setup: TrainingSetup,
         optimiser: torch.optim.Optimizer,
-        batches: Callable[[int], list[MaskedBatch]],
+        batches: StepBatches,
         held_out: heldout.HeldOut,
     ) -> Iterator[Event]:
         """Steps, with evaluations and commits in between and at the end. A stopped run is committed but not

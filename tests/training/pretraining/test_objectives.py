@@ -19,7 +19,12 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard
-from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage, ReplacedTokens
+from bertexplorer.training.pretraining.objectives import (
+    CausalLanguage,
+    MaskedLanguage,
+    ReplacedTokens,
+    aligned_logits,
+)
 from bertexplorer.training.pretraining.pool import DocumentPool, Examples, Kind
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
@@ -100,6 +105,19 @@ def test_the_total_loss_and_its_gradient_equal_those_of_transformers(
         (checkpoint.next_sentence.output.weight, theirs.cls.seq_relationship.weight),
     ):
         assert_within(mine.grad, other.grad, of_gradient(checkpoint.config, other.grad))
+
+
+def test_logits_of_a_padded_matrix_equal_those_of_the_head(checkpoint: Checkpoint) -> None:
+    head = checkpoint.masked_lm.requires_grad_(True)
+    assert len(head.output.weight) % 64, "else nothing is padded"
+    vectors = torch.randn(5, checkpoint.config.hidden_size, generator=torch.Generator().manual_seed(0))
+    gradients = []
+    for logits in (aligned_logits(head, vectors), head(vectors)):
+        logits.softmax(-1)[:, 3].sum().backward()
+        gradients.append((logits.detach(), head.output.weight.grad, head.output.bias.grad, head.dense.weight.grad))
+        head.zero_grad(set_to_none=True)
+    for ours, theirs in zip(*gradients, strict=True):
+        assert ours.shape == theirs.shape and torch.allclose(ours, theirs, atol=1e-6)
 
 
 def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, checkpoint: Checkpoint) -> None:
