@@ -225,7 +225,7 @@ def test_lime_draws_subsets_of_every_size_equally_often() -> None:
 def test_a_long_text_takes_fewer_steps(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """Few steps if the scores then add up to their required sum within MISSED, otherwise more, and finally as many as
     requested."""
-    text = "The farmers cultivate the [MASK] to grow crops."
+    text = "She put the milk in the [MASK] to keep it cold."
     monkeypatch.setattr(attribution, "LONG", 4)
     for steps in (*attribution.TRIES, saliency.Options().steps):
         result = saliency.run(mini, text).attributions[0].completeness

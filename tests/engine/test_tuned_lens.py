@@ -150,13 +150,15 @@ def test_every_family_is_fitted(family: str, tiny: Callable[[str], Path]) -> Non
 
 def test_the_sample_represents_the_vocabulary(bundled: Path) -> None:
     checkpoint = load(bundled, precision="fp32", device="cpu")
-    encoding = checkpoint.tokenizer.encode("The [MASK] sat on the [MASK] of the [MASK].")
-    vectors = states_of(refer(bundled).model, [encoding])[-1]
+    texts = "The [MASK] sat on the [MASK] of the [MASK].", "[MASK] is the [MASK] of [MASK] and of his [MASK]."
+    encodings = [checkpoint.tokenizer.encode(text) for text in texts]
+    vectors = states_of(refer(bundled).model, encodings)[-1]
     with torch.no_grad():
         matrix, bias = sample_vocabulary(checkpoint.masked_lm, vectors)
         whole = checkpoint.masked_lm(vectors).logsumexp(dim=-1)
         part = (checkpoint.masked_lm.transform(vectors) @ matrix.T + bias).logsumexp(dim=-1)
-    assert len(matrix) < 1200 and torch.allclose(part, whole, atol=0.1)
+    assert len(matrix) < 1300 and abs(float((part - whole).mean())) < 0.05
+    assert torch.allclose(part, whole, atol=0.25)  # the noise of a sample of 1,000
 
 
 def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
