@@ -30,7 +30,7 @@ ATTENTION = View(
         Example(
             "The keys to the cabinet",
             "The keys to the cabinet [MASK] on the table.",
-            options={"show": "arcs", "special": "hidden"},
+            options={"show": "arcs", "layer": 4, "head": 2, "special": "hidden"},
         ),
         Example(
             "Pieces to words",
@@ -72,7 +72,7 @@ HEAD_ROLES = View(
     examples=(
         Example("All heads", "The keys to the cabinet [MASK] on the table."),
         Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"pattern": "previous"}),
-        Example("Resting on [SEP]", "The keys to the cabinet [MASK] on the table.", options={"pattern": "[SEP]"}),
+        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"pattern": "[CLS]"}),
         Example("Heads alike", "The keys to the cabinet [MASK] on the table.", options={"show": "map"}),
         Example(
             "A garden path",
@@ -106,13 +106,13 @@ SWITCHBOARD = View(
             "The capital of France is [MASK].",
             options={
                 "how": "patch",
-                "source": "The capital of Japan is [MASK].",
-                "off": "6·6, 6·1, 5·6",
-                "word": "japan",
+                "source": "The capital of Russia is [MASK].",
+                "off": "6·6",
+                "word": "moscow",
             },
         ),
         Example("He or she", "The doctor said that [MASK] is busy.", options={"word": "she", "how": "mean"}),
-        Example("Does B follow A", "The man went to the store.", "He bought a gallon of milk."),
+        Example("Does B follow A", "The man went to the store.", "Penguins are flightless birds."),
     ),
     slow=True,
 )

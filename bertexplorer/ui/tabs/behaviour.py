@@ -77,8 +77,8 @@ COUNTERFACTUALS = View(
         "Feng et al., 2018, Pathologies of Neural Models Make Interpretations Difficult",
     ),
     examples=(
-        Example("He or she?", "The doctor told the nurse that [MASK] was tired.", options={"word": "she"}),
-        Example("To Italy", "Paris is the capital of [MASK].", options={"word": "italy"}),
+        Example("He or she?", "The doctor said that [MASK] was tired.", options={"word": "she"}),
+        Example("To Japan", "The capital of France is [MASK].", options={"word": "tokyo"}),
         Example(
             "The key to the cabinets",
             "The key to the cabinets [MASK] on the table.",

@@ -131,9 +131,9 @@ SEARCH = View(
     papers=("Reimers and Gurevych, 2019, Sentence-BERT",),
     examples=(
         Example("A judge in court", "A judge in court"),
-        Example("Feeling ill", "I feel ill and need some help."),
-        Example("River bank", "Ducks swim near the bank."),
-        Example("Money bank", "He borrowed a lot of cash."),
+        Example("Feeling ill", "She has a fever and a headache."),
+        Example("River bank", "Ducks rest on the bank."),
+        Example("Money bank", "She keeps her savings at a bank."),
         Example("By [CLS]", "A judge in court", options={"pooling": "CLS"}),
     ),
     chips="",

@@ -19,7 +19,7 @@ FILL_MASK = View(
         Example(
             "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"words": "is, are"}
         ),
-        Example("IBM [MASK] me", "IBM [MASK] me BERT."),
+        Example("A birthday cake", "She baked a birthday [MASK]."),
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
     ),
 )
@@ -35,11 +35,11 @@ DECODING = View(
     ),
     papers=("Jiang et al., 2020, X-FACTR",),
     examples=(
-        Example("Two words that must agree", "She poured the [MASK] into the [MASK]."),
+        Example("Two words that must agree", "She drank a [MASK] of [MASK] every morning."),
         Example("New York", "He lives in [MASK] [MASK], the largest city of the United States."),
         Example("A whole phrase", "The [MASK] [MASK] [MASK] was very happy."),
-        Example("Cause and effect", "Because it was [MASK], we stayed at [MASK]."),
-        Example("Singular or plural", "The [MASK] of the school [MASK] here."),
+        Example("Cause and effect", "It was so [MASK] that he could not [MASK]."),
+        Example("Singular or plural", "[MASK] of the children [MASK] happy."),
     ),
 )
 PSEUDO_LIKELIHOOD = View(
@@ -61,7 +61,7 @@ PSEUDO_LIKELIHOOD = View(
         Example("One odd word", "The man went to the store to buy some justice."),
         Example("Agreement", "The keys to the cabinet is on the table."),
         Example("Garden path", "The old man the boat."),
-        Example("Word order", "The dog bit the man and the man bit the dog."),
+        Example("Man and store swapped", "The store went to the man to buy some milk."),
     ),
 )
 CONTRAST = View(
@@ -77,9 +77,9 @@ CONTRAST = View(
     papers=("Pearce, 2021, What Have Language Models Learned?",),
     examples=(
         Example(
-            "Texas, New York",
-            "In Texas they like to buy [MASK].",
-            options={"other": "In New York they like to buy [MASK]."},
+            "Farmer, student",
+            "The farmer went to the market to buy some [MASK].",
+            options={"other": "The student went to the market to buy some [MASK]."},
         ),
         Example(
             "Doctor, nurse",
@@ -93,7 +93,9 @@ CONTRAST = View(
             options={"other": "We went to the bank and asked about the [MASK]."},
         ),
         Example(
-            "Then, now", "In 1850 people travelled by [MASK].", options={"other": "Today people travel by [MASK]."}
+            "Then, now",
+            "In the Middle Ages soldiers fought with [MASK].",
+            options={"other": "Today soldiers fight with [MASK]."},
         ),
     ),
 )
@@ -111,8 +113,8 @@ LEFT_CONTEXT = View(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
         Example("The answer comes last", "The [MASK] barked at the postman."),
         Example("The capital of France", "[MASK] is the capital of France."),
-        Example("Two readings", "He took the [MASK] and caught three fish."),
-        Example("A question", "[MASK] is the president? It is the woman over there."),
+        Example("The reason comes last", "They went to the [MASK] to pray."),
+        Example("A question", "[MASK] wrote this book? It was written by my father."),
     ),
 )
 TEMPLATE = View(
@@ -134,12 +136,12 @@ TEMPLATE = View(
             "The {doctor|nurse|teacher|engineer} said that [MASK] is busy.",
             options={"words": "he, she"},
         ),
-        Example("Countries", "The capital of {France|Italy|Spain|Japan|Egypt} is [MASK]."),
-        Example("Negation", "A {robin|dog|rose} is {a|not a} [MASK]."),
+        Example("Countries", "The capital of {France|Spain|Russia|Japan|Egypt} is [MASK]."),
+        Example("Negation", "A {robin|trout|rose} is {a|not a} [MASK]."),
         Example(
             "Agreement", "The {key|keys} to the {cabinet|cabinets} [MASK] on the table.", options={"words": "is, are"}
         ),
-        Example("Seasons", "In {winter|spring|summer|autumn} the weather is [MASK]."),
+        Example("Verbs", "She {wrote|sang|baked|painted} a [MASK]."),
     ),
     chips="",
 )

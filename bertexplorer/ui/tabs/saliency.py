@@ -21,8 +21,8 @@ SALIENCY = View(
         "Abnar and Zuidema, 2020, Quantifying Attention Flow in Transformers",
     ),
     examples=(
-        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
-        Example("All methods", "The farmers cultivate the [MASK] to grow crops.", options={"method": "all"}),
+        Example("A fish", "The fish swims in the [MASK]."),
+        Example("All methods", "The hen laid an [MASK].", options={"method": "all"}),
         Example(
             "The keys to the cabinet",
             "The keys to the cabinet [MASK] on the table.",
@@ -34,7 +34,7 @@ SALIENCY = View(
             "He bought a gallon of milk.",
             {"target": "next sentence", "method": "all"},
         ),
-        Example("A baseline that fails", "The capital of France is [MASK].", options={"baseline": "[PAD]", "steps": 8}),
+        Example("A baseline that fails", "Paris is the capital of [MASK].", options={"baseline": "[PAD]", "steps": 8}),
     ),
     slow=True,
 )
