@@ -2,7 +2,7 @@
 
 >>> import bertexplorer as bx
 >>> bx.fill_mask("Paris is the [MASK] of France.", top=1).rows[0]["token"]
-'city'
+'capital'
 
 Every analysis is a function here and a method of a loaded checkpoint: `bx.load("mini").attention(text, pick="it")`.
 A result has rows, a sentence, a figure, CSV, JSON and the Python that repeats it. Names are imported at first use.

@@ -32,7 +32,7 @@ class Result:
     Example:
         >>> result = bx.fill_mask("Paris is the [MASK] of France.", top=1)
         >>> result.rows[0]["token"]
-        'city'
+        'capital'
     """
 
     analysis: str  # its name in the package, such as "fill_mask"
