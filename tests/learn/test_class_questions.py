@@ -22,9 +22,9 @@ ODD = f"""{HEAD}```predict a
 Which?
 - [ ] antidisestablishmentarianism
   value: p("antidisestablishmentarianism")
-- [ ] paris
-  value: p("paris")
-view: /?view=fill-mask&text=Paris+is+the+capital+of+[MASK].
+- [ ] athens
+  value: p("athens")
+view: /?view=fill-mask&text=Athens+is+the+capital+of+[MASK].
 key: top()
 ```"""
 
@@ -47,10 +47,10 @@ def revealed(explore, slug, block, tmp_path):
 def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
     model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
-    ids = tokenizer("Paris is the capital of [MASK].", return_tensors="pt")
+    ids = tokenizer("Athens is the capital of [MASK].", return_tensors="pt")
     at = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
     probabilities = model(**ids).logits[0, at].detach().softmax(-1)
-    wanted = [float(probabilities[tokenizer.vocab[word]]) for word in ("france", "paris", "europe")]
+    wanted = [float(probabilities[tokenizer.vocab[word]]) for word in ("greece", "athens", "europe")]
     shares = revealed(explore, "sure-and-wrong", "paris-is", tmp_path)["shares"]
     assert shares == pytest.approx(wanted, rel=0.1)  # in the precision of the page
 
