@@ -53,7 +53,7 @@ WANTED: dict[str, Wanted] = {
         "Where is the answer?", "question-answering", "question-answering.json", [Arm("mini", {"epochs": 4})]
     ),
     "retrieval": Wanted("Find the passage", "retrieval", "retrieval.jsonl", [Arm("mini", {"epochs": 3})]),
-    "reranking": Wanted("Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini")]),
+    "reranking": Wanted("Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini", {"epochs": 10})]),
     "summary": Wanted("Pick the sentences of a summary", "summary", "summary.jsonl", [Arm("mini")]),
     "sequence": Wanted("From one to many", "sequence", "sequence.tsv", [Arm("mini", {"epochs": 8})]),
     "frozen": Wanted(
