@@ -22,9 +22,9 @@ ODD = f"""{HEAD}```predict a
 Which?
 - [ ] antidisestablishmentarianism
   value: p("antidisestablishmentarianism")
-- [ ] athens
-  value: p("athens")
-view: /?view=fill-mask&text=Athens+is+the+capital+of+[MASK].
+- [ ] rome
+  value: p("rome")
+view: /?view=fill-mask&text=Rome+is+the+capital+city+of+[MASK].
 key: top()
 ```"""
 
@@ -47,10 +47,10 @@ def revealed(explore, slug, block, tmp_path):
 def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
     model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
-    ids = tokenizer("Athens is the capital of [MASK].", return_tensors="pt")
+    ids = tokenizer("Rome is the capital city of [MASK].", return_tensors="pt")
     at = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
     probabilities = model(**ids).logits[0, at].detach().softmax(-1)
-    wanted = [float(probabilities[tokenizer.vocab[word]]) for word in ("greece", "athens", "europe")]
+    wanted = [float(probabilities[tokenizer.vocab[word]]) for word in ("italy", "rome", "europe")]
     shares = revealed(explore, "sure-and-wrong", "paris-is", tmp_path)["shares"]
     assert shares == pytest.approx(wanted, rel=0.1)  # in the precision of the page
 
@@ -58,7 +58,7 @@ def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
 def test_the_question_on_a_share_explains_the_vote_of_each_person(explore, tmp_path):
     questions = {question.block: question for question in asked(explore, lesson="sure-and-wrong")}
     assert questions["share-rome"].prompt.endswith("where would most of them be?")
-    assert questions["share-rome"].choices == ("*rome*", "*italy*", "every other piece")
+    assert questions["share-rome"].choices == ("*berlin*", "*germany*", "every other piece")
     reply = revealed(explore, "sure-and-wrong", "share-rome", tmp_path)
     assert sum(reply["shares"]) == pytest.approx(1) and reply["after"] and "right" not in reply
 
