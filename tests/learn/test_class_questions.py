@@ -50,9 +50,9 @@ def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
     ids = tokenizer("Rome is the capital city of [MASK].", return_tensors="pt")
     at = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
     probabilities = model(**ids).logits[0, at].detach().softmax(-1)
-    wanted = [float(probabilities[tokenizer.vocab[word]]) for word in ("italy", "rome", "europe")]
+    italy, rome = (float(probabilities[tokenizer.vocab[word]]) for word in ("italy", "rome"))
     shares = revealed(explore, "sure-and-wrong", "paris-is", tmp_path)["shares"]
-    assert shares == pytest.approx(wanted, rel=0.1)  # in the precision of the page
+    assert shares == pytest.approx([italy, rome, 1 - italy - rome], rel=0.1)  # in the precision of the page
 
 
 def test_the_question_on_a_share_explains_the_vote_of_each_person(explore, tmp_path):
