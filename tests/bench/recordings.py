@@ -21,6 +21,7 @@ from bertexplorer.training.tasks import BY_NAME
 
 DATA = FOLDER.parents[1] / "data"
 MAX_STEPS = 60  # kept points of the loss curve
+RATE = 1e-4  # slow enough that a lesson can show what is learnt first
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,11 @@ WANTED: dict[str, Wanted] = {
         "The head alone, or all weights",
         "classification",
         "classification.csv",
-        [Arm("all weights"), Arm("the head alone", {"method": "frozen"}), Arm("LoRA", {"method": "lora"})],
+        [
+            Arm("all weights"),
+            Arm("the head alone", {"method": "frozen", "rate": 1e-3}),
+            Arm("LoRA", {"method": "lora", "rate": 5e-4}),
+        ],
     ),
     "seeds": Wanted(
         "The same run with five seeds",
@@ -72,11 +77,15 @@ WANTED: dict[str, Wanted] = {
 }
 
 
+def settings(arm: Arm) -> dict[str, Any]:
+    return {"rate": RATE} | arm.settings
+
+
 def train(wanted: Wanted, arm: Arm, folder: Path) -> dict[str, Any]:
     """One run in the format of the recording."""
     started = time.perf_counter()
     run = bx.train(
-        "mini", task=wanted.task, data=DATA / wanted.file, out=folder, threads=1, on_event=quiet, **arm.settings
+        "mini", task=wanted.task, data=DATA / wanted.file, out=folder, threads=1, on_event=quiet, **settings(arm)
     )
     return recorded(arm.name, run.events, time.perf_counter() - started)
 
@@ -84,8 +93,9 @@ def train(wanted: Wanted, arm: Arm, folder: Path) -> dict[str, Any]:
 def distil(folder: Path) -> list[dict[str, Any]]:
     """A teacher, and the student that learns from it."""
     data, started = DATA / "classification.csv", time.perf_counter()
-    teacher = bx.train("mini", task="classification", data=data, out=folder / "teacher", threads=1, on_event=quiet)
-    student = bx.train(teacher.load(), task="distillation", data=data, out=folder / "s", threads=1, on_event=quiet)
+    shared: dict[str, Any] = {"data": data, "threads": 1, "rate": RATE, "on_event": quiet}
+    teacher = bx.train("mini", task="classification", out=folder / "teacher", **shared)
+    student = bx.train(teacher.load(), task="distillation", out=folder / "s", **shared)
     return [recorded("three of six layers", student.events, time.perf_counter() - started)]
 
 
@@ -144,14 +154,14 @@ def record(name: str) -> None:
             runs = distil(folder)
             card = {"Checkpoint": "mini, then a student with half its layers", "Rows": "classification.csv"}
             command = "bertexplorer train --task distillation --checkpoint RUN --data assets/data/classification.csv"
-            command += " --out runs/student"
+            command += f" --rate {RATE} --out runs/student"
             write(name, "A student with half the layers", "distillation", "", runs, card, command)
             return
         wanted = WANTED[name]
         runs = [train(wanted, arm, folder / str(i)) for i, arm in enumerate(wanted.arms)]
         flags = " ".join(
-            f"--{k.replace('_', '-')} {v}" if k in ("epochs", "method", "seed") else f"--set {k}={v}"
-            for k, v in wanted.arms[-1].settings.items()
+            f"--{k.replace('_', '-')} {v}" if k in ("epochs", "method", "seed", "rate") else f"--set {k}={v}"
+            for k, v in settings(wanted.arms[-1]).items()
         )
         command = f"bertexplorer train --task {wanted.task} --data assets/data/{wanted.file} {flags} --out runs/mine"
         card = {"Checkpoint": "mini", "Task": BY_NAME[wanted.task].TITLE, "Rows": wanted.file}
