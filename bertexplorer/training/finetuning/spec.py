@@ -16,7 +16,7 @@ from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
-RATES = ((512, 3e-4), (768, 5e-5))  # (hidden size up to, learning rate)
+RATES = ((128, 3e-4), (512, 2e-4), (768, 5e-5))  # (hidden size up to, learning rate)
 
 
 @dataclass(frozen=True)
