@@ -76,7 +76,7 @@ class DataParallel:
         self.objective, self.device, self.bf16, self.distributed = objective, device, bf16, distributed
         self.copies = [objective, *(copy_with_shared_weights(objective) for _ in range(count - 1))]
         self.pool = ThreadPoolExecutor(count) if count > 1 else None
-        if device.type == "cuda":  # cuDNN would compile an attention for each new shape; batches differ all the time
+        if device.type == "cuda":  # cuDNN compiles its attention for each new shape, and nearly every batch has one
             torch.backends.cuda.enable_cudnn_sdp(False)
 
     def gradients(self, batches: Sequence[Batch]) -> tuple[dict[str, int], list[dict[str, Loss]]]:
