@@ -1,7 +1,5 @@
 """Uploads for views: files read as labelled texts or as rows of a suite, stored under a hash of owner and content."""
 
-import csv
-import io
 import json
 import os
 import re
@@ -18,7 +16,7 @@ from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import syneval
 from bertexplorer.training.data.decode import decode, display_name
-from bertexplorer.training.data.delimited import DELIMITERS, guess_delimiter, is_header
+from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, guess_delimiter, is_header
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 
@@ -210,7 +208,7 @@ def parse_lines(content: bytes, filename: str) -> Lines:
         raise ExplorerError(f"{name} is not a {kinds} file. Save it as one of these.")
     text, encoding = decode(content, name)
     if suffix == ".txt":
-        lines, how = [Line(line.strip()) for line in re.split(r"\r\n|\n|\r", text)], "a line each"
+        lines, how = [Line(line.strip()) for line in split_lines(text)], "a line each"
     else:
         lines, how = parse_table(text, suffix, name)
     filled = tuple(line for line in lines if line.text)
@@ -218,37 +216,25 @@ def parse_lines(content: bytes, filename: str) -> Lines:
         raise ExplorerError(f"{name} contains no text. Give a file with a sentence on each line.")
     if len(filled) > MAX_LINES:
         raise ExplorerError(f"{name} has {len(filled):,} lines; the limit is {MAX_LINES:,}. Give part of it.")
-    dropped = len(lines) - len(filled) - (suffix == ".txt" and text.endswith(("\n", "\r")))
+    dropped = len(lines) - len(filled)
     empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
     return Lines(filled, f"{len(filled):,} line{'s' * (len(filled) > 1)} from {name}: {encoding}, {how}{empty}.")
 
 
 def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
-    """(a line for each row, how the file was read)."""
+    """(a line for each row, how the file was read). Raises ExplorerError for a file without a row that can be read."""
     delimiter = "\t" if suffix == ".tsv" else guess_delimiter(text)
-    try:
-        rows = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    except csv.Error as error:
-        raise ExplorerError(f"{name} cannot be read as a table: {error}. Save it as CSV again.") from error
-    full = [row for row in rows if any(cell.strip() for cell in row)]
-    first = full[0] if full else []
-    odd = [row for row in full if len(row) > len(first)]
-    uneven = len({len(row) for row in full}) > 1
-    if uneven and (len(first) == 1 or (delimiter == "," and not has_known_name(first))):
-        rows, odd = (
-            [[line] for line in text.splitlines()],
-            [],
-        )  # each line is one text, with the commas of its sentences
-    elif has_known_name(first):
-        rows = [row for row in rows if len(row) <= len(first)]
+    rows, left_out = read_rows(text, delimiter)
     width = max(map(len, rows), default=0)
     cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows]
     filled = [row for row in cells if any(row)]
-    if not filled:
+    has_header = bool(filled) and is_header(filled)
+    body = filled[has_header:]
+    if not body:
+        if left_out:
+            raise ExplorerError(f"{name} has no row that can be read{left_out}. Save it as CSV again.")
         return [], ""
     header = [cell.lower() for cell in filled[0]]
-    has_header = is_header(filled)
-    body = filled[1:] if has_header else filled
     column = find_column(header, TEXT_NAMES) if has_header else None
     if column is None:
         column = max(range(width), key=lambda i: sum(len(row[i]) for row in body))
@@ -262,12 +248,34 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     how = f"{delimiters}, text in {title}" if width > 1 else f"one column, text in {title}"
     if label is not None:
         how += f", labels in “{header[label][:30]}”"
-    ragged = (
-        f"; {len(odd):,} with more cells than the first row left out (“{' '.join(odd[0])[:40]}”)"
-        if odd and has_known_name(first)
-        else ""
-    )
-    return lines, how + (", with a header" if has_header else ", no header") + ragged
+    return lines, how + (", with a header" if has_header else ", no header") + left_out
+
+
+def read_rows(text: str, delimiter: str) -> tuple[list[list[str]], str]:
+    """(the rows, a note on those left out). Each line is one text where the commas and quotes are those of sentences:
+    the rows differ in width or are not valid CSV, and no column has a usual name or there is only one."""
+    first_records, remaining, _ = best_reading(text, delimiter, MAX_LINES + 2)
+    records = [*first_records, *remaining]
+    rows = [row for _, _, row in records if isinstance(row, list)]
+    broken = [(line, row) for line, _, row in records if isinstance(row, str)]
+    full = [row for row in rows if any(cell.strip() for cell in row)]
+    first = full[0] if full else []
+    named = has_known_name(first)
+    uneven = len({len(row) for row in full}) > 1
+    if uneven and (len(first) == 1 or (delimiter == "," and not named)):
+        return [[line] for line in split_lines(text)], ""
+    if broken and not named and delimiter in (",", NO_DELIMITER):
+        return [[line] for line in split_lines(text)], ""
+    wide = [row for row in full if len(row) > len(first)] if named else []
+    note = f"; {len(wide):,} with more cells than the first row left out (“{' '.join(wide[0])[:40]}”)" if wide else ""
+    if broken:
+        note += f"; {len(broken):,} that cannot be read left out (line {broken[0][0]:,}: {broken[0][1]})"
+    return [row for row in rows if len(row) <= len(first)] if named else rows, note
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of *text*, which end as on Windows, Unix or the first Macs, and nowhere else."""
+    return re.split(r"\r\n|\n|\r", re.sub(r"(\r\n|\n|\r)\Z", "", text))
 
 
 def has_known_name(row: Sequence[str]) -> bool:

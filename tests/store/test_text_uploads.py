@@ -77,7 +77,7 @@ def test_labels_are_read_from_their_column() -> None:
         (b"a\n" * 10_001, "a.txt", "10,001 lines; the limit is 10,000"),
         (b"text\n" + b"a\n" * 10_001, "a.csv", "10,001 lines; the limit is 10,000"),
         (b"a" * 25_000_001, "a.txt", r"25.0 MB; the limit is 25"),
-        (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", "cannot be read as a table: field larger than"),
+        (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", r"no row that can be read; 1 .* \(line 2: a cell of more"),
     ],
 )
 def test_invalid_files_are_rejected(content: bytes, name: str, message: str) -> None:
@@ -139,3 +139,30 @@ def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None
     result = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
     assert [(line.text, line.label) for line in result.lines] == [("A b", "x"), ("D", "z")]
     assert "1 with more cells than the first row left out (“B  c y”)" in result.summary
+
+
+def test_an_unclosed_quote_costs_one_row() -> None:
+    """csv.reader would take the rest of the file for one cell."""
+    result = parse_lines(b'text,label\nA cat,x\n"A dog,y\nA cow,z\n', "a.csv")
+    assert result.lines == (Line("A cat", "x"), Line("A cow", "z"))
+    assert "1 that cannot be read left out (line 3: a quote opens here and is never closed)" in result.summary
+
+
+@pytest.mark.parametrize("sentence", ['"I know," she said.', '"A quote, never closed', 'He said "no", and left.'])
+def test_quotes_of_sentences_stay_in_them(sentence: str) -> None:
+    content = f"{sentence}\nA cat sat here.\nA dog ran off.\n".encode()
+    assert [line.text for line in parse_lines(content, "a.csv").lines] == [
+        sentence,
+        "A cat sat here.",
+        "A dog ran off.",
+    ]
+
+
+def test_quotes_in_a_tab_separated_file_are_part_of_the_text() -> None:
+    result = parse_lines(b'text\tlabel\n"Yes," he said\tx\nNo\ty\n', "a.tsv")
+    assert result.lines == (Line('"Yes," he said', "x"), Line("No", "y"))
+
+
+def test_only_ends_of_lines_end_a_line() -> None:
+    text = "One line, with a separator\u2028in it\nAnother\n"
+    assert [line.text for line in parse_lines(text.encode(), "a.csv").lines] == text.split("\n")[:2]
