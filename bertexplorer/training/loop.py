@@ -103,7 +103,7 @@ def train(
     budget: Budget,
     seed: int,
 ) -> Iterator[StepResult]:
-    """Train until the budget is spent, updating *state* and yielding a Stepped after every step. *batches*: a step's
+    """Train until the budget is spent, updating *state* and yielding a StepResult after every step. *batches*: a step's
     number -> its batches. Raises ExplorerError if the gradient stays non-finite."""
     for replica in workers.copies:
         replica.modules.train()

@@ -130,8 +130,8 @@ def read_records(text: str, **dialect: object) -> Iterator[Record]:
 
 
 def guess_delimiter(text: str) -> str:
-    """The delimiter under which most records are as wide as the first, with a width above 1; NONE if there is no such
-    delimiter."""
+    """The delimiter under which most records are as wide as the first, with a width above 1; NO_DELIMITER if there is
+    none."""
     start = "".join(islice(io.StringIO(text[:50_000], newline=""), 200))
 
     def score(sign: str) -> tuple[float, float]:
