@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
@@ -32,14 +33,27 @@ FLAGS = [
 ]
 
 
+def find_chromium() -> str | None:
+    return next(filter(None, map(shutil.which, NAMES)), None)
+
+
+def install_chromium() -> None:
+    """Install it with apt. One process does; the others wait, as apt refuses to run twice."""
+    import fcntl  # not on Windows, which has no apt either
+
+    with open(Path(tempfile.gettempdir(), "bertexplorer-apt.lock"), "w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        if find_chromium() is None:
+            apt = [*([] if os.geteuid() == 0 else ["sudo", "-n"]), "apt-get", "-y", "-qq"]
+            subprocess.run([*apt, "update"], check=False)
+            any(subprocess.run([*apt, "install", *packages], check=False).returncode == 0 for packages in PACKAGES)
+
+
 def chromium() -> str:
-    """The system's Chromium, installed with apt if missing."""
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None and shutil.which("apt-get"):
-        apt = [*([] if os.geteuid() == 0 else ["sudo", "-n"]), "apt-get", "-y", "-qq"]
-        subprocess.run([*apt, "update"], check=False)
-        any(subprocess.run([*apt, "install", *packages], check=False).returncode == 0 for packages in PACKAGES)
-        path = next(filter(None, map(shutil.which, NAMES)), None)
+    """The system's Chromium, installed if missing."""
+    if find_chromium() is None and shutil.which("apt-get"):
+        install_chromium()
+    path = find_chromium()
     if path is None:
         raise RuntimeError("No Chromium was found and none could be installed. Install the Debian package chromium.")
     return path
