@@ -93,11 +93,7 @@ def routes(
         """For the teacher: the votes on all questions whose answer was shown, both rounds and the moves, as CSV."""
         room, owner = find_room(rooms, request, code)
         require_teacher(room, owner)
-        file_name = {
-            "content-disposition": f'attachment; filename="class-{room.code}.csv"',
-            "cache-control": "no-store",
-        }
-        return Response(as_csv(vote_table(room)), media_type="text/csv; charset=utf-8", headers=file_name)
+        return votes_csv(room)
 
     @router.post("/{code}/end", operation_id="end-class", summary="End a class")
     def end(request: Request, code: str) -> Response:
@@ -143,6 +139,11 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         given = fields(parse_json(await request.body()), "question", "round", "choice")
         rooms.vote(room, owner, integer(given, "question"), integer(given, "round"), parse_choice(room, given))
         return to_response(json_reply({"saved": given["choice"]}))
+
+
+def votes_csv(room: Room) -> Response:
+    headers = {"content-disposition": f'attachment; filename="class-{room.code}.csv"', "cache-control": "no-store"}
+    return Response(as_csv(vote_table(room)), media_type="text/csv; charset=utf-8", headers=headers)
 
 
 def find_room(rooms: Classroom, request: Request, code: str) -> tuple[Room, str]:

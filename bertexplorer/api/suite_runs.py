@@ -67,14 +67,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         """Score all rows of a suite, 100,000 at most, in the background. *rows*: a key from POST /rows."""
 
         def compute(send_line: SendLine) -> Reply:
-            own = explore.for_owner(owner(request))
-            service.quota.check(own.owner)
-            given: Any = body
-            loaded = own.registry.get(given.checkpoint, given.precision)
-            rows = own.rows.load(given.rows).rows if given.rows else built_in(given.suite)
-            name = given.name or f"Suite, {'uploaded rows' if given.rows else given.suite}, {given.checkpoint}"
-            run = suite_run.begin(service.jobs, own.owner, loaded, rows, given.scoring, name[:MAX_NAME])
-            return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
+            return start_suite(service, explore.for_owner(owner(request)), body)
 
         return admission.respond(request, compute, slow=True)
 
@@ -119,6 +112,16 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
         return Response(orjson.dumps(page), media_type="application/json")
 
     return router
+
+
+def start_suite(service: RunService, explore: Explore, request: Any) -> Reply:
+    """Start the run of a suite. *request*: see `request_model`."""
+    service.quota.check(explore.owner)
+    checkpoint = explore.registry.get(request.checkpoint, request.precision)
+    rows = explore.rows.load(request.rows).rows if request.rows else built_in(request.suite)
+    name = request.name or f"Suite, {'uploaded rows' if request.rows else request.suite}, {request.checkpoint}"
+    run = suite_run.begin(service.jobs, explore.owner, checkpoint, rows, request.scoring, name[:MAX_NAME])
+    return Reply(orjson.dumps(run_json(run)), status=202, headers={"location": f"/api/v1/runs/{run.id}"})
 
 
 def csv_file(service: RunService, request: Request, id: str, name: str) -> Response:
