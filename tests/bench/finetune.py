@@ -61,7 +61,7 @@ def ours(rows: list[Row], threads: int, *, same: bool, **values: object) -> tupl
         if tuning.method == "frozen":
             items = frozen_vectors(learner, items, folder / "vectors")
         before = time.perf_counter() - began
-        run.learning = learning_schedule(tuning, config)
+        run.learning = learning_schedule(tuning, config, run.steps)
         optimiser = adamw(learner.modules, run.learning, rate_scale(tuning, config))
         workers = DataParallel(learner, 1, run.device, bf16=run.bf16, distributed=run.distributed)
         batches = run.batches(learner, items, as_they_come if same else shuffled_batches)

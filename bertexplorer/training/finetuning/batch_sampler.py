@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 
@@ -25,19 +26,22 @@ def shuffled_batches(lengths: Sequence[int], batch: int, seed: int, epoch: int) 
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
+def steps_per_epoch(rows: int, batch: int, accumulate: int) -> int:
+    return ceil(ceil(rows / batch) / accumulate)
+
+
 def step_schedule(
     lengths: Sequence[int], batch: int, accumulate: int, seed: int, order: Order = shuffled_batches
-) -> tuple[int, Callable[[int], list[list[int]]]]:
-    """(steps per epoch, a function from a step to the row indices of its batches)."""
-    batches = -(-len(lengths) // batch)
-    per_epoch = -(-batches // accumulate)
+) -> Callable[[int], list[list[int]]]:
+    """A function from a step to the row indices of its batches."""
+    per_epoch = steps_per_epoch(len(lengths), batch, accumulate)
     epochs = lru_cache(maxsize=2)(lambda epoch: order(lengths, batch, seed, epoch))
 
     def step(number: int) -> list[list[int]]:
         epoch, at = divmod(number, per_epoch)
         return epochs(epoch)[at * accumulate : (at + 1) * accumulate]
 
-    return per_epoch, step
+    return step
 
 
 def batches_without_conflicts(

@@ -16,7 +16,6 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import open_learner
-from bertexplorer.training.finetuning.batch_sampler import step_schedule
 from bertexplorer.training.finetuning.gradients import (
     answer_gradient,
     cosine_similarities,
@@ -99,10 +98,9 @@ class TracedRun:
         examples = self.spec.module.examples(rows, self.spec.task_options)[0]
         self.examples, self.truths = plant_wrong_labels(examples, self.spec.task_options)
         tuning = self.spec.tuning
-        lengths = [len(item.ids) for item in learner.read(self.examples)]
-        per_epoch, _ = step_schedule(lengths, tuning.batch, tuning.accumulate, tuning.seed)
-        steps = max(1, round(tuning.epochs * per_epoch))
-        rates = [rate(step / steps, learning_schedule(tuning, learner.checkpoint.config)) for step in range(steps)]
+        steps = specs.number_of_steps(tuning, len(learner.read(self.examples)))
+        learning = learning_schedule(tuning, learner.checkpoint.config, steps)
+        rates = [rate(step / steps, learning) for step in range(steps)]
         self.checkpoints = traced_checkpoints(folder, self.best, rates, complete=not learner.extra)
         sampled = random.Random(0).sample(range(len(examples)), min(MAX_ROWS, len(examples)))
         sizes = [sum(len(item.ids) for item in learner.read([self.examples[number]])) for number in sampled]

@@ -24,7 +24,7 @@ from bertexplorer.training.data_parallel import DataParallel, Distributed, is_se
 from bertexplorer.training.events import Event
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import save_best, write_checkpoint
-from bertexplorer.training.finetuning.batch_sampler import Order, shuffled_batches, step_schedule
+from bertexplorer.training.finetuning.batch_sampler import Order, shuffled_batches, step_schedule, steps_per_epoch
 from bertexplorer.training.finetuning.compare import evaluation_warnings
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_schedule, rate_scale, set_trainable
@@ -126,7 +126,8 @@ class Run(RunDriver):
         yield from self.train_steps(learner, optimiser, batches, dev)
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
-        """The untrained learner, the training rows as items, and the validation examples."""
+        """The untrained learner, the training rows as items, and the validation examples. Also sets the number of
+        steps of an epoch and of the run."""
         options, tuning = self.spec.task_options, self.tuning
         checkpoint = load(self.spec.folder, name=self.spec.checkpoint, precision="fp32", device=self.device)
         train_examples, _ = self.task.examples(self.rows[0], options)
@@ -142,22 +143,23 @@ class Run(RunDriver):
         set_dropout(learner.modules, tuning.dropout)
         baselines = self.task.baselines(train_examples, dev, options)
         self.baselines = {metric: {"name": name, "value": value} for metric, (name, value) in baselines.items()}
-        return learner, learner.read(train_examples), dev
+        items = learner.read(train_examples)
+        self.per_epoch = steps_per_epoch(len(items), tuning.batch, tuning.accumulate)
+        self.steps = specs.number_of_steps(tuning, len(items))
+        return learner, items, dev
 
     def optimiser(self, learner: Learner) -> torch.optim.Optimizer:
         config = learner.checkpoint.config
-        self.learning = learning_schedule(self.tuning, config)
+        self.learning = learning_schedule(self.tuning, config, self.steps)
         return adamw(learner.modules, self.learning, rate_scale(self.tuning, config))
 
     def batches(
         self, learner: Learner, items: Sequence[Item], order: Order = shuffled_batches
     ) -> Callable[[int], list[TextBatch]]:
-        """A step's number -> its batches, each divided among the processes if there are several. Also sets the number
-        of steps of an epoch and of the run."""
+        """A step's number -> its batches, each divided among the processes if there are several."""
         tuning, count = self.tuning, self.distributed.count
         lengths = [len(item.ids) for item in items]
-        self.per_epoch, rows_of = step_schedule(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
-        self.steps = max(1, round(tuning.epochs * self.per_epoch))
+        rows_of = step_schedule(lengths, tuning.batch, tuning.accumulate, tuning.seed, order)
 
         def step_batches(step: int) -> list[TextBatch]:
             parts = [rows[i::count] for rows in rows_of(step) for i in range(count) if rows[i::count]]

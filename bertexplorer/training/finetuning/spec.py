@@ -12,11 +12,14 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.options import Option, build
 from bertexplorer.training.checkpointing import flush
 from bertexplorer.training.data.rows import Row
+from bertexplorer.training.finetuning.batch_sampler import steps_per_epoch
 from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
-RATES = ((128, 3e-4), (512, 2e-4), (768, 5e-5))  # (hidden size up to, learning rate)
+SHORT = 200  # steps up to which a run is short
+RATES = ((128, 3e-4, 3e-4), (512, 1e-4, 3e-4), (768, 5e-5, 5e-5))  # (hidden size up to, learning rate, in a short run)
+LOWEST_RATE = 2e-5  # of larger checkpoints
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,9 @@ class Tuning:
         Option("Trainable weights", info="full: all; frozen: the head alone; lora: low-rank matrices added to them"),
     ] = "full"
     epochs: Annotated[float, Option("Epochs", 0.01, 1000.0, "passes over all rows")] = 3.0
-    rate: Annotated[float, Option("Learning rate", 0.0, 1.0, "peak; 0: chosen by the size of the checkpoint")] = 0.0
+    rate: Annotated[
+        float, Option("Learning rate", 0.0, 1.0, "peak; 0: chosen by the checkpoint and the number of steps")
+    ] = 0.0
     batch: Annotated[int, Option("Batch size", 1, 1024, "rows per step")] = 32
     max_tokens: Annotated[int, Option("Maximum length", 8, 8192, "in tokens; longer texts are cut, and counted")] = 128
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
@@ -82,13 +87,20 @@ def task_of(name: str) -> Task:
     return BY_NAME[name]
 
 
-def learning_rate(tuning: Tuning, config: EncoderConfig) -> float:
-    """The rate of *tuning*, or one by the size of the checkpoint if it is 0 (Turc et al., 2019, for the small ones); a
-    new head alone and LoRA tolerate a higher one."""
+def number_of_steps(tuning: Tuning, rows: int) -> int:
+    """The steps of a run over *rows* items."""
+    return max(1, round(tuning.epochs * steps_per_epoch(rows, tuning.batch, tuning.accumulate)))
+
+
+def learning_rate(tuning: Tuning, config: EncoderConfig, steps: int) -> float:
+    """The rate of *tuning*. If it is 0, one by the size of the checkpoint (Turc et al., 2019, for the small ones) and
+    whether the run is short: docs/benchmarks.md has what mini learns at each. A new head alone and LoRA tolerate a
+    higher one."""
     if tuning.rate:
         return tuning.rate
-    by_size = next((rate for size, rate in RATES if config.hidden_size <= size), 2e-5)
-    return {"full": by_size, "frozen": 1e-3, "lora": 5 * by_size}[tuning.method]
+    rates = ((rate, short_rate) for size, rate, short_rate in RATES if config.hidden_size <= size)
+    full = next(rates, (LOWEST_RATE, LOWEST_RATE))[steps <= SHORT]
+    return {"full": full, "frozen": 1e-3, "lora": 5 * full}[tuning.method]
 
 
 def make_spec(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:

@@ -46,10 +46,10 @@ def set_trainable(learner: Learner, tuning: Tuning) -> None:
         )
 
 
-def learning_schedule(tuning: Tuning, config: EncoderConfig) -> Learning:
-    """The schedule of the learning rate: warm-up, then decay to 0."""
+def learning_schedule(tuning: Tuning, config: EncoderConfig, steps: int) -> Learning:
+    """The schedule of the learning rate over *steps*: warm-up, then decay to 0."""
     return Learning(
-        peak=learning_rate(tuning, config),
+        peak=learning_rate(tuning, config, steps),
         warmup=tuning.warmup,
         decay=tuning.decay,
         final=0.0,

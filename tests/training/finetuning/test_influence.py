@@ -55,7 +55,7 @@ def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float
     for folder, (last, step) in zip(folders, pairwise([0, *steps]), strict=True):
         learner = open_learner(folder, about=run.best)
         learner.modules.eval().requires_grad_(True)
-        learned = learning_schedule(given.tuning, learner.checkpoint.config)
+        learned = learning_schedule(given.tuning, learner.checkpoint.config, total)
         weight = sum(rate(s / total, learned) for s in range(last, step))
 
         def slope(example: object, learner=learner, cosine: bool = False) -> torch.Tensor:

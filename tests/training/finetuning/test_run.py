@@ -1,8 +1,11 @@
 """A run learns, stops and resumes bit for bit, and transformers loads its checkpoints."""
 
 import json
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -10,10 +13,12 @@ import transformers
 from safetensors.torch import load_file
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.load import load
 from bertexplorer.store.runs import history
 from bertexplorer.training.finetuning import run as runs
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune
+from bertexplorer.training.finetuning.spec import Tuning, learning_rate
 from tests.tolerance import of_encoder
 
 Begin = Callable[..., Path]
@@ -34,6 +39,35 @@ def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -
         ExplorerError, match="ALBERT's layers share their weights, so none can be frozen or slowed down alone"
     ):
         list(finetune(begin(family="albert", **more)))
+
+
+@pytest.mark.parametrize(
+    ("size", "steps", "method", "rate"),
+    [
+        (128, 5000, "full", 3e-4),
+        (384, 200, "full", 3e-4),
+        (384, 201, "full", 1e-4),
+        (384, 201, "lora", 5e-4),
+        (384, 10, "frozen", 1e-3),
+        (768, 10, "full", 5e-5),
+        (1024, 10, "full", 2e-5),
+        (384, 10, "own", 7e-4),
+    ],
+)
+def test_the_default_rate_follows_from_the_size_and_the_number_of_steps(
+    size: int, steps: int, method: Any, rate: float, tiny: Callable[..., Path]
+) -> None:
+    config = replace(load(tiny("bert")).config, hidden_size=size)
+    tuning = Tuning(rate=7e-4) if method == "own" else Tuning(method=method)
+    assert learning_rate(tuning, config, steps) == pytest.approx(rate)
+
+
+def test_a_run_says_its_rate_and_its_steps(begin: Begin) -> None:
+    """The rows are 120."""
+    (ready,) = (
+        event for event in finetune(begin(epochs=3, batch=7, accumulate=4, rate=0)) if event["event"] == "ready"
+    )
+    assert ready["steps"] == 3 * math.ceil(math.ceil(120 / 7) / 4) and ready["rate"] == 3e-4
 
 
 @pytest.mark.slow
