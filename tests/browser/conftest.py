@@ -160,7 +160,7 @@ def opened(
         if message.type == "error" and message.text.startswith(CUT_OFF):
             cut_off.append(time.time())
         elif message.type == "error" and not gone:
-            wrong.append(f"console: {message.text}")
+            wrong.append(f"console: {message.text} ({message.location['url']})")
 
     page.on("request", lambda r: left.append(time.time()) if r.is_navigation_request() else None)
     page.on("console", note)

@@ -17,7 +17,7 @@ from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
-SHORT = 200  # steps up to which a run is short
+SHORT = 500  # steps up to which a run is short
 RATES = ((128, 3e-4, 3e-4), (512, 1e-4, 3e-4), (768, 5e-5, 5e-5))  # (hidden size up to, learning rate, in a short run)
 LOWEST_RATE = 2e-5  # of larger checkpoints
 

@@ -45,9 +45,9 @@ def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -
     ("size", "steps", "method", "rate"),
     [
         (128, 5000, "full", 3e-4),
-        (384, 200, "full", 3e-4),
-        (384, 201, "full", 1e-4),
-        (384, 201, "lora", 5e-4),
+        (384, 500, "full", 3e-4),
+        (384, 501, "full", 1e-4),
+        (384, 501, "lora", 5e-4),
         (384, 10, "frozen", 1e-3),
         (768, 10, "full", 5e-5),
         (1024, 10, "full", 2e-5),
