@@ -1,11 +1,14 @@
 """HTML of the pages Train and Pretrain; everything from outside is escaped here."""
 
+import re
 from html import escape
 from typing import Any
 
 import gradio as gr
 
 from bertexplorer.settings import ASSETS
+
+TOGETHER = re.compile(r"(?<=[<>]) (?=\d)|(?<=\d) (?=%)")  # spaces between a number and its signs, as in kit.js
 
 
 def snippet(text: str, **settings: Any) -> gr.HTML:
@@ -19,8 +22,9 @@ def script(name: str) -> str:
 
 def caption(said: str, note: str) -> str:
     """The caption of a figure, with a note on how not to misread it."""
+    unbroken = TOGETHER.sub("\u00a0", said)
     return (
-        f'<p class="said" role="status" dir="auto">{escape(said)}</p>'
+        f'<p class="said" role="status" dir="auto">{escape(unbroken)}</p>'
         + f'<details class="misread"><summary>How not to misread this</summary><p>{escape(note)}</p></details>'
         * bool(note)
     )

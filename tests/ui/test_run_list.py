@@ -1,4 +1,4 @@
-"""The list of runs on Train and Pretrain: the error of a poll stays only until a poll succeeds."""
+"""The list of runs on Train and Pretrain, where the error of a poll stays only until a poll succeeds; captions."""
 
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -12,6 +12,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.experiments import page as experiments
 from bertexplorer.ui.experiments.wiring import ExperimentHandlers
+from bertexplorer.ui.html import caption
 from bertexplorer.ui.owner_binding import bind_owner
 from bertexplorer.ui.training import page as training
 from bertexplorer.ui.training.run_handlers import RunHandlers
@@ -56,3 +57,8 @@ def test_the_error_of_a_poll_disappears_after_the_next_one(build: Callable[[Any]
     updates = poll()
     assert "No run yet" in updates[page.runs.entries]
     assert set(failed) <= set(updates)  # everything that the error changed is redrawn
+
+
+def test_a_number_and_its_sign_stay_in_one_line() -> None:
+    assert "is\u00a0" not in (shown := caption("It is 50.0 %, then < 0.1 %; 3 of 4.", "")) and "3 of 4" in shown
+    assert "50.0\u00a0%" in shown and "&lt;\u00a00.1\u00a0%" in shown

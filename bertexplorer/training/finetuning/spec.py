@@ -31,9 +31,7 @@ class Tuning:
         Option("Trainable weights", info="full: all; frozen: the head alone; lora: low-rank matrices added to them"),
     ] = "full"
     epochs: Annotated[float, Option("Epochs", 0.01, 1000.0, "passes over all rows")] = 3.0
-    rate: Annotated[
-        float, Option("Learning rate", 0.0, 1.0, "peak; 0: chosen by the checkpoint and the number of steps")
-    ] = 0.0
+    rate: Annotated[float, Option("Learning rate", 0.0, 1.0, "peak; 0: chosen to suit the run")] = 0.0
     batch: Annotated[int, Option("Batch size", 1, 1024, "rows per step")] = 32
     max_tokens: Annotated[int, Option("Maximum length", 8, 8192, "in tokens; longer texts are cut, and counted")] = 128
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1, "of the new head, the order of the rows and dropout")] = 0
