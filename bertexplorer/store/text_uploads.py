@@ -224,7 +224,10 @@ def parse_lines(content: bytes, filename: str) -> Lines:
 def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     """(a line for each row, how the file was read). Raises ExplorerError for a file without a row that can be read."""
     delimiter = "\t" if suffix == ".tsv" else guess_delimiter(text)
-    rows, left_out = read_rows(text, delimiter)
+    try:
+        rows, left_out = read_rows(text, delimiter)
+    except ExplorerError as error:
+        raise ExplorerError(f"{name}: {error}") from error
     width = max(map(len, rows), default=0)
     cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows]
     filled = [row for row in cells if any(row)]
@@ -232,7 +235,7 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     body = filled[has_header:]
     if not body:
         if left_out:
-            raise ExplorerError(f"{name} has no row that can be read{left_out}. Save it as CSV again.")
+            raise ExplorerError(f"{name} has no row of text{left_out}. Save it as CSV again.")
         return [], ""
     header = [cell.lower() for cell in filled[0]]
     column = find_column(header, TEXT_NAMES) if has_header else None
@@ -252,25 +255,30 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
 
 
 def read_rows(text: str, delimiter: str) -> tuple[list[list[str]], str]:
-    """(the rows, a note on those left out). Each line is one text where the commas and quotes are those of sentences:
-    the rows differ in width or are not valid CSV, and no column has a usual name or there is only one."""
-    first_records, remaining, _ = best_reading(text, delimiter, MAX_LINES + 2)
+    """(the rows, how quotes were read and which rows were left out). In a file of one column, a row that is not valid
+    CSV is a text as it stands. Each line is one text where the commas are those of sentences: the rows differ in width,
+    and no column has a usual name or there is only one."""
+    first_records, remaining, note = best_reading(text, delimiter, MAX_LINES + 2)
     records = [*first_records, *remaining]
     rows = [row for _, _, row in records if isinstance(row, list)]
-    broken = [(line, row) for line, _, row in records if isinstance(row, str)]
     full = [row for row in rows if any(cell.strip() for cell in row)]
     first = full[0] if full else []
     named = has_known_name(first)
-    uneven = len({len(row) for row in full}) > 1
-    if uneven and (len(first) == 1 or (delimiter == "," and not named)):
+    if len({len(row) for row in full}) > 1 and (len(first) == 1 or (delimiter == "," and not named)):
         return [[line] for line in split_lines(text)], ""
-    if broken and not named and delimiter in (",", NO_DELIMITER):
-        return [[line] for line in split_lines(text)], ""
+    if delimiter == NO_DELIMITER:
+        lines = split_lines(text)
+        return [row if isinstance(row, list) else [lines[number - 1]] for number, _, row in records], note
     wide = [row for row in full if len(row) > len(first)] if named else []
-    note = f"; {len(wide):,} with more cells than the first row left out (“{' '.join(wide[0])[:40]}”)" if wide else ""
-    if broken:
-        note += f"; {len(broken):,} that cannot be read left out (line {broken[0][0]:,}: {broken[0][1]})"
+    if wide:
+        note += f"; {count_rows(wide)} with more cells than the first row left out (“{' '.join(wide[0])[:40]}”)"
+    if broken := [f"line {number:,}: {row}" for number, _, row in records if isinstance(row, str)]:
+        note += f"; {count_rows(broken)} left out ({'; '.join(broken[:3])}{'; …' if len(broken) > 3 else ''})"
     return [row for row in rows if len(row) <= len(first)] if named else rows, note
+
+
+def count_rows(rows: Sequence[object]) -> str:
+    return f"{len(rows):,} row{'s' * (len(rows) > 1)}"
 
 
 def split_lines(text: str) -> list[str]:

@@ -41,7 +41,7 @@ def install_chromium() -> None:
     """Install it with apt. One process does; the others wait, as apt refuses to run twice."""
     import fcntl  # not on Windows, which has no apt either
 
-    with open(Path(tempfile.gettempdir(), "bertexplorer-apt.lock"), "w") as file:
+    with open(Path(tempfile.gettempdir(), f"bertexplorer-apt-{os.getuid()}.lock"), "w") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         if find_chromium() is None:
             apt = [*([] if os.geteuid() == 0 else ["sudo", "-n"]), "apt-get", "-y", "-qq"]

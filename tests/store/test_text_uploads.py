@@ -1,6 +1,7 @@
 """Uploaded files are read as intended, the page says how, and unusable ones are rejected."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,11 @@ def test_labels_are_read_from_their_column() -> None:
         (b"a\n" * 10_001, "a.txt", "10,001 lines; the limit is 10,000"),
         (b"text\n" + b"a\n" * 10_001, "a.csv", "10,001 lines; the limit is 10,000"),
         (b"a" * 25_000_001, "a.txt", r"25.0 MB; the limit is 25"),
-        (b'text\n"' + b"a" * 200_000 + b'"\n', "a.csv", r"no row that can be read; 1 .* \(line 2: a cell of more"),
+        (
+            b'text,label\n"' + b"a" * 200_000 + b'",x\n',
+            "a.csv",
+            r"no row of text; 1 row left out \(line 2: a cell of more",
+        ),
     ],
 )
 def test_invalid_files_are_rejected(content: bytes, name: str, message: str) -> None:
@@ -138,24 +143,39 @@ def test_commas_within_sentences_do_not_split_them(content: bytes, texts: list[s
 def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None:
     result = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
     assert [(line.text, line.label) for line in result.lines] == [("A b", "x"), ("D", "z")]
-    assert "1 with more cells than the first row left out (“B  c y”)" in result.summary
+    assert "; 1 row with more cells than the first row left out (“B  c y”)" in result.summary
 
 
 def test_an_unclosed_quote_costs_one_row() -> None:
     """csv.reader would take the rest of the file for one cell."""
     result = parse_lines(b'text,label\nA cat,x\n"A dog,y\nA cow,z\n', "a.csv")
     assert result.lines == (Line("A cat", "x"), Line("A cow", "z"))
-    assert "1 that cannot be read left out (line 3: a quote opens here and is never closed)" in result.summary
+    assert "; 1 row left out (line 3: a quote opens here and is never closed)" in result.summary
+    unnamed = parse_lines(b'tweet,stars\nA cat,1\n"No" she said,1\nA cow,2\n', "a.csv")
+    assert [line.text for line in unnamed.lines] == ["A cat", "A cow"] and "line 3: there is text" in unnamed.summary
 
 
+@pytest.mark.parametrize("header", ["", "text\n"])
 @pytest.mark.parametrize("sentence", ['"I know," she said.', '"A quote, never closed', 'He said "no", and left.'])
-def test_quotes_of_sentences_stay_in_them(sentence: str) -> None:
-    content = f"{sentence}\nA cat sat here.\nA dog ran off.\n".encode()
-    assert [line.text for line in parse_lines(content, "a.csv").lines] == [
-        sentence,
-        "A cat sat here.",
-        "A dog ran off.",
-    ]
+def test_quotes_of_sentences_stay_in_them(sentence: str, header: str) -> None:
+    content = f'{header}{sentence}\nA cat sat here.\n"A dog ran off."\n'.encode()
+    texts = [line.text for line in parse_lines(content, "a.csv").lines]
+    assert texts[:2] == [sentence, "A cat sat here."] and texts[2].strip('"') == "A dog ran off."
+
+
+def test_many_broken_rows_take_no_longer_each() -> None:
+    def seconds(rows: int) -> float:
+        content = b"text,label\n" + b'"No" she said,x\n' * rows + b"A cat,y\n"
+        begun = time.process_time()
+        assert parse_lines(content, "a.csv").lines == (Line("A cat", "y"),)
+        return time.process_time() - begun
+
+    assert seconds(32_000) < 24 * seconds(4_000)  # 8 times the rows; 64 where each row costs more than the one before
+
+
+def test_more_unclosed_quotes_than_can_be_read_are_reported_with_the_file() -> None:
+    with pytest.raises(ExplorerError, match=r"^a\.csv: More than 200 rows have quotes that are not closed"):
+        parse_lines(b"text,label\n" + b'"No,x\n' * 300, "a.csv")
 
 
 def test_quotes_in_a_tab_separated_file_are_part_of_the_text() -> None:

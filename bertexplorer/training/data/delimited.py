@@ -3,7 +3,7 @@
 import csv
 import io
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -71,16 +71,22 @@ def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool)
 
 def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Record], Iterator[Record], str]:
     """The reading of *text* with the fewest rows of an unusual width: (the first records, the others, a remark on
-    quotes). Quotes in a tab-separated file are often part of the text, as in the GLUE files."""
+    quotes). Quotes in a tab-separated file are often part of the text, as in the GLUE files. Raises ExplorerError if
+    every reading has more than 200 unclosed quotes."""
     quoted = partial(read_records, text, delimiter=delimiter, strict=True)
     if delimiter != "\t":
         readings = (quoted, partial(quoted, skipinitialspace=True))
     else:
         readings = (partial(read_records, text, delimiter=delimiter, quoting=csv.QUOTE_NONE), quoted)
     fewest, chosen = -1, 0
+    refusal: ExplorerError | None = None
     for i, reading in enumerate(readings):
         remaining = reading()
-        first_records = list(islice(remaining, max_records))
+        try:
+            first_records = list(islice(remaining, max_records))
+        except ExplorerError as error:
+            refusal = error
+            continue
         rows = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
         width = common_width(rows)
         faults = sum(isinstance(row, str) for _, _, row in first_records) + sum(len(row) != width for row in rows)
@@ -88,6 +94,8 @@ def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Reco
             fewest, chosen, best_records, best_remaining = faults, i, first_records, remaining
         if not fewest:
             break
+    if refusal and fewest < 0:
+        raise refusal
     if delimiter != "\t" or chosen == 1:
         return best_records, best_remaining, ""
     cells = [cell for _, _, row in best_records if isinstance(row, list) for cell in row if cell.startswith('"')]
@@ -99,15 +107,15 @@ def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Reco
 def read_records(text: str, **dialect: object) -> Iterator[Record]:
     """The records of *text*, blank lines as empty lists. After a broken record, reading resumes at its second line, so
     that an unclosed quote spoils no other row."""
-    lines: Iterator[str] = io.StringIO(text, newline="")
+    source, again = io.StringIO(text, newline=""), deque[str]()
     start, failures, consumed = 1, 0, list[str]()
 
-    def recorded(lines: Iterator[str]) -> Iterator[str]:
-        for line in lines:
+    def recorded() -> Iterator[str]:
+        while line := again.popleft() if again else source.readline():
             consumed.append(line)
             yield line
 
-    reader = csv.reader(recorded(lines), **dialect)  # type: ignore[arg-type]
+    reader = csv.reader(recorded(), **dialect)  # type: ignore[arg-type]
     while True:
         try:
             row: list[str] | str = next(reader)
@@ -121,9 +129,9 @@ def read_records(text: str, **dialect: object) -> Iterator[Record]:
                     "Save the file as CSV again, or choose another delimiter."
                 ) from error
             row = next((words for part, words in REASONS.items() if part in str(error)), str(error))
-            lines = chain(consumed[1:], lines)
+            again.extendleft(reversed(consumed[1:]))
             del consumed[1:]
-            reader = csv.reader(recorded(lines), **dialect)  # type: ignore[arg-type]
+            reader = csv.reader(recorded(), **dialect)  # type: ignore[arg-type]
         yield start, start + len(consumed) - 1, row
         start += len(consumed)
         consumed.clear()

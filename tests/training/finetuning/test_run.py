@@ -1,7 +1,6 @@
 """A run learns, stops and resumes bit for bit, and transformers loads its checkpoints."""
 
 import json
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.store.runs import history
 from bertexplorer.training.finetuning import run as runs
+from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune
 from bertexplorer.training.finetuning.spec import Tuning, learning_rate
@@ -62,12 +62,16 @@ def test_the_default_rate_follows_from_the_size_and_the_number_of_steps(
     assert learning_rate(tuning, config, steps) == pytest.approx(rate)
 
 
-def test_a_run_says_its_rate_and_its_steps(begin: Begin) -> None:
-    """The rows are 120."""
-    (ready,) = (
-        event for event in finetune(begin(epochs=3, batch=7, accumulate=4, rate=0)) if event["event"] == "ready"
-    )
-    assert ready["steps"] == 3 * math.ceil(math.ceil(120 / 7) / 4) and ready["rate"] == 3e-4
+@pytest.mark.parametrize(("short", "rate"), [(15, 3e-4), (14, 1e-4)])
+def test_a_run_says_its_rate_and_its_steps(
+    short: int, rate: float, begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its 120 rows are 18 batches of 7, so 5 steps of 4 batches in each of 3 epochs."""
+    monkeypatch.setattr(specs, "RATES", ((128, 1e-4, 3e-4),))
+    monkeypatch.setattr(specs, "SHORT", short)
+    events = finetune(begin(epochs=3, batch=7, accumulate=4, rate=0))
+    (ready,) = (event for event in events if event["event"] == "ready")
+    assert (ready["steps"], ready["rate"]) == (15, rate)
 
 
 @pytest.mark.slow
