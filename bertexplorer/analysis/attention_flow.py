@@ -50,7 +50,8 @@ class AttentionFlow:
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> AttentionFlow:
     """Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
     that does not exist and, for flow, beyond 64 tokens or 8 picked ones."""
-    check_number(options.layer, checkpoint.config.num_layers, "layer", low=0)
+    layer = options.layer or checkpoint.config.num_layers
+    check_number(layer, checkpoint.config.num_layers, "layer")
     encoding = checkpoint.tokenizer.encode(text)
     check_length(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)
     about = list(encoding.picked or encoding.masked[:1] or (0,))
@@ -68,7 +69,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         tokens=checkpoint.tokenizer.show_all(encoding.ids),
         about=tuple(about),
         picked=bool(encoding.picked),
-        layer=(options.layer or checkpoint.config.num_layers) - 1,
+        layer=layer - 1,
         shares=shares,
         raw=raw,
         left_out=encoding.left_out,
