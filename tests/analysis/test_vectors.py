@@ -45,20 +45,22 @@ def test_cosines_equal_those_of_numpy() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3])
-def test_components_equal_those_of_an_svd_and_of_scikit_learn(count: int) -> None:
-    centre, axes, shares = principal(RANDOM, count)
-    _, values, right = np.linalg.svd(RANDOM - RANDOM.mean(axis=0), full_matrices=False)
+@pytest.mark.parametrize("vectors", [RANDOM, RANDOM[:9]], ids=["more vectors", "more dimensions"])
+def test_components_equal_those_of_an_svd_and_of_scikit_learn(vectors: np.ndarray, count: int) -> None:
+    centre, axes, shares = principal(vectors, count)
+    _, values, right = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
     np.testing.assert_allclose(np.abs((axes * right[:count]).sum(axis=1)), 1, atol=1e-9)  # float64
     np.testing.assert_allclose(shares, (values**2 / (values**2).sum())[:count])
-    other = decomposition.PCA(count).fit(RANDOM)
+    other = decomposition.PCA(count).fit(vectors)
     np.testing.assert_allclose(shares, other.explained_variance_ratio_)
-    assert_within(np.abs((RANDOM - centre) @ axes.T), np.abs(other.transform(RANDOM)), 1e-9)  # float64
+    assert_within(np.abs((vectors - centre) @ axes.T), np.abs(other.transform(vectors)), 1e-9)  # float64
     assert all(axis[np.abs(axis).argmax()] > 0 for axis in axes)
 
 
 def test_too_few_points_give_shares_of_zero() -> None:
     _, axes, shares = principal(RANDOM[:2], 2)
     assert shares == pytest.approx([1, 0], abs=1e-9) and axes.shape == (2, 17)  # float64
+    assert principal(RANDOM[:1], 2)[1].shape == (2, 17)
     _, _, shares = principal(np.ones((4, 3)), 2)
     assert shares == pytest.approx([0, 0], abs=1e-9)  # float64
 
