@@ -16,7 +16,7 @@ from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.analysis.export import FROM_PYTHON
 from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError, in_words_of
-from bertexplorer.model.text import Encoding, Span, Text
+from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
@@ -76,7 +76,8 @@ class Bert(Methods):
         module, view = import_module(f"bertexplorer.analysis.{analysis}"), VIEWS[analysis.replace("_", "-")]
         if not view.text:
             options, text = {**({FIRST[analysis]: text} if text else {}), **options}, ""
-        marked_text = Text(text, pair, spans(text, pair, mask), spans(text, pair, pick))
+        hidden, picked = (spans(self.checkpoint.tokenizer, text, pair, words) for words in (mask, pick))
+        marked_text = Text(text, pair, hidden, picked)
         settings = build(module.Options, {name: join_list(name, value) for name, value in options.items()})
         more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
         if rows is not None:
@@ -199,17 +200,27 @@ def library() -> CheckpointRegistry:
     return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
 
 
-def spans(text: str, pair: str, words: Words) -> tuple[Span, ...]:
-    """The spans of *words*, which may be spans already. Raises ExplorerError for a word that is not in the texts."""
+def spans(tokenizer: Tokenizer, text: str, pair: str, words: Words) -> tuple[Span, ...]:
+    """The spans of *words*, which may be spans already, in the texts as *tokenizer* prepares them. Raises ExplorerError
+    for a word that is not in the texts."""
     result: list[Span] = []
     for word in [words] if isinstance(words, str) else words:
-        result += find_word_spans(text, pair, word) if isinstance(word, str) else [Span(*word)]
+        result += find_word_spans(tokenizer, text, pair, word) if isinstance(word, str) else [Span(*word)]
     return tuple(dict.fromkeys(result))
 
 
 def join_list(name: str, value: Any) -> Any:
-    """*value* of the setting *name* for the analysis, which reads a list as one string."""
-    return LISTS.get(name, ", ").join(map(str, value)) if isinstance(value, list | tuple) else value
+    """*value* of the setting *name* for the analysis, which reads a list as one string. Raises ExplorerError for an
+    item that the analysis would split."""
+    if not isinstance(value, list | tuple):
+        return value
+    separator = LISTS.get(name, ", ")
+    for item in value:
+        if found := {separator.strip(), "\n"} & set(str(item)):
+            raise ExplorerError(
+                f"{item!r:.60} contains {min(found)!r}, which separates the items of {name}. Give it without."
+            )
+    return separator.join(map(str, value))
 
 
 def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:

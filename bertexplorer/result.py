@@ -74,6 +74,11 @@ class Result:
         return self.drawing.draw(self.value)
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What the tokenizer says of the text: tokens that are cut or unknown, characters that are removed."""
+        return self.checkpoint.tokenizer.encode(self.text).notes if self.text.first else ()
+
+    @property
     def provenance(self) -> dict[str, str]:
         """Checkpoint, revision, precision, device and versions behind the numbers."""
         return export.provenance(self.checkpoint)
@@ -165,7 +170,8 @@ class Result:
     def __repr__(self) -> str:
         more = len(self.rows) - PRINTED_ROWS
         left = f"\n… and {more:,} more rows" if more > 0 else ""
-        return f"{self.analysis} ({self.checkpoint.name}): {self.said}\n{as_table(self.rows[:PRINTED_ROWS])}{left}"
+        said = " ".join([self.said, *self.notes])
+        return f"{self.analysis} ({self.checkpoint.name}): {said}\n{as_table(self.rows[:PRINTED_ROWS])}{left}"
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         if isinstance(self.figure, str):
@@ -206,8 +212,7 @@ class Comparison:
     @property
     def rows(self) -> list[dict[str, Any]]:
         """The rows of all results. *side* names the result that a row belongs to."""
-        sides = zip(self.names, self.results, strict=True)
-        return [{"side": name, **row} for name, result in sides for row in result.rows]
+        return [{"side": name, **row} for name, side in zip(self.names, self.results, strict=True) for row in side.rows]
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
@@ -238,8 +243,7 @@ class Comparison:
 
     def code(self) -> str:
         """A program that computes this comparison again."""
-        others = [result.question for result in self.results[1:]]
-        return export.as_python(self.first.module, *self.first.question, others)
+        return export.as_python(self.first.module, *self.first.question, [side.question for side in self.results[1:]])
 
     def __repr__(self) -> str:
         return "\n\n".join(f"{name}:\n{result!r}" for name, result in zip(self.names, self.results, strict=True))
@@ -247,8 +251,7 @@ class Comparison:
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         from bertexplorer.figures.notebook import bundle
 
-        drawn = bundle(self.figure, self.said) if self.figure is not None else {}
-        return {**drawn, "text/plain": repr(self)}
+        return {**(bundle(self.figure, self.said) if self.figure is not None else {}), "text/plain": repr(self)}
 
 
 def compare(first: Result, second: Result, *others: Result) -> Comparison:
@@ -265,10 +268,8 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
 
     for other in (second, *others):
         if first.analysis != other.analysis:
-            raise ExplorerError(
-                f"A result of {first.analysis} cannot be compared with one of {other.analysis}. Compare two of one "
-                "kind."
-            )
+            names = f"{first.analysis} cannot be compared with one of {other.analysis}"
+            raise ExplorerError(f"A result of {names}. Compare two of one kind.")
     if others and not isinstance(first.drawing, ComparingSeveral):
         raise ExplorerError(f"{2 + len(others)} results of {first.analysis} were given; it compares two. Give two.")
     return Comparison(first, second, side_names((first, second, *others)), others)

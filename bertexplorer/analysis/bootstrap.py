@@ -37,6 +37,15 @@ def interval(values: Float[np.ndarray, " n"]) -> Interval:
     return Interval(float(low), float(high))
 
 
+def difference_interval(values: Float[np.ndarray, " n"]) -> Interval:
+    """The interval of the mean of *values* that are -1, 0 or 1 each. It is mirrored if their signs are, also where all
+    are equal: no other value was seen, so each has a share of at most that of the exact interval."""
+    if len(set(values.tolist())) == 1:
+        seen, (_, unseen) = float(values[0]), interval(np.zeros(len(values)))
+        return Interval(max(-1.0, seen - unseen), min(1.0, seen + unseen))
+    return interval(values)
+
+
 class PairedComparison(NamedTuple):
     """Two checkpoints on the same cases. *p*: of McNemar's exact test, two-sided: how likely such an uneven split
     of the cases on which they differ would be, if both were equally good (McNemar, 1947)."""
@@ -54,7 +63,9 @@ def compare_paired(first: Float[np.ndarray, " n"], second: Float[np.ndarray, " n
 
     only_first, only_second = int((first > second).sum()), int((second > first).sum())
     p = float(binomtest(only_first, only_first + only_second).pvalue) if only_first + only_second else 1.0
-    return PairedComparison(float((second - first).mean()), interval(second - first), only_first, only_second, p)
+    return PairedComparison(
+        float((second - first).mean()), difference_interval(second - first), only_first, only_second, p
+    )
 
 
 def holm(values: Sequence[float]) -> list[float]:

@@ -99,7 +99,7 @@ def jensen_shannon(first: np.ndarray, second: np.ndarray) -> float:
     """Jensen-Shannon divergence (Lin, 1991) of two distributions given as natural logs, in bits."""
     p, q = np.exp(first.astype(np.float64)), np.exp(second.astype(np.float64))
     middle = np.log((p + q) / 2)
-    return float(((p * (first - middle)).sum() + (q * (second - middle)).sum()) / 2 / math.log(2))
+    return max(0.0, float(((p * (first - middle)).sum() + (q * (second - middle)).sum()) / 2 / math.log(2)))
 
 
 def rows(result: Contrast) -> list[dict[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +14,7 @@ from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
+    from jaxtyping import Float
     from torch import Tensor
 
     from bertexplorer.model.checkpoint import Checkpoint
@@ -99,9 +100,17 @@ def step_at(checkpoint: Checkpoint, position: int, log_probs: Tensor, token: int
     return Step(position, checkpoint.tokenizer.show(token), token, float(log_probs[token]))
 
 
+def log_probs_of_pieces(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], positions: Sequence[Sequence[int]]
+) -> Iterator[Float[Tensor, "m v"]]:
+    """`engine.masked_log_probs` without the rows of the output matrix that have no piece."""
+    rows = engine.masked_log_probs(checkpoint, encodings, positions=positions)
+    return (row[:, : checkpoint.tokenizer.vocab_size] for row in rows)
+
+
 def independent(checkpoint: Checkpoint, encoding: Encoding) -> list[Step]:
     """Every mask answered in one pass, while the other masks are still open."""
-    log_probs = next(engine.masked_log_probs(checkpoint, [encoding]))
+    log_probs = next(log_probs_of_pieces(checkpoint, [encoding], [encoding.masked]))
     return [step_at(checkpoint, at, row, int(row.argmax())) for at, row in zip(encoding.masked, log_probs, strict=True)]
 
 
@@ -110,7 +119,7 @@ def one_by_one(checkpoint: Checkpoint, encoding: Encoding, *, certain_first: boo
     steps: list[Step] = []
     todo = list(encoding.masked)  # a list of its own, as the best answer may be [MASK] itself
     while todo:
-        log_probs = next(engine.masked_log_probs(checkpoint, [fill_masks(encoding, steps)], positions=[todo]))
+        log_probs = next(log_probs_of_pieces(checkpoint, [fill_masks(encoding, steps)], [todo]))
         row = int(log_probs.max(dim=-1).values.argmax()) if certain_first else 0
         steps.append(step_at(checkpoint, todo.pop(row), log_probs[row], int(log_probs[row].argmax())))
     return steps
@@ -120,9 +129,7 @@ def beam(checkpoint: Checkpoint, encoding: Encoding, width: int) -> list[Step]:
     """Fill left to right, keeping the *width* fillings with the highest joint log-probability. Returns the best one."""
     beams: list[list[Step]] = [[]]
     for position in encoding.masked:
-        rows = engine.masked_log_probs(
-            checkpoint, [fill_masks(encoding, b) for b in beams], positions=[[position]] * len(beams)
-        )
+        rows = log_probs_of_pieces(checkpoint, [fill_masks(encoding, b) for b in beams], [[position]] * len(beams))
         longer = []
         for steps, row in zip(beams, rows, strict=True):
             best = row[0].topk(min(width, row.shape[-1])).indices

@@ -97,11 +97,12 @@ def blank(
 ) -> Blank:
     """The Blank for one row of log-probabilities (natural log, v long)."""
     tokenizer, was = checkpoint.tokenizer, encoding.original_ids[position]
-    rank = 1 + int((log_probs > log_probs[was]).sum())
+    with_piece = log_probs[: tokenizer.vocab_size]
+    rank = 1 + int((with_piece > log_probs[was]).sum())
     original = Candidate(tokenizer.show(was), was, float(log_probs[was].exp()), rank)
     return Blank(
         position=position,
-        candidates=best_candidates(log_probs[: tokenizer.vocab_size], tokenizer.show, top),
+        candidates=best_candidates(with_piece, tokenizer.show, top),
         original=None if was == encoding.mask_id else original,
         entropy=float(-(log_probs.exp() * log_probs).sum() / math.log(2)),
         words=score_words(checkpoint, encoding, position, log_probs, words),

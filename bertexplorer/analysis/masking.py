@@ -74,7 +74,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     tokenizer = checkpoint.tokenizer
     encoding = tokenizer.encode(text)
     ids = np.array([encoding.original_ids])
-    fixed = np.array([encoding.special])
+    fixed = np.array([encoding.special]) | (ids == tokenizer.mask_id)  # a typed mask is no word to predict
     if fixed.all():
         raise ExplorerError("There is no token that could be masked. Type a word.")
     vocabulary = masking.Vocabulary.of(tokenizer)

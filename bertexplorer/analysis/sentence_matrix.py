@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 MAX_SENTENCES = 12
-END = re.compile(r"[.!?…][\"'”’)\]]*[^\S\n]+(?=[\"'“‘(\[]*(\w))|\n")
+END = re.compile(r"[.!?…][\"'”’)\]]*[^\S\n]+(?=[\"'“‘(\[]*(\w|<mask>))|\n")
 KEYS, MEASURE = ("first", "second"), "is_next"
 
 
@@ -41,6 +41,7 @@ class SentenceMatrix:
     sentences: tuple[str, ...]
     logits: Float[np.ndarray, "n n 2"]  # (is next, is not next); NaN on the diagonal
     left_out: int  # sentences beyond MAX_SENTENCES
+    shortened: int = 0  # pairs with tokens beyond the checkpoint's limit
 
     @property
     def matrix(self) -> Float[np.ndarray, "n n"]:
@@ -89,13 +90,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     logits = np.full((count, count, 2), np.nan)
     logits[tuple(zip(*pairs, strict=True))] = engine.next_sentence_logits(checkpoint, encodings).numpy()
     names = tuple(visible_side(checkpoint, encodings[pairs.index((i, (i + 1) % count))], 0) for i in range(count))
-    return SentenceMatrix(names, logits, len(spans) - count)
+    return SentenceMatrix(names, logits, len(spans) - count, sum(e.left_out > 0 for e in encodings))
 
 
 def sentences(text: str) -> Iterator[tuple[int, int]]:
     """(start, end) of every sentence in *text*, without the space around it. The rule is that of the module."""
     start = 0
-    ends = [match.end() for match in END.finditer(text) if not match[1] or match[1].isupper()]
+    ends = [match.end() for match in END.finditer(text) if (match[1] or "<mask>") == "<mask>" or match[1].isupper()]
     for end in [*ends, len(text)]:
         sentence = text[start:end].strip()
         if any(character.isalnum() for character in sentence):

@@ -54,6 +54,7 @@ class Pair:
 class SentencePairs:
     pairs: tuple[Pair, ...]
     is_next: Float[np.ndarray, " n"]  # P(IsNext) of each, 0 to 1; NaN if the checkpoint has no such head
+    shortened: int = 0  # pairs with tokens beyond the checkpoint's limit
 
     @property
     def right(self) -> int:
@@ -76,12 +77,13 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
             "in a row. Type a paragraph."
         )
     pairs = draw_pairs(documents, options, np.random.default_rng(options.roll))
-    answers = np.full(len(pairs), np.nan)
+    answers, shortened = np.full(len(pairs), np.nan), 0
     if "next_sentence" in checkpoint.heads:
         encodings = [encode_pair(checkpoint, Text(pair.first, pair.second)) for pair in pairs]
+        shortened = sum(encoding.left_out > 0 for encoding in encodings)
         logits = engine.next_sentence_logits(checkpoint, encodings).numpy().astype(np.float64)
         answers = 1 / (1 + np.exp(logits[:, 1] - logits[:, 0]))
-    return SentencePairs(pairs, answers)
+    return SentencePairs(pairs, answers, shortened)
 
 
 def split_documents(text: str) -> list[list[str]]:

@@ -12,14 +12,8 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.pseudo_likelihood import (
-    Hide,
-    Spot,
-    positions_to_hide,
-    scored_positions,
-    single_spots,
-    token_log_probs,
-)
+from bertexplorer.analysis import pseudo_likelihood as pll
+from bertexplorer.analysis.pseudo_likelihood import Hide, Spot, scored_positions, single_spots
 from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableRow
 from bertexplorer.analysis.suite_readers import LabelReader, LogProbs, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
@@ -118,7 +112,7 @@ class Scorer:
         in which they differ."""
         plans, unusable = read_usable(cases, self.plan)
         spots_to_score = [(encoding, spot) for plan in plans.values() for encoding, spots in plan for spot in spots]
-        logs = iter(token_log_probs(self.checkpoint, spots_to_score))
+        logs = iter(pll.token_log_probs(self.checkpoint, spots_to_score))
         results: dict[int, Outcome | RowProblem] = dict(unusable)
         for i, plan in plans.items():
             first, second = (sum(float(next(logs)) for _ in spots) for _, spots in plan)
@@ -135,14 +129,17 @@ class Scorer:
         if self.kind == "stereotype pairs":
             blocks = SequenceMatcher(None, first.ids, second.ids, autojunk=False).get_matching_blocks()
             shared = [{b[side] + i for b in blocks for i in range(b.size)} for side in (0, 1)]
-            return tuple((e, single_spots(s & set(scored_positions(e)))) for e, s in zip(pair, shared, strict=True))
+            scored = [s & set(scored_positions(e)) for e, s in zip(pair, shared, strict=True)]
+            if not all(scored):
+                raise UnusableRow("has two sentences that share no token, and only shared ones are scored")
+            return tuple((e, single_spots(s)) for e, s in zip(pair, scored, strict=True))
         if self.scoring == "the differing piece":
             differ = [i for i, (a, b) in enumerate(zip(first.ids, second.ids, strict=False)) if a != b]
             if len(first) != len(second) or len(differ) != 1:
                 raise UnusableRow("does not differ in one piece alone, so only whole sentences can be compared")
             return tuple((e, single_spots(differ)) for e in pair)
         hide: Hide = "the rest of its word too"
-        return tuple((e, [(i, tuple(positions_to_hide(e, i, hide))) for i in scored_positions(e)]) for e in pair)
+        return tuple((e, [(i, tuple(pll.positions_to_hide(e, i, hide))) for i in scored_positions(e)]) for e in pair)
 
     def frequency(self, plan: Plan) -> float:
         """1 if the first text has the more frequent pieces, 0 if the second, 0.5 if both are equal."""

@@ -221,12 +221,13 @@ def replacement(checkpoint: Checkpoint, encoding: Encoding, options: Options) ->
 
 
 def random_sets(board: Board, off: Sequence[Head], count: int) -> Float[np.ndarray, "c l h"]:
-    """Random switches with as many heads off as *off* has, drawn from the other heads if there are enough."""
+    """Random switches with as many heads off as *off* has, drawn from the other heads if there are enough; none if all
+    heads are off."""
     rng = np.random.default_rng(0)
     all_heads = [Head(layer, head) for layer in range(board.shape[0]) for head in range(board.shape[1])]
     other_heads = [head for head in all_heads if head not in off]
     pool = other_heads if len(other_heads) >= len(off) else all_heads
-    picks = [rng.choice(len(pool), size=len(off), replace=False) for _ in range(count)]
+    picks = [rng.choice(len(pool), size=len(off), replace=False) for _ in range(count if other_heads else 0)]
     sets = [board.off([pool[i] for i in pick]) for pick in picks]
     return np.stack(sets) if sets else np.zeros((0, *board.shape), dtype=np.float32)
 

@@ -84,7 +84,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         for encoding, spot, row in zip(encodings, spots, log_probs, strict=True):
             scores = {s.word: s.probability for s in score_words(checkpoint, encoding, spot[0], row, words)}
             table.append([scores[word] for word in words])
-    answers = checkpoint.tokenizer.show_all(int(row.argmax()) for row in log_probs)
+    answers = checkpoint.tokenizer.show_all(int(row[: checkpoint.tokenizer.vocab_size].argmax()) for row in log_probs)
     return Template(tuple(fillings), tuple(texts), words, np.array(table, dtype=np.float64), answers)
 
 

@@ -148,20 +148,28 @@ def is_uncased(tokenizer: Tokenizer) -> bool:
 def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
     """The word of the workbench text that occurs in the most sources. Among equals: the most frequent, then the
     longest, then the first."""
+    texts = without_masks(tokenizer, sources[0].encoding)
     candidates = [
         match[0]
-        for text in sources[0].encoding.texts
+        for text in texts
         for match in WORD.finditer(text)
         if len(match[0]) > 2 and match[0].isalpha() and match[0].lower() not in COMMON
-    ] or [match[0] for match in WORD.finditer(sources[0].encoding.texts[0])]
+    ] or [match[0] for match in WORD.finditer(texts[0])]
     if not candidates:
         raise ExplorerError("The text has no word. Type a sentence.")
     counts: dict[str, tuple[int, int, int]] = {}
     for word in dict.fromkeys(candidates):
         regex = word_pattern(tokenizer, word)
-        counts_by_source = [sum(len(regex.findall(text)) for text in source.encoding.texts) for source in sources]
+        counts_by_source = [
+            sum(len(regex.findall(text)) for text in without_masks(tokenizer, source.encoding)) for source in sources
+        ]
         counts[word] = len(counts_by_source) - counts_by_source.count(0), sum(counts_by_source), len(word)
     return max(counts, key=lambda word: counts[word])
+
+
+def without_masks(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
+    """The texts of *encoding* with spaces in place of typed masks, which are no word."""
+    return [text.replace(tokenizer.mask_token, " " * len(tokenizer.mask_token)) for text in encoding.texts]
 
 
 def gather(
@@ -173,7 +181,8 @@ def gather(
     spans_by_source: list[tuple[int, Span]] = []
     lacking = beyond = 0
     for source_index, source in enumerate(sources):
-        texts = source.encoding.texts
+        with_masks = tokenizer.mask_token in words  # picked
+        texts = source.encoding.texts if with_masks else without_masks(tokenizer, source.encoding)
         spans = sorted({Span(side, *m.span()) for side in (0, 1) for p in patterns for m in p.finditer(texts[side])})
         ends = [max((p.end for p in source.encoding.spans if p and p.side == side), default=0) for side in (0, 1)]
         read_spans = [span for span in spans if span.start < ends[span.side] and piece_positions(source.encoding, span)]

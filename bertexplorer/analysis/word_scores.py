@@ -59,7 +59,7 @@ def score_words(
             )
         pieces = checkpoint.tokenizer.show_all(ids)
         if len(ids) == 1:
-            rank = 1 + int((log_probs > log_probs[ids[0]]).sum())
+            rank = 1 + int((log_probs[: checkpoint.tokenizer.vocab_size] > log_probs[ids[0]]).sum())
             scores.append(WordScore(word, pieces, float(log_probs[ids[0]]), rank))
         else:
             scores.append(WordScore(word, pieces, pieces_log_prob(checkpoint, encoding, position, ids), None))
@@ -111,9 +111,9 @@ def insert_masks(encoding: Encoding, position: int, count: int) -> Encoding:
 
 def piece_ids(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> tuple[int, ...]:
     """The ids of *word* as written at *position*, after a space or not. Raises ExplorerError as `pieces` does."""
-    span = encoding.spans[position]
-    spaced = span is None or encoding.texts[span.side][: span.start][-1:].isspace()
-    return checkpoint.tokenizer.pieces(word, spaced=spaced)
+    span, tokenizer = encoding.spans[position], checkpoint.tokenizer
+    before = encoding.texts[span.side][: span.start] if span else " "
+    return tokenizer.pieces(word, spaced=before[-1:].isspace() or (not before and tokenizer.kind == "Unigram"))
 
 
 def single_piece_id(checkpoint: Checkpoint, encoding: Encoding, position: int, word: str) -> int:

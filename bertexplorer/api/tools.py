@@ -142,7 +142,8 @@ def analyse(view: View, explore: Explore, given: dict[str, Any]) -> ToolAnswer:
     """The result of a view's tool. Raises ExplorerError."""
     text, pair, pick, most_rows = (given.pop(name) for name in ("text", "pair", "pick", "most_rows"))
     common = {name: given.pop(name) for name in ("checkpoint", "precision")}
-    picked = find_word_spans(text, pair, pick)
+    tokenizer = explore.registry.get(common["checkpoint"], common["precision"]).tokenizer
+    picked = find_word_spans(tokenizer, scrub(text), scrub(pair), pick)
     state = State(scrub(text), scrub(pair), picked=picked, view=view.slug, options=given, **common)
     result = answer(explore, state)
     return ToolAnswer(

@@ -153,7 +153,9 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         if len(names) > 1:
             raise ExplorerError(f"--out scores one checkpoint; {len(names)} were given. Give each a folder of its own.")
         return score(flags.out, checkpoint, options, more.get("rows"))
-    text = Text(flags.text, flags.pair, picked=find_word_spans(flags.text, flags.pair, flags.pick))
+    text = Text(
+        flags.text, flags.pair, picked=find_word_spans(checkpoint.tokenizer, flags.text, flags.pair, flags.pick)
+    )
     for note in checkpoint.tokenizer.encode(text).notes if flags.text else ():
         print(f"note: {note}", file=sys.stderr)
     if len(names) > 1:

@@ -49,10 +49,13 @@ def choose(
     """Choose the tokens of *ids* (b, t) that the model must predict.
 
     Each token (or word) is chosen with probability *masking.chosen*. A row without any gets one. Tokens that are
-    *fixed* (special tokens, padding) are never chosen."""
+    *fixed* (special tokens, padding) are never chosen; a word begins after them, also where its first piece is spelled
+    like one that continues a word, as at the start of a text in byte-level vocabularies."""
     chance = rng.random(ids.shape)
     if masking.whole_words:  # the pieces of a word share a number
-        word = np.cumsum(~vocabulary.continues[ids], axis=1) - 1
+        starts = ~vocabulary.continues[ids] | fixed
+        starts[:, 1:] |= fixed[:, :-1]
+        word = np.cumsum(starts, axis=1) - 1
         chance = np.take_along_axis(chance, np.maximum(word, 0), axis=1)
     chance[fixed] = np.inf
     lowest = chance.min(axis=1, keepdims=True, initial=np.inf)

@@ -188,7 +188,8 @@ def say_labels(result: Answer) -> str:
     if result.kind == "labels":
         likely = [f"{quote(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen]
         if likely:
-            return f"Above 50 %: {join_names(likely[:8])}."
+            more = [f"{len(likely) - 8} more"] if len(likely) > 8 else []
+            return f"Above 50 %: {join_names([*likely[:8], *more])}."
         return f"No label is above 50 %; the likeliest is {quote(best.name)} with {percent(best.value)}."
     second = f", then {quote(others[0].name)} with {percent(others[0].value)}" if others else ""
     return f"The label is {quote(best.name)} with {percent(best.value)}{second}."

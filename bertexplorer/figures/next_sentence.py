@@ -4,7 +4,20 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.next_sentence import NextSentence, Score
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, MONO, PALE, TEXT, clip, decimal, finish, label, percent, quote, safe
+from bertexplorer.figures.style import (
+    ACCENT,
+    MONO,
+    PALE,
+    TEXT,
+    beyond_limit,
+    clip,
+    decimal,
+    finish,
+    label,
+    percent,
+    quote,
+    safe,
+)
 
 SHOWN = 30  # tokens of each segment to draw
 LINE = 44  # characters in a line of tokens, as many as fit on 390 px
@@ -121,9 +134,7 @@ def say(result: NextSentence) -> str:
         best = result.candidates[0]
         mine = "B itself" if result.rank == 1 else f"{quote(clip(best.second, 60))}, and B comes {ordinal(result.rank)}"
         sentence += f" Of {len(result.candidates)} candidates the likeliest ({percent(best.is_next)}) is {mine}."
-    if result.left_out:
-        sentence += f" The pair was too long: {result.left_out} tokens were left out."
-    return sentence
+    return " ".join([sentence, *beyond_limit(result.left_out)])
 
 
 def ordinal(rank: int) -> str:

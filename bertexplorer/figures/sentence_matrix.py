@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_matrix import SentenceMatrix
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ORANGE, SHADES, clip, finish, label, percent, quote
+from bertexplorer.figures.style import ORANGE, SHADES, clip, finish, label, percent, quote, shortened_pairs
 
 ROOMY = 5  # sentences up to which cells show the % sign
 
@@ -61,6 +61,5 @@ def say(result: SentenceMatrix) -> str:
         f"{quote(clip(result.sentences[j], 50))} after {quote(clip(result.sentences[i], 50))}."
     )
     left_out = result.left_out
-    return sentence + (
-        f" {left_out} more sentence{'s were' if left_out > 1 else ' was'} not scored." if left_out else ""
-    )
+    more = [f"{left_out} more sentence{'s were' if left_out > 1 else ' was'} not scored."] if left_out else []
+    return " ".join([sentence, *more, *shortened_pairs(result.shortened)])

@@ -5,7 +5,18 @@ import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_pairs import NEXT, SentencePairs
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, PALE, coloured, finish, label, percent, safe
+from bertexplorer.figures.style import (
+    ACCENT,
+    GREEN,
+    ORANGE,
+    PALE,
+    coloured,
+    finish,
+    label,
+    percent,
+    safe,
+    shortened_pairs,
+)
 
 LINE = 82  # pixels a pair
 LETTERS = 46  # of a sentence
@@ -40,4 +51,6 @@ def say(result: SentencePairs) -> str:
     sentence = f"{true} of {count} pairs really are neighbours in the text, {count - true} are drawn at random."
     if np.isnan(result.is_next).any():
         return sentence + " This checkpoint has no next-sentence head, so it is not asked."
-    return sentence + f" The checkpoint gets {result.right} of {count} right."
+    return " ".join(
+        [f"{sentence} The checkpoint gets {result.right} of {count} right.", *shortened_pairs(result.shortened)]
+    )

@@ -100,6 +100,12 @@ def beyond_limit(tokens: int) -> list[str]:
     return [f"{count(tokens, 'token')} beyond the checkpoint's limit {verb} not read."] if tokens else []
 
 
+def shortened_pairs(pairs: int) -> list[str]:
+    """A sentence about *pairs* of texts that the checkpoint did not read to the end, if there are any."""
+    verb = "was" if pairs == 1 else "were"
+    return [f"{count(pairs, 'pair')} {verb} longer than the checkpoint reads and cut."] if pairs else []
+
+
 def only_first_mask(other_masks: int) -> list[str]:
     """A sentence about masks that the view does not cover, if there are any."""
     return [f"This is about the first of {other_masks + 1} masks."] if other_masks else []

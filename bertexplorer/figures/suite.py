@@ -144,6 +144,8 @@ def say(result: Suite) -> str:
         parts.append(confusion.mistake(labels, counts))
     if len(labels) > MATRIX:
         parts.append(f"The {MATRIX} most frequent of {len(labels):,} labels are drawn")
+    if len(result.shares) > DRAWN:
+        parts.append(f"The first {DRAWN} of {len(result.shares):,} categories are drawn")
     return ". ".join([*parts, *remarks(result)]) + "."
 
 
@@ -159,7 +161,8 @@ def say_test(test: PairedTest, unit: str) -> str:
     return (
         f"On the same {test.count:,} {unit} the difference is {points(test.comparison.difference)} points "
         f"(95 % interval {low} to {high}; McNemar’s test: {format_p(test.corrected)}): "
-        f"{test.comparison.only_first:,} only the first gets right, {test.comparison.only_second:,} only the second."
+        f"{test.comparison.only_first:,} count towards the first share alone, {test.comparison.only_second:,} towards "
+        "the second alone."
     )
 
 
@@ -177,7 +180,7 @@ def describe(test: PairedTest, name: str) -> list[str]:
     return [
         f"against {safe(clip(name, 40))}: {points(difference)} points, 95 % interval {points(low)} to {points(high)}",
         f"McNemar’s test, corrected by Holm’s method: {format_p(test.corrected)}",
-        f"{test.comparison.only_second:,} only this one gets right, {test.comparison.only_first:,} only the other",
+        f"{test.comparison.only_second:,} count towards this share alone, {test.comparison.only_first:,} towards its",
     ]
 
 

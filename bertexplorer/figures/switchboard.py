@@ -98,7 +98,7 @@ def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
     if result.off:
         rows.append((f"{names(result)} {DONE[result.how]}", result.after.value, ORANGE))
     if len(result.controls):
-        name = f"{count(len(result.off), 'other head')} at random"
+        name = f"{random_heads(result)} at random"
         rows.append((name, float(result.controls.mean()), GREY))
     if result.after.candidates and result.before.is_next is not None:
         rows.append(("is next, all heads on", result.before.is_next, PALE))
@@ -148,6 +148,11 @@ def names(result: Switchboard) -> str:
     return ", ".join(heads) if len(heads) <= 4 else f"{', '.join(heads[:3])} and {len(heads) - 3} more"
 
 
+def random_heads(result: Switchboard) -> str:
+    """What a random set consists of: other heads, or any heads if there are too few others."""
+    return count(len(result.off), "other head" if 2 * len(result.off) <= result.states.size else "head")
+
+
 def format_change(result: Switchboard, change: float) -> str:
     """A change with its sign and unit."""
     return signed(change, 3) if result.scored else f"{signed(change)} bits"
@@ -163,7 +168,7 @@ def say(result: Switchboard) -> str:
         ]
     if len(result.controls):
         sentences[0] += (
-            f"; {len(result.controls)} random sets of {count(len(result.off), 'other head')} leave it between "
+            f"; {len(result.controls)} random sets of {random_heads(result)} leave it between "
             f"{measure(float(result.controls.min()), result.scored)} and "
             f"{measure(float(result.controls.max()), result.scored)}"
         )

@@ -147,7 +147,10 @@ def say(result: WordInContext) -> str:
     sentences.append(
         f"In the embedding table {word} {has} {table}; with positions added, before layer 1, {result.mean[0]:.2f}."
     )
-    if any(o.source == "built-in" for o in result.occurrences):
+    built_in = [o.source == "built-in" for o in result.occurrences]
+    if all(built_in):
+        sentences.append("None of the sentences is yours; all are built-in ones with this word.")
+    elif any(built_in):
         sentences.append("Only the first sentence is yours; the others are built-in ones with the same word.")
     if any(o.hidden for o in result.occurrences):
         sentences.append("Where the word is hidden its vector is that of [MASK].")

@@ -101,9 +101,8 @@ def clean(text: str) -> tuple[str, int]:
 
 
 def invisible(character: str) -> bool:
-    if character in "\ufeff\u200b\u2060":
-        return True
-    return character not in "\t\n\r" and unicodedata.category(character) in ("Cc", "Cs")
+    control = character not in "\t\n\r" and unicodedata.category(character) in ("Cc", "Cs")
+    return control or character in "\ufeff\u200b\u2060"
 
 
 def split_words(text: str) -> list[tuple[int, int]]:
@@ -154,9 +153,8 @@ class Tokenizer:
         """Read tokenizer.json, or let transformers build one from vocab.txt, vocab.json + merges.txt or sentencepiece.
 
         Raises ExplorerError if the folder has no readable tokenizer."""
-        path = folder / "tokenizer.json"
         try:
-            backend = load_like_transformers(folder) if path.is_file() else convert(folder)
+            backend = load_like_transformers(folder) if (folder / "tokenizer.json").is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             possible = dict.fromkeys([*FILES, *(name for names in VOCABULARIES for name in names)])
             files = ", ".join(name for name in possible if (folder / name).is_file()) or "no tokenizer file"
@@ -181,8 +179,7 @@ class Tokenizer:
             raise ExplorerError(f"The text has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}. Shorten it.")
         cleaned, removed = clean(text)
         notes = [f"{removed} invisible character{'s' * (removed > 1)} removed."] if removed else []
-        typed = [t for kind, t in self.special.items() if kind != "mask" and t in cleaned]
-        if typed:
+        if typed := [t for kind, t in self.special.items() if kind != "mask" and t in cleaned]:
             notes.append(
                 f"{' and '.join(typed)} in your text {'are' if typed[1:] else 'is'} read as special, not as words."
             )
@@ -264,13 +261,16 @@ class Tokenizer:
         return encoding.texts[span.side][span.start : span.end] if span else ""
 
     def pieces(self, word: str, *, spaced: bool = True) -> tuple[int, ...]:
-        """The ids of *word* after a space, or without one (*spaced* False: at the start of a text, after a bracket).
-        Byte-level vocabularies distinguish the two. Raises ExplorerError if nothing is left of the word."""
+        """The ids of *word* after a space, or without one (*spaced* False), as after a bracket. Only WordPiece does not
+        distinguish the two. Raises ExplorerError if nothing is left of the word."""
         if len(word) > MAX_WORD:
             raise ExplorerError(f"A word of {len(word):,} characters was given; the limit is {MAX_WORD}. Shorten it.")
         word = clean(word)[0].strip()
         text = f" {word}" if spaced and self.kind != "WordPiece" else word
         ids = tuple(self.backend.encode(text, add_special_tokens=False).ids)
+        if self.kind == "Unigram" and not spaced:  # `encode` puts a space before it
+            read = self.backend.normalizer.normalize_str(word) if self.backend.normalizer else word
+            ids = tuple(token.id for token in self.backend.model.tokenize(read.replace(" ", "▁")))
         if not ids or self.mask_id in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
         if self.special.get("unk") in (self.backend.id_to_token(i) for i in ids):

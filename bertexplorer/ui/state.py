@@ -7,7 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Span, Text
+from bertexplorer.model.text import Span, Text, Tokenizer
 
 COMPARISONS = ("", "random weights", "another checkpoint", "another text", "its training")
 SURROGATE = re.compile("[\ud800-\udfff]")
@@ -51,14 +51,17 @@ def read_spans(written: str) -> tuple[Span, ...]:
     return tuple(Span(int(m[1]), int(m[2]), int(m[3])) for m in matches if m and int(m[2]) < int(m[3]))
 
 
-def find_word_spans(text: str, pair: str, word: str) -> tuple[Span, ...]:
-    """The spans of every occurrence of *word*. Raises ExplorerError if there is none."""
+def find_word_spans(tokenizer: Tokenizer, text: str, pair: str, word: str) -> tuple[Span, ...]:
+    """The spans of every occurrence of *word* in the texts as *tokenizer* prepares them, none for "". Raises
+    ExplorerError if there is none of a word."""
+    if not word:
+        return ()
     spans = [
         Span(side, match.start(), match.end())
         for side, content in enumerate((text, pair))
-        for match in (re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", content, re.IGNORECASE) if word else ())
+        for match in re.finditer(rf"(?<!\w){re.escape(word)}(?!\w)", tokenizer.prepare(content)[0], re.IGNORECASE)
     ]
-    if word and not spans:
+    if not spans:
         raise ExplorerError(f"{word!r:.60} does not occur in the text. Pick a word that does.")
     return tuple(spans)
 

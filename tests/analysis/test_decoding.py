@@ -2,15 +2,18 @@
 
 import dataclasses
 import itertools
+from pathlib import Path
 
 import pytest
 import torch
 
-from bertexplorer.analysis import decoding
+from bertexplorer.analysis import decoding, fill_mask, template
 from bertexplorer.analysis.decoding import METHODS, Decoding, Filling, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.load import load
 from tests.analysis.conftest import CLOSE, LOGITS, Reference
+from tests.tiny import write
 from tests.tolerance import of_encoder
 
 TWO = "She poured the [MASK] into the [MASK]."
@@ -118,3 +121,20 @@ def test_too_many_masks_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="100 masks.*20"):
         decoding.run(mini, "[MASK] " * 100)
     assert torch.isfinite(torch.tensor([f.claimed for f in decoding.run(mini, "a [MASK] b").fillings])).all()
+
+
+def test_rows_of_the_matrix_without_a_piece_are_no_answers(tmp_path: Path) -> None:
+    """The matrix of many published checkpoints is padded beyond their vocabulary."""
+    padded = load(write(tmp_path / "padded", "bert", vocab_size=400), precision="fp32", device="cpu")
+    size = padded.tokenizer.vocab_size
+    texts = ("the dog is [MASK] .", "a [MASK] [MASK] film", "he [MASK] it on the [MASK] .")
+    for text in texts:
+        fillings = decoding.run(padded, text).fillings
+        assert all(step.id < size for filling in fillings for step in filling.steps)
+        (blank, *_) = fill_mask.run(padded, text, options=fill_mask.Options(top=100)).blanks
+        words = ",".join(c.token for c in blank.candidates[:50] if c.token.isalpha())
+        (again, *_) = fill_mask.run(padded, text, options=fill_mask.Options(words=words)).blanks
+        ranks = {c.token: c.rank for c in blank.candidates}
+        assert words and all(score.rank == ranks[score.pieces[0]] for score in again.words)
+    answers = template.run(padded, "the {dog|cat|man} is [MASK] .").answers
+    assert not any(answer.startswith("#") and answer[1:].isdigit() for answer in answers)

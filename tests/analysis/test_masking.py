@@ -47,3 +47,10 @@ def test_all_pieces_of_a_word_are_masked_together(mini: Checkpoint) -> None:
 def test_shares_above_one_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="together they are"):
         masking.run(mini, TEXT, options=Options(masked=0.8, random=0.3))
+
+
+def test_a_typed_mask_is_never_chosen(mini: Checkpoint) -> None:
+    result = masking.run(mini, "Paris is the [MASK] of France.")
+    assert result.can_be_chosen == 6 and result.counts[result.tokens.index("[MASK]")].sum() == 0
+    with pytest.raises(ExplorerError, match="no token that could be masked"):
+        masking.run(mini, "[MASK]")

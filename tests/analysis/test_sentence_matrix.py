@@ -11,9 +11,12 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import export, next_sentence, sentence_matrix
+from bertexplorer.analysis import export, next_sentence, sentence_matrix, sentence_pairs
 from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import next_sentence as next_figure
+from bertexplorer.figures import sentence_matrix as matrix_figure
+from bertexplorer.figures import sentence_pairs as pairs_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
@@ -173,3 +176,22 @@ def test_rows_hold_every_pair(mini: Checkpoint) -> None:
 
 def test_the_view_has_no_settings() -> None:
     assert option_specs(Options) == () and build(Options, {}) == Options()
+
+
+@pytest.mark.parametrize("mask", ["[MASK]", "<mask>"])
+def test_a_sentence_may_begin_with_a_mask(mask: str) -> None:
+    text = f"It rained all day. {mask} was cold."
+    assert [text[slice(*span)] for span in sentences(text)] == ["It rained all day.", f"{mask} was cold."]
+
+
+def test_sentences_that_are_cut_are_announced(mini: Checkpoint) -> None:
+    long = "The " + "very " * 300 + "old man slept."
+    result = sentence_matrix.run(mini, f"{long} {long} He woke.")
+    assert result.shortened == 2 and "2 pairs were longer than the checkpoint reads and cut." in matrix_figure.say(
+        result
+    )
+    drawn = sentence_pairs.run(mini, f"{long} {long}", options=sentence_pairs.Options(not_next=0.0))
+    assert drawn.shortened == 1 and "1 pair was longer" in pairs_figure.say(drawn)
+    options = next_sentence.Options(candidates="word " * 600)
+    ranked = next_sentence.run(mini, Text("He slept.", "He woke."), options=options)
+    assert "tokens beyond the checkpoint’s limit were not read" in next_figure.say(ranked).replace("'", "’")

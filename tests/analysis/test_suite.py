@@ -15,6 +15,7 @@ from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import BuiltIn, built_in, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import suite as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from tests.analysis.conftest import CLOSE, Reference
 from tests.analysis.tuned import tuned
@@ -284,3 +285,19 @@ def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Callable[[str]
 def test_labels_need_a_fine_tuned_head(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="no fine-tuned head"):
         run(mini, [{"text": "a film", "label": "good"}])
+
+
+def test_stereotype_pairs_without_a_shared_token_are_not_scored(mini: Checkpoint) -> None:
+    given = [
+        {"stereotype": "Hello", "other": "Goodbye friend"},
+        {"stereotype": "A man cooks.", "other": "A dog cooks."},
+    ]
+    result = run(mini, given)
+    assert len(result.outcomes) == 1 and "share no token" in str(result.unusable[0])
+
+
+def test_categories_that_are_not_drawn_are_counted(mini: Checkpoint) -> None:
+    given = [{**PAIRS[2], "UID": f"c{number}"} for number in range(42)]
+    result = run(mini, given)
+    assert "The first 40 of 42 categories are drawn." in figure.say(result)
+    assert figure.compare(result, result).endswith("0 count towards the first share alone, 0 towards the second alone.")

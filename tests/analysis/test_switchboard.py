@@ -150,6 +150,7 @@ def test_random_sets_have_the_same_size_and_avoid_the_chosen_heads(tiny) -> None
     assert len({s.tobytes() for s in sets}) > 10
     most = tuple(Head(layer, head) for layer in range(3) for head in range(4) if (layer, head) != (0, 0))
     assert (switchboard.random_sets(board, most, 3).sum(axis=(1, 2)) == 1).all()
+    assert len(switchboard.random_sets(board, (*most, Head(0, 0)), 3)) == 0, "it would be the chosen heads again"
 
 
 def test_without_a_choice_no_head_is_off(tiny) -> None:

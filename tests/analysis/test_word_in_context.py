@@ -13,6 +13,7 @@ from bertexplorer.analysis import word_in_context
 from bertexplorer.analysis.vectors import baseline
 from bertexplorer.analysis.word_in_context import MAX_OCCURRENCES, Options
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import word_in_context as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
@@ -124,3 +125,10 @@ def test_rows_hold_the_cosine_of_each_pair(small: Checkpoint) -> None:
     assert len(rows) == 3 * 4 and len({tuple(row) for row in rows}) == 1
     assert {(row["a"], row["b"]) for row in rows} == {(1, 2), (1, 3), (2, 3)}
     assert all(row["above_random"] == pytest.approx(row["cosine"] - row["random_words"], abs=of_sum(2)) for row in rows)
+
+
+def test_built_in_sentences_are_not_called_the_users(mini: Checkpoint) -> None:
+    alone = word_in_context.run(mini, "A quiet morning.", options=Options(word="bank"))
+    assert "None of the sentences is yours" in figure.say(alone)
+    both = word_in_context.run(mini, TEXT, options=Options(word="bank"))
+    assert "Only the first sentence is yours" in figure.say(both)

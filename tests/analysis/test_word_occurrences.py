@@ -124,3 +124,11 @@ def test_occurrences_beyond_the_limit_are_counted(small: Checkpoint) -> None:
 def test_occurrences_in_odd_scripts_are_found(text: str, mini: Checkpoint) -> None:
     word = {"银": "银行", "\u202e": "البنك"}.get(text[0], "bank")
     assert len(find_occurrences(mini, text, word).occurrences) >= 1
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta"])
+def test_a_typed_mask_is_no_occurrence_of_the_word(family: str, tiny: Callable[[str], Path]) -> None:
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    result = find_occurrences(checkpoint, "the mask before the [MASK] .", "mask", "a mask")
+    assert said(result) == [(0, "mask"), (1, "mask")] and not any(o.hidden for o in result.occurrences)
+    assert find_occurrences(checkpoint, "the [MASK] doctor .", "").words == ("doctor",)

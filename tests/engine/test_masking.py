@@ -1,11 +1,13 @@
 """Masking: 15 % chosen, 80/10/10, never a special token, whole words, at least one token in every row."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME, Masking, Vocabulary, alter, choose
-from bertexplorer.model.text import Tokenizer
-from tests.tiny import wordpiece
+from bertexplorer.model.text import Text, Tokenizer
+from tests.tiny import roberta_bytes, wordpiece
 
 ROWS, TOKENS = 400, 40
 
@@ -96,3 +98,23 @@ def test_the_same_seed_gives_the_same_choice(vocabulary: Vocabulary) -> None:
     ids, fixed = rows(vocabulary)
     first, again, other = (choose(ids, fixed, vocabulary, Masking(), np.random.default_rng(s)) for s in (1, 1, 2))
     assert np.array_equal(first, again) and not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("pair", [("The doctor said",), ("The doctor", "said it")])
+def test_every_word_of_a_byte_level_vocabulary_is_drawn_on_its_own(pair: tuple[str, ...]) -> None:
+    """The first word of a text has no space mark, and is yet another word than the one before or after it."""
+    tokenizer = Tokenizer(roberta_bytes(), max_tokens=64)
+    encoding = tokenizer.encode(Text(*pair))
+    ids = np.array([encoding.ids] * ROWS)
+    fixed = np.array([encoding.special] * ROWS)
+    chosen = choose(
+        ids, fixed, Vocabulary.of(tokenizer), Masking(chosen=0.5, whole_words=True), np.random.default_rng(1)
+    )
+    together = {
+        (a, b): bool((chosen[:, i] == chosen[:, i + 1]).all())
+        for i, (a, b) in enumerate(itertools.pairwise(encoding.words))
+        if a is not None and b is not None
+    }
+    assert together and all(alike == (a == b) for (a, b), alike in together.items())
+    last, first = (encoding.words.index(word) for word in (1, 2))
+    assert (chosen[:, last] != chosen[:, first]).any(), "also across </s></s>"

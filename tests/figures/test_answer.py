@@ -136,3 +136,9 @@ def test_the_sentence_reports_where_the_run_answers_differently() -> None:
     assert "cut its texts to 2 tokens; here all 3 are read" in message and "7 tokens beyond" in message
     ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), training=Training("reranking"))
     assert figure.say(ranked) == "The score is 0.00, a relevance of 50 %."
+
+
+def test_chosen_labels_that_are_not_named_are_counted() -> None:
+    named = tuple(Label(f"l{i}", i, 2.0, 0.9) for i in range(14))
+    result = replace(labels("labels", 40), labels=named)
+    assert figure.say(result).endswith("“l7” (90 %) and 6 more.")

@@ -69,3 +69,10 @@ def written(result: Switchboard) -> list[str]:
 def test_odd_tokens_are_shown_as_typed() -> None:
     fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
     assert "<img" not in json.dumps(fig.to_plotly_json(), default=str)
+
+
+def test_random_sets_of_any_heads_are_not_called_other_heads() -> None:
+    """Four of six heads are off, so a set of four cannot avoid them."""
+    many = board((Head(0, 0), Head(0, 1), Head(1, 0), Head(1, 1)))
+    assert "2 random sets of 4 heads leave it" in switchboard.say(many)
+    assert "2 random sets of 1 other head leave it" in switchboard.say(board())

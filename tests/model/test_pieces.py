@@ -4,7 +4,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Tokenizer, clean
+from bertexplorer.model.text import Span, Tokenizer, clean, overlap
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +59,13 @@ def test_ids_of_an_encoding_are_changed_in_a_copy(bert: Tokenizer) -> None:
 def test_clean_counts_removed_characters_and_keeps_line_breaks() -> None:
     assert clean("a\x00b\u200bc\ud83d") == ("abc", 3)
     assert clean("tab\tline\nother\r 日本 e\u0301 👩\u200d👧") == ("tab\tline\nother\r 日本 e\u0301 👩\u200d👧", 0)
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "camembert", "albert", "deberta", "modernbert"])
+def test_a_word_in_brackets_has_the_pieces_that_the_tokenizer_reads_there(tiny, family: str) -> None:
+    tokenizer = load(tiny(family), precision="fp32", device="cpu").tokenizer
+    for word in ("a", "paris", "doctor"):
+        encoding = tokenizer.encode(f"the ({word}) city")
+        inside = Span(0, 5, 5 + len(word))
+        ids = tuple(i for i, span in zip(encoding.ids, encoding.spans, strict=True) if span and overlap(span, inside))
+        assert tokenizer.pieces(word, spaced=False) == ids

@@ -159,6 +159,14 @@ def test_words_are_picked_by_name_or_by_span(bert: bx.Bert) -> None:
     )
 
 
+@pytest.mark.parametrize("text", ["___ is the capital of france.", "\u200b\u200bparis is the capital of france."])
+def test_a_word_is_hidden_where_the_tokenizer_reads_it(bert: bx.Bert, text: str) -> None:
+    """A blank becomes [MASK] and invisible characters are dropped, so all words after them move."""
+    encoding = bert.checkpoint.tokenizer.encode(bert.fill_mask(text, mask="capital").text)
+    columns = zip(encoding.tokens, encoding.original_ids, encoding.ids, strict=True)
+    assert [token for token, was, now in columns if was != now] == ["capital"]
+
+
 def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None:
     texts = ["a great film", "the river", "a terrible movie"]
     (tmp_path / "lines.txt").write_text("\n".join(texts), "utf-8")
@@ -178,6 +186,8 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
         (lambda b: b.fill_mask(FRANCE, lines=["a"]), "fill_mask takes no lines"),
         (lambda b: b.search("a", lines="nowhere.txt"), "nowhere.txt cannot be read"),
         (lambda b: b.encode([]), "No texts were given"),
+        (lambda b: b.fill_mask(FRANCE, words=["1,000", "ten"]), "'1,000' contains ',', which separates the items of w"),
+        (lambda b: b.next_sentence("a", "b", candidates=["a | b"]), "'a | b' contains '|', which separates the items"),
         (lambda b: b.encode("a", pooling="sum"), "got 'sum'; wanted one of mean, CLS"),
         (lambda b: bx.load("no such name!"), "is not a checkpoint name"),
     ],

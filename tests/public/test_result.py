@@ -221,3 +221,9 @@ def test_differences_name_both_sides(bert: bx.Bert, result: bx.Result) -> None:
     assert bx.compare(result, bert.fill_mask(FRANCE, top=3)).names == ("top 12", "top 3")
     with pytest.raises(bx.ExplorerError, match="A result of fill_mask cannot be compared with one of left_context"):
         bx.compare(result, bert.left_context(FRANCE))
+
+
+def test_a_printed_result_says_what_the_tokenizer_left_out(bert: bx.Bert, result: bx.Result) -> None:
+    cut = bert.fill_mask("A [MASK] film. " + "the " * 100, top=1)
+    assert cut.notes == ("Shortened: 64 of 106 tokens are read.",) and cut.notes[0] in repr(cut)
+    assert result.notes == () and bx.suite(checkpoint=bert, most=1).notes == ()
