@@ -55,7 +55,7 @@ class NextSentence:
     forward: Score  # (A, B)
     backward: Score  # (B, A)
     candidates: tuple[Score, ...]  # A with each candidate, B among them; likeliest first
-    left_out: int  # tokens beyond the checkpoint's limit, of (A, B) and of A with each candidate
+    left_out: int  # tokens beyond the checkpoint's limit, of (A, B) and of the other candidates
 
     @property
     def rank(self) -> int:
@@ -86,7 +86,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         forward=scores[0],
         backward=scores[1],
         candidates=tuple(sorted([scores[0], *scores[2:]], key=lambda score: -score.gap)),
-        left_out=sum(encoding.left_out for encoding in (pair, *candidates)),
+        left_out=pair.left_out + sum(candidate.cut[1] for candidate in candidates),
     )
 
 

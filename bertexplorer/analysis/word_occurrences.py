@@ -155,6 +155,8 @@ def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
         for match in WORD.finditer(text)
         if len(match[0]) > 2 and match[0].isalpha() and match[0].lower() not in COMMON
     ] or [match[0] for match in WORD.finditer(texts[0])]
+    if not candidates and tokenizer.mask_token in sources[0].encoding.texts[0]:
+        return tokenizer.mask_token
     if not candidates:
         raise ExplorerError("The text has no word. Type a sentence.")
     counts: dict[str, tuple[int, int, int]] = {}

@@ -10,7 +10,7 @@ import scipy.stats
 import torch
 
 from bertexplorer.analysis import suite
-from bertexplorer.analysis.bootstrap import compare_paired, interval
+from bertexplorer.analysis.bootstrap import interval
 from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import BuiltIn, built_in, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer
@@ -172,15 +172,6 @@ def test_the_interval_is_that_of_a_direct_bootstrap() -> None:
 def test_an_interval_of_equal_cases_is_exact(right: float) -> None:
     exact = scipy.stats.binomtest(int(20 * right), 20).proportion_ci()
     assert interval(np.full(20, right)) == pytest.approx((exact.low, exact.high))
-
-
-def test_two_checkpoints_are_compared_by_mcnemars_test() -> None:
-    first, second = np.repeat([1.0, 0, 1, 0], [50, 20, 12, 3]), np.repeat([1.0, 0, 0, 1], [50, 20, 12, 3])
-    result = compare_paired(first, second)
-    assert (result.only_first, result.only_second) == (12, 3) and result.difference == pytest.approx(-9 / 85)
-    assert result.p == pytest.approx(2 * scipy.stats.binom.cdf(3, 15, 0.5))
-    assert result.interval.low < result.difference < result.interval.high < 0
-    assert compare_paired(first, first).p == 1
 
 
 def test_the_sample_has_as_many_rows_of_each_category_as_possible(mini: Checkpoint) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from bertexplorer.analysis.bootstrap import compare_paired, holm
 
@@ -21,3 +22,12 @@ def test_the_interval_of_a_difference_is_mirrored_if_the_sides_are_swapped() -> 
     equal = compare_paired(some, some).interval
     assert equal == pytest.approx((-0.3694, 0.3694), abs=1e-4)  # 1 - 0.025 ** (1 / 8)
     assert compare_paired(every, none).interval == pytest.approx((-1, -0.6306), abs=1e-4)
+
+
+def test_two_checkpoints_are_compared_by_mcnemars_test() -> None:
+    first, second = np.repeat([1.0, 0, 1, 0], [50, 20, 12, 3]), np.repeat([1.0, 0, 0, 1], [50, 20, 12, 3])
+    result = compare_paired(first, second)
+    assert (result.only_first, result.only_second) == (12, 3) and result.difference == pytest.approx(-9 / 85)
+    assert result.p == pytest.approx(2 * scipy.stats.binom.cdf(3, 15, 0.5))
+    assert result.interval.low < result.difference < result.interval.high < 0
+    assert compare_paired(first, first).p == 1

@@ -112,7 +112,10 @@ def test_the_sentence_on_a_pair_gives_both_orders() -> None:
     )
     assert sentence.endswith(f"Of 3 candidates the likeliest (90 %) is “{EVIL} number 0”, and B comes 2nd.")
     assert "candidates" not in next_sentence.say(pair(1))
-    assert "is B itself." not in sentence and "9 tokens were left out" in next_sentence.say(pair(left_out=9))
+    assert (
+        "is B itself." not in sentence
+        and "9 tokens beyond the checkpoint's limit were not read." in next_sentence.say(pair(left_out=9))
+    )
 
 
 @pytest.mark.parametrize(("rank", "word"), [(2, "2nd"), (3, "3rd"), (11, "11th"), (21, "21st"), (51, "51st")])
