@@ -69,6 +69,10 @@ class Task(Protocol):
         """(the usable examples, the problems of the other rows)."""
         ...
 
+    def inputs(self, example: Any) -> list[tuple[str, ...]]:
+        """The texts of *example* that are cut at max_tokens, each alone or as a pair; none if all are read in parts."""
+        ...
+
     def baselines(self, train: Sequence[Any], dev: Sequence[Any], options: Any) -> dict[str, tuple[str, float]]:
         """Baselines without training: metric -> (name, value)."""
         ...

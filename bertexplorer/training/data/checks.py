@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.rows import Problem, Row, cell_text
+from bertexplorer.training.data.rows import Row, cell_text
 
 MAX_CLASSES = 1_000
 ALWAYS = 10  # with up to this many classes, the validation rows have all of them, whatever the share
@@ -26,18 +26,6 @@ def label_counts(rows: Sequence[Row], key: str) -> dict[str, int]:
     """The number of rows with each label, the most frequent first; rows without a label are not counted."""
     counts = Counter(label for row in rows if (label := cell_text(row.cells.get(key, ""))).strip())
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
-
-
-def empty_cells(rows: Sequence[Row], keys: Sequence[str]) -> list[Problem]:
-    """The rows with an empty cell under one of *keys*."""
-    problems = []
-    for row in rows:
-        missing = [
-            key for key in keys if row.cells.get(key, "") in ([], {}) or not cell_text(row.cells.get(key, "")).strip()
-        ]
-        if missing:
-            problems.append(Problem(row.line, f"has nothing under {', '.join(missing)}"))
-    return problems
 
 
 def row_key(row: Row, keys: Sequence[str]) -> tuple[str, ...]:
@@ -96,10 +84,6 @@ def row_findings(
                 shared,
                 *(f"of the {len(dev):,} validation rows {be} training rows too" for be in ("is among the", "are")),
             )
-        )
-    if incomplete := empty_cells([*train, *dev], [*keys, label] if label is not None else keys):
-        findings.append(
-            rows_finding([(p.line, 0) for p in incomplete], "lacks a text or a label", "lack a text or a label")
         )
     return sorted(findings, key=lambda finding: not finding.stops)
 

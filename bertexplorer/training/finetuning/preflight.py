@@ -1,6 +1,6 @@
 """Preflight: plan a run before it starts, from settings and rows, with findings for the user."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 SHARE = 0.1  # share of the rows used for validation if there is no validation file
 LABELS = ("label", "labels")
-MAX_MEASURED = 2000  # texts whose lengths are checked
+MAX_MEASURED = 2000  # rows whose lengths are checked
 
 
 @dataclass(frozen=True)
@@ -56,17 +56,17 @@ def preflight(
     task, options = spec.module, spec.task_options
     columns = dict(mapping) if mapping is not None else guess_columns(table, task.COLUMNS)
     guesses = guess_reasons(table, task.COLUMNS, columns)
-    rows, problems = usable_rows(task, table, columns, options)
+    rows, examples, problems = usable_rows(task, table, columns, options)
     label = next((c.name for c in task.COLUMNS if c.kind in LABELS and not c.optional), None)
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
-        dev, dev_problems = usable_rows(task, dev_table, columns, options)
+        dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
         train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=label, keys=task.SPLIT_BY)
     findings = checks.row_findings(train, dev, texts, label)
     if tokenizer is not None:
-        findings += truncation_findings(train, texts, tokenizer, spec.tuning.max_tokens)
+        findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
     counts = checks.label_counts(train, label) if label else {}
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
     if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
@@ -95,8 +95,10 @@ def plan(
     return replace(spec, data=data), result
 
 
-def usable_rows(task: Task, table: Table, mapping: Mapping[str, str], options: Any) -> tuple[list[Row], list[Problem]]:
-    """The rows that the task can use, and the problems of the others."""
+def usable_rows(
+    task: Task, table: Table, mapping: Mapping[str, str], options: Any
+) -> tuple[list[Row], list[Any], list[Problem]]:
+    """The rows that the task can use, its examples of them, and the problems of the other rows."""
     rows = map_columns(table, mapping, task.COLUMNS)
     examples, unusable = task.examples(rows, options)
     problems = sorted([*table.problems, *unusable], key=lambda problem: problem.line)
@@ -104,20 +106,16 @@ def usable_rows(task: Task, table: Table, mapping: Mapping[str, str], options: A
         first = f" The first: {table.unit} {problems[0].line} {problems[0].what}." if problems else ""
         raise ExplorerError(f"No row can be used.{first} Check the choice of columns.")
     usable_lines = {example.line for example in examples}
-    return [row for row in rows if row.line in usable_lines], problems
+    return [row for row in rows if row.line in usable_lines], examples, problems
 
 
 def truncation_findings(
-    rows: list[Row], texts: list[str], tokenizer: "Tokenizer", max_tokens: int
+    task: Task, examples: Sequence[Any], tokenizer: "Tokenizer", max_tokens: int
 ) -> list[checks.Finding]:
-    """A finding if texts exceed the limit, measured on the first rows."""
+    """A finding if texts of *examples* are cut."""
     from bertexplorer.training.texts import LimitedTokenizer
 
-    row_texts = [
-        tuple(str(row.cells[name]) for name in texts if isinstance(row.cells.get(name), str))
-        for row in rows[:MAX_MEASURED]
-    ]
-    items = LimitedTokenizer(tokenizer, max_tokens).items([text for text in row_texts if text])
+    items = LimitedTokenizer(tokenizer, max_tokens).items([text for row in examples for text in task.inputs(row)])
     share = sum(item.left_out > 0 for item in items) / max(1, len(items))
     if not share:
         return []

@@ -48,6 +48,11 @@ def examples(rows: Sequence[Row], options: Any) -> tuple[list[Example], list[Pro
     return convert_rows(rows, convert)
 
 
+def inputs(example: Example) -> list[tuple[str, ...]]:
+    """None: a long text is read in parts."""
+    return []
+
+
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """None: the unigram baseline needs the tokenizer and is a metric of each evaluation."""
     return {}

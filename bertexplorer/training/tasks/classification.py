@@ -76,6 +76,11 @@ def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("t
     return convert_rows(rows, convert)
 
 
+def inputs(example: Any) -> list[tuple[str, ...]]:
+    """The text, or the pair."""
+    return [example.texts]
+
+
 def plant_wrong_labels(train: Sequence[Any], options: Any) -> tuple[list[Any], dict[int, tuple[str, ...]]]:
     """(the rows, the share options.planted of them with a wrong label; the index of each of these -> its true labels).
     The same rows get the same wrong labels in every call."""

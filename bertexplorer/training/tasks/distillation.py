@@ -11,6 +11,7 @@ from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example
+from bertexplorer.training.tasks.classification import inputs as inputs
 
 TITLE = "Distillation"
 ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."

@@ -10,6 +10,7 @@ from bertexplorer.training.task import Column
 from bertexplorer.training.tasks.adaptation import Example as Example
 from bertexplorer.training.tasks.adaptation import baselines as baselines
 from bertexplorer.training.tasks.adaptation import examples as examples
+from bertexplorer.training.tasks.adaptation import inputs as inputs
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."

@@ -83,6 +83,11 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Question], lis
     return convert_rows(rows, lambda row: read_question(row, options.realign))
 
 
+def inputs(question: Question) -> list[tuple[str, ...]]:
+    """None: a long passage is read in windows."""
+    return []
+
+
 def baselines(train: Sequence[Question], dev: Sequence[Question], options: Options) -> dict[str, tuple[str, float]]:
     """The sentence that shares most words with the question, or always no answer if that scores higher."""
     if not dev:

@@ -13,6 +13,7 @@ from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_relevance
 from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics
 from bertexplorer.training.task import Column
+from bertexplorer.training.tasks.classification import inputs as inputs
 
 TITLE = "Re-ranking"
 ABOUT = "Puts the passages that a search found in order, by reading each together with the query."

@@ -78,6 +78,11 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
+def inputs(example: Example) -> list[tuple[str, ...]]:
+    """The query and each passage, alone."""
+    return [(text,) for text in (example.query, example.passage, *example.negatives) if text]
+
+
 def relevance_by_query(examples: Sequence[Example]) -> dict[str, dict[str, float]]:
     """Query -> passage -> relevance above 0."""
     grades: dict[str, dict[str, float]] = defaultdict(dict)

@@ -61,6 +61,11 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
+def inputs(example: Example) -> list[tuple[str, ...]]:
+    """The source with its target."""
+    return [(example.source, example.target)]
+
+
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The source, copied."""
     rows = dev[: options.shown]

@@ -58,6 +58,11 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
+def inputs(example: Example) -> list[tuple[str, ...]]:
+    """Each text alone."""
+    return [(text,) for text in example.texts]
+
+
 def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options) -> dict[str, tuple[str, float]]:
     """The share of words in common (Jaccard)."""
     shares = []

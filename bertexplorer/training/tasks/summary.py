@@ -75,6 +75,11 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Example], list
     return convert_rows(rows, convert)
 
 
+def inputs(example: Example) -> list[tuple[str, ...]]:
+    """The document; the summary is not read."""
+    return [(" ".join(example.document),)]
+
+
 def cell_sentences(cell: Any) -> list[str]:
     """The sentences of a cell."""
     return [

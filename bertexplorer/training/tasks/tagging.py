@@ -76,6 +76,11 @@ def examples(rows: Sequence[Row], options: Options) -> tuple[list[Sentence], lis
     return usable, sorted(problems, key=lambda problem: problem.line)
 
 
+def inputs(sentence: Sentence) -> list[tuple[str, ...]]:
+    """The text."""
+    return [(sentence.text,)]
+
+
 def baselines(train: Sequence[Sentence], dev: Sequence[Sentence], options: Options) -> dict[str, tuple[str, float]]:
     """Each word gets its most frequent tag in *train*, unknown words the most frequent tag overall."""
     if not train or not dev:

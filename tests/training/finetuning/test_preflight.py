@@ -1,10 +1,76 @@
 """The complete preflight of a task's rows."""
 
 import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
+import pytest
+
+from bertexplorer.model.load import load
 from bertexplorer.training.data.read import read
-from bertexplorer.training.finetuning.preflight import preflight
+from bertexplorer.training.finetuning.preflight import Preflight, preflight
 from bertexplorer.training.finetuning.spec import make_spec
+from bertexplorer.training.tasks import BY_NAME
+from tests.conftest import ROOT
+
+LONG = "paris is the city of france and it is good . " * 4
+SHORT = "paris is good {} ."
+
+
+@pytest.fixture
+def check(tiny: Callable[..., Path]) -> Callable[..., Preflight]:
+    """The preflight of a task's rows with the tiny tokenizer: check("similarity", rows, max_tokens=32)."""
+    tokenizer = load(tiny("bert"), precision="fp32").tokenizer
+
+    def run(task: str, rows: list[dict[str, Any]], **values: Any) -> Preflight:
+        table = read("\n".join(map(json.dumps, rows)).encode(), "x.jsonl")
+        return preflight(make_spec(task, "tiny", "", values), table, tokenizer=tokenizer)
+
+    return run
+
+
+def findings(result: Preflight, words: str) -> list[str]:
+    return [finding.what for finding in result.findings if words in finding.what]
+
+
+def test_wrong_passages_may_be_text(check: Callable[..., Preflight]) -> None:
+    rows = [{"query": f"q {i}", "passage": f"paris {i}", "negatives": f"bad {i}|worse {i}"} for i in range(8)]
+    assert check("retrieval", rows).problems == [] and not findings(check("retrieval", rows), "cut")
+    cut = findings(check("retrieval", [row | {"negatives": f"bad|{LONG}"} for row in rows], max_tokens=16), "cut")
+    assert cut == ["25% of the texts are longer than 16 tokens and are cut there."]
+
+
+@pytest.mark.parametrize("name", ["retrieval", "distillation"])
+def test_columns_that_a_file_may_lack_are_not_missed(name: str) -> None:
+    (path,) = (ROOT / "assets" / "data").glob(f"{BY_NAME[name].ROWS}.*")
+    assert not findings(preflight(make_spec(name, "mini", "", {}), read(path.read_bytes(), path.name)), "lack")
+
+
+@pytest.mark.parametrize(
+    ("task", "columns", "share"),
+    [
+        ("question-answering", {"question": "who ?", "context": LONG + SHORT, "answers": SHORT}, ""),
+        ("adaptation", {"text": LONG + SHORT}, ""),
+        ("next-word", {"text": LONG + SHORT}, ""),
+        ("similarity", {"text_a": SHORT * 3, "text_b": SHORT * 3, "score": "{}"}, ""),
+        ("similarity", {"text_a": SHORT, "text_b": LONG + SHORT, "score": "{}"}, "50%"),
+        ("retrieval", {"query": SHORT * 3, "passage": SHORT * 3}, ""),
+        ("summary", {"document": f"{SHORT}\n{SHORT}", "summary": SHORT + LONG}, ""),
+        ("summary", {"document": f"{SHORT}\n{LONG}", "summary": SHORT}, "100%"),
+        ("reranking", {"query": SHORT * 3, "passage": SHORT * 3, "relevance": "1"}, "100%"),
+        ("distillation", {"text": LONG + SHORT, "label": "{}"}, "100%"),
+    ],
+)
+def test_texts_are_measured_as_they_are_read(
+    check: Callable[..., Preflight], task: str, columns: dict[str, str], share: str
+) -> None:
+    """Of 24 tokens. Texts that are encoded apart are no pair, and those that are read in parts are never cut."""
+    rows = [{name: text.replace("{}", "abcdefgh"[i]) for name, text in columns.items()} for i in range(8)]
+    if task == "similarity":
+        rows = [row | {"score": str(i)} for i, row in enumerate(rows)]
+    wanted = [f"{share} of the texts are longer than 24 tokens and are cut there."] if share else []
+    assert findings(check(task, rows, max_tokens=24), "cut") == wanted
 
 
 def test_questions_that_all_have_an_answer_do_not_count_as_one_class() -> None:
