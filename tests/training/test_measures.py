@@ -25,7 +25,7 @@ from bertexplorer.training.learners.reranking import compare_orders as reranked
 from bertexplorer.training.learners.retrieval import describe_ranking
 from bertexplorer.training.ranking import tie_ranks
 from bertexplorer.training.tasks import reranking
-from bertexplorer.training.tasks.classification import Example
+from bertexplorer.training.tasks.classification import Example, Options, baselines
 from bertexplorer.training.tasks.question_answering import best_match
 from bertexplorer.training.tasks.sequence import compare_texts as rewritten
 from bertexplorer.training.tasks.similarity import correlations
@@ -49,6 +49,13 @@ class Answering(Classifier):
 
     def probabilities(self, items: Sequence[Item]) -> "np.ndarray[Any, Any]":
         return self.shares
+
+
+def test_the_most_frequent_labels_are_a_set() -> None:
+    """10 rows with x and y, in either order, and 6 with z."""
+    cells = [("x", "y"), ("y", "x")] * 5 + [("z",)] * 6
+    examples = [Example(i, ("t",), labels) for i, labels in enumerate(cells)]
+    assert baselines(examples, examples, Options(labels="several")) == {"accuracy": ("always “x, y”", 0.625)}
 
 
 def test_a_label_only_in_the_validation_rows_is_a_class() -> None:

@@ -116,9 +116,9 @@ def baselines(train: Sequence[Example], dev: Sequence[Example], options: Options
     """Always the most frequent label (or set of labels) of *train*."""
     if not train or not dev:
         return {}
-    most = Counter(example.labels for example in train).most_common(1)[0][0]
-    share = sum(example.labels == most for example in dev) / len(dev)
-    return {"accuracy": (f"always “{', '.join(most) or 'none'}”", share)}
+    most = Counter(frozenset(example.labels) for example in train).most_common(1)[0][0]
+    share = sum(set(example.labels) == most for example in dev) / len(dev)
+    return {"accuracy": (f"always “{', '.join(sorted(most)) or 'none'}”", share)}
 
 
 @dataclass(frozen=True)
