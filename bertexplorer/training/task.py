@@ -55,7 +55,7 @@ class Task(Protocol):
     LEARNER: str  # its class: module:name, below training/learners
     ROWS: str  # the name of its built-in rows in assets/data
     USES_FEATURES: bool  # whether it can use further columns of a row
-    SPLIT_BY: tuple[str, ...]  # columns; rows with the same values there stay on one side of a split
+    SPLIT_BY: tuple[str, ...]  # rows that agree in these columns stay on one side of a split; empty: in all texts
 
     @property
     def COLUMNS(self) -> tuple[Column, ...]:

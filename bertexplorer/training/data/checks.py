@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.data.rows import Row, cell_text
+from bertexplorer.training.data.rows import Row, cell_parts, cell_text
 
 MAX_CLASSES = 1_000
 ALWAYS = 10  # with up to this many classes, the validation rows have all of them, whatever the share
@@ -22,9 +22,19 @@ class Finding:
     stops: bool = False
 
 
-def label_counts(rows: Sequence[Row], key: str) -> dict[str, int]:
-    """The number of rows with each label, the most frequent first; rows without a label are not counted."""
-    counts = Counter(label for row in rows if (label := cell_text(row.cells.get(key, ""))).strip())
+def row_labels(row: Row, key: str, several: bool = False) -> tuple[str, ...]:
+    """The label of *row*, as it is trained, or *several* of them; none if its cell is empty."""
+    cell = row.cells.get(key, "")
+    if several:
+        return cell_parts(cell)
+    label = cell_text(cell).strip()
+    return (label,) if label else ()
+
+
+def label_counts(rows: Sequence[Row], key: str, several: bool = False) -> dict[str, int]:
+    """The number of rows with each label, the most frequent first; rows without a label are not counted. *several*: a
+    cell may hold several labels."""
+    counts = Counter(label for row in rows for label in row_labels(row, key, several))
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 
 
@@ -56,19 +66,21 @@ def similar_labels(labels: Sequence[str]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
-def contradictions(rows: Sequence[Row], keys: Sequence[str], label: str) -> list[tuple[int, int]]:
+def contradictions(
+    rows: Sequence[Row], keys: Sequence[str], label: str, several: bool = False
+) -> list[tuple[int, int]]:
     """(line, line of the first row with the same text and another label)."""
-    labels = {row.line: cell_text(row.cells.get(label, "")) for row in rows}
+    labels = {row.line: set(row_labels(row, label, several)) for row in rows}
     return [(line, before) for line, before in duplicates(rows, keys) if labels[line] != labels[before]]
 
 
 def row_findings(
-    train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], label: str | None = None
+    train: Sequence[Row], dev: Sequence[Row], keys: Sequence[str], label: str | None = None, several: bool = False
 ) -> list[Finding]:
     """All findings about the rows of a run, those that prevent it first. *keys*: the cells that are its texts; *label*:
-    the cell to predict, if it is a class. *dev* may be empty if it is not chosen yet."""
-    findings = label_findings(train, dev, label) if label is not None else []
-    contradictory = contradictions(train, keys, label) if label is not None else []
+    the cell to predict, if it is a class, or *several*. *dev* may be empty if it is not chosen yet."""
+    findings = label_findings(train, dev, label, several) if label is not None else []
+    contradictory = contradictions(train, keys, label, several) if label is not None else []
     contradicting = set(contradictory)
     if contradictory:
         findings.append(
@@ -97,9 +109,9 @@ def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str) -
     return Finding(f"{message}: {examples}{ellipsis}.", tuple(line for line, _ in pairs))
 
 
-def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str) -> list[Finding]:
+def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several: bool = False) -> list[Finding]:
     """Findings about the classes."""
-    counts, dev_counts = label_counts(train, label), label_counts(dev, label)
+    counts, dev_counts = label_counts(train, label, several), label_counts(dev, label, several)
     findings = []
     if len(counts) < 2:
         only = f"Every row has the label “{next(iter(counts))[:40]}”" if counts else "No row has a label"
@@ -109,10 +121,10 @@ def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str) -> list
         findings.append(Finding(message, stops=True))
     elif rare := [name for name, count in counts.items() if count == 1]:
         rare_labels = set(rare)
-        lines = tuple(row.line for row in train if cell_text(row.cells.get(label, "")) in rare_labels)
+        lines = tuple(row.line for row in train if not rare_labels.isdisjoint(row_labels(row, label, several)))
         findings.append(Finding(f"{quoted_names(rare)} {'have' if len(rare) > 1 else 'has'} only one example.", lines))
     if unseen := {name: count for name, count in dev_counts.items() if name not in counts}:
-        lines = tuple(row.line for row in dev if cell_text(row.cells.get(label, "")) in unseen)
+        lines = tuple(row.line for row in dev if not unseen.keys().isdisjoint(row_labels(row, label, several)))
         findings.append(Finding(f"{quoted_names(list(unseen))}: only in the validation data.", lines))
     if unvalidated := [name for name, count in counts.items() if dev_counts and name not in dev_counts and count > 1]:
         subject = (
@@ -157,7 +169,7 @@ def split_rows(
         )
     classes: dict[str, list[list[int]]] = defaultdict(list)
     for group in groups.values():
-        classes[cell_text(rows[group[0]].cells.get(label, "")) if label is not None else ""].append(group)
+        classes["".join(row_labels(rows[group[0]], label)) if label is not None else ""].append(group)
     rng = random.Random(seed)
     dev: set[int] = set()
     for name in classes_to_split(

@@ -58,16 +58,18 @@ def preflight(
     guesses = guess_reasons(table, task.COLUMNS, columns)
     rows, examples, problems = usable_rows(task, table, columns, options)
     label = next((c.name for c in task.COLUMNS if c.kind in LABELS and not c.optional), None)
+    several = getattr(options, "labels", "one") == "several"
     texts = [column.name for column in task.COLUMNS if column.kind in ("text", "tokens")]
     if dev_table is not None:
         dev, _, dev_problems = usable_rows(task, dev_table, columns, options)
         train, problems = rows, [*problems, *(Problem(p.line, f"(validation) {p.what}") for p in dev_problems)]
     else:
-        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=label, keys=task.SPLIT_BY)
-    findings = checks.row_findings(train, dev, texts, label)
+        stratum = None if several else label
+        train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.SPLIT_BY or texts)
+    findings = checks.row_findings(train, dev, texts, label, several)
     if tokenizer is not None:
         findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
-    counts = checks.label_counts(train, label) if label else {}
+    counts = checks.label_counts(train, label, several) if label else {}
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
     if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
         findings.append(checks.Finding(warning))

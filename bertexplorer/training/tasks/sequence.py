@@ -26,7 +26,7 @@ METRICS = {
 }
 LEARNER, ROWS = "sequence:SequenceLearner", "sequence"
 USES_FEATURES = False
-SPLIT_BY: tuple[str, ...] = ()
+SPLIT_BY: tuple[str, ...] = ("source",)
 DEFAULTS: dict[str, Any] = {"batch": 16}
 
 

@@ -34,7 +34,7 @@ METRICS = {
 }
 LEARNER, ROWS = "summary:Summariser", "summary"
 USES_FEATURES = False
-SPLIT_BY: tuple[str, ...] = ()
+SPLIT_BY: tuple[str, ...] = ("document",)
 DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
 KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}  # metric -> name in rouge-score
 

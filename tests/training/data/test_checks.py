@@ -21,6 +21,21 @@ def test_labels_are_counted_by_frequency() -> None:
     assert list(result.items()) == [("x", 2), ('["x", "y"]', 1), ("y", 1)]
 
 
+def test_labels_are_compared_as_they_are_trained() -> None:
+    """Without the spaces around them; several labels of a cell one by one, in any order."""
+    given = rows(("a", "y"), ("b", "y "), ("c", "x"), ("d", " x"), ("a", " y"))
+    assert checks.label_counts(given, "label") == {"y": 3, "x": 2}
+    findings = checks.row_findings(given, [], ["text"], "label")
+    assert [finding.what for finding in findings] == ["1 row duplicates an earlier row: line 6 (as line 2)."]
+    for seed in range(9):
+        assert {row.cells["label"].strip() for row in split_rows(given, 0.1, seed, "label", ["text"])[1]} == {"x", "y"}
+    sets = rows(("a", "x|y"), ("a", "y| x"), ("b", ["x", "z"]), ("c", ""))
+    assert checks.label_counts(sets, "label", several=True) == {"x": 3, "y": 2, "z": 1}
+    assert checks.contradictions(sets, ["text"], "label", several=True) == []
+    rare = checks.label_findings(sets, rows(("d", "new|x")), "label", several=True)
+    assert [finding.lines for finding in rare[:2]] == [(4,), (2,)] and "“z” has only one example." in rare[0].what
+
+
 def test_duplicates_are_reported_with_their_first_row() -> None:
     given = rows(("a cat", 1), ("b", 1), ("A  Cat ", 2), ("a cat", 1), (["a"], 1), (["a"], 2))
     assert checks.duplicates(given, ["text"]) == [(4, 2), (5, 2), (7, 6)]

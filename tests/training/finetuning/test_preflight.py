@@ -1,6 +1,7 @@
 """The complete preflight of a task's rows."""
 
 import json
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from bertexplorer.training.finetuning.spec import make_spec
 from bertexplorer.training.tasks import BY_NAME
 from tests.conftest import ROOT
 
+LETTERS = "abcdefghijklm"
 LONG = "paris is the city of france and it is good . " * 4
 SHORT = "paris is good {} ."
 
@@ -106,3 +108,36 @@ def test_a_classification_of_one_class_is_rejected() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
     assert any("Every row has the label" in what for what in result.stops)
+
+
+def test_several_labels_of_a_cell_are_classes_of_their_own(check: Callable[..., Preflight]) -> None:
+    """Of 13 letters, 1,287 sets of 5 are possible. A split by set would validate only those that occur twice."""
+    draw = random.Random(1)
+    labels = ["|".join(sorted(draw.sample(LETTERS, 5))) for _ in range(2_000)]
+    assert len(set(labels)) > 1_000
+    result = check(
+        "classification", [{"text": f"t {i}", "label": cell} for i, cell in enumerate(labels)], labels="several"
+    )
+    assert not result.stops and len(result.dev) == 200 and sorted(result.labels) == list(LETTERS)
+    assert not findings(result, "example") and not findings(result, "label")
+    few = [{"text": f"t {i}", "label": "a|b|once" if i == 30 else "a|b"} for i in range(40)]
+    assert not findings(check("classification", few, labels="several"), "“a|b|once”")
+
+
+@pytest.mark.parametrize(
+    ("task", "columns"),
+    [
+        ("similarity", {"text_a": "a {0}", "text_b": "b {0}", "score": "{1}"}),
+        ("sequence", {"source": "a {0}", "target": "b {0} {1}"}),
+        ("summary", {"document": "paris is {0}.\nberlin is bad.", "summary": "paris is {0} and {1}"}),
+        ("tagging", {"tokens": "a {0}", "tags": "O B-{1}"}),
+    ],
+)
+def test_no_text_is_on_both_sides_of_a_split(
+    check: Callable[..., Preflight], task: str, columns: dict[str, str]
+) -> None:
+    """Each text occurs twice, with other scores, targets or tags."""
+    rows = [{name: text.format(i // 2, i % 2) for name, text in columns.items()} for i in range(80)]
+    result, key = check(task, rows), next(iter(columns))
+    train, dev = ({row.cells[key] for row in side} for side in (result.train, result.dev))
+    assert len(result.dev) == 8 and train.isdisjoint(dev)
