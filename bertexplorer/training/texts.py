@@ -57,21 +57,30 @@ class LimitedTokenizer:
         self.max_tokens = min(max_tokens, tokenizer.max_tokens)
         self.truncating = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
         self.truncating.enable_truncation(self.max_tokens)
-        self.prepare, self.check_pairs = tokenizer.prepare, tokenizer.check_pairs
+        self.whole, self.prepare, self.check_pairs = tokenizer.backend, tokenizer.prepare, tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
         """The encoding of each of *texts*, one text or a pair, prepared as on the page (see Tokenizer.prepare)."""
+        return self.truncating.encode_batch(self.prepared(texts))
+
+    def prepared(self, texts: Sequence[tuple[str, ...]]) -> list[Any]:
+        """*texts* as the backend takes them: each a string or a pair of strings."""
         if any(len(text) > 1 for text in texts):
             self.check_pairs()
         clean = [tuple(self.prepare(part)[0] for part in text) for text in texts]
-        return self.truncating.encode_batch([text if len(text) > 1 else text[0] for text in clean])
+        return [text if len(text) > 1 else text[0] for text in clean]
 
     def items(self, texts: Sequence[tuple[str, ...]], targets: Sequence[Any] | None = None) -> list[Item]:
         """*texts* as Items, with their *targets*."""
         targets = targets if targets is not None else [None] * len(texts)
+        prepared = self.prepared(texts)
+        encodings = self.truncating.encode_batch(prepared)
+        cut = [i for i, encoding in enumerate(encodings) if encoding.overflowing]
+        whole = zip(cut, self.whole.encode_batch([prepared[i] for i in cut]), strict=True)
+        left_out = {i: len(encoding.ids) - len(encodings[i].ids) for i, encoding in whole}
         return [
-            Item(encoding.ids, encoding.type_ids, target, sum(len(part.ids) - 2 for part in encoding.overflowing))
-            for encoding, target in zip(self.encode(texts), targets, strict=True)
+            Item(encoding.ids, encoding.type_ids, target, left_out.get(i, 0))
+            for i, (encoding, target) in enumerate(zip(encodings, targets, strict=True))
         ]
 
 

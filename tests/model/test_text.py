@@ -233,6 +233,12 @@ def test_any_text_is_encoded_or_rejected(tokenizer: Tokenizer, first: str, secon
     torch.tensor(encoding.ids)
 
 
+@pytest.mark.parametrize("texts", [("the cat " * 20,), ("the cat " * 9, "a dog " * 4), ("the cat " * 30, "a dog")])
+def test_the_tokens_beyond_a_limit_are_counted_once(tokenizer: Tokenizer, texts: tuple[str, ...]) -> None:
+    (item,) = LimitedTokenizer(tokenizer, 16).items([texts])
+    assert len(item.ids) == 16 and item.left_out == len(tokenizer.backend.encode(*texts)) - 16 > 0
+
+
 def test_a_pair_requires_segments_of_the_checkpoint(tiny_copy, tmp_path) -> None:
     """transformers raises an IndexError there; RoBERTa has one segment too, and its tokenizer uses no other."""
     checkpoint = load(write(tmp_path / "one", "bert", type_vocab_size=1), precision="fp32", device="cpu")
