@@ -1,8 +1,9 @@
 """Test collections: queries, documents and judgements (qrels) -> rows of query, passage and relevance.
 
 Queries and documents: SMART's .I and .W, as in Cranfield; JSON lines with _id, title and text, as in BEIR; or id, tab
-and text on each line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, higher is better; or Cranfield's
-“query document code” with 1 for the best, 4 for the least, and -1 or 5 for none. If the .I numbers of SMART's queries
+and text on each line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, or BEIR's “query document grade”
+below a header, higher is better; or Cranfield's “query document code” with 1 for the best, 4 for the least, and -1 or 5
+for none. If the .I numbers of SMART's queries
 do not cover all judgements, as in Cranfield, the judgements number the queries by position."""
 
 import io
@@ -14,6 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.rows import MAX_CELL, Row, parse_number
 from bertexplorer.training.ranking import BM25
 
+BEIR_HEADER = ["query-id", "corpus-id", "score"]
 FIELD = re.compile(r"^\.([A-Z])\s*$", re.MULTILINE)
 Judgement = tuple[int, str, str, float]  # line, query, document, relevance
 
@@ -30,7 +32,7 @@ def read_texts(content: str, name: str) -> dict[str, str]:
         try:
             if first_characters[:1] == "{":
                 record = json.loads(content_line)
-                key, text = str(record["_id"]), f"{record.get('title', '')} {record['text']}"
+                key, text = str(record["_id"]), f"{record.get('title') or ''} {record['text']}"
             else:
                 key, text = content_line.split("\t", 1)
         except (ValueError, KeyError, TypeError) as error:
@@ -53,17 +55,21 @@ def read_smart(content: str) -> dict[str, str]:
 
 
 def read_judgements(content: str, name: str) -> list[Judgement]:
-    """Query, document and relevance (0 for none) of each line. Raises ExplorerError for a malformed line."""
+    """Query, document and relevance (0 for none) of each line. Three fields end in a code of Cranfield, or in a grade
+    if the file has BEIR's header. Raises ExplorerError for a malformed line."""
     judgements = []
+    beir = content.split(maxsplit=3)[:3] == BEIR_HEADER
     for line, content_line in enumerate(io.StringIO(content), 1):
         fields = content_line.split()
+        if beir and fields == BEIR_HEADER:
+            continue
         grade = parse_number(fields[-1]) if len(fields) in (3, 4) else None
         if grade is None and fields:
             raise ExplorerError(
                 f"Line {line} of {name} is {content_line.strip()[:60]!r}; wanted a query, 0, a document and a grade."
             )
         if grade is not None:
-            relevance = grade if len(fields) == 4 else 5 - grade if 1 <= grade <= 4 else 0.0
+            relevance = grade if beir or len(fields) == 4 else 5 - grade if 1 <= grade <= 4 else 0.0
             judgements.append((line, fields[0], fields[-2], max(0.0, relevance)))
     return judgements
 

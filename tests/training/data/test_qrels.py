@@ -40,6 +40,21 @@ def test_beir_is_read() -> None:
     ]
 
 
+def test_judgements_of_beir_are_grades() -> None:
+    """Below BEIR's header, three fields hold a grade, and higher is better; without, they are read as Cranfield's."""
+    documents = "".join(f'{{"_id": "{key}", "title": null, "text": "{key}"}}\n' for key in "abc")
+    judged = "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t1\n1\tc\t0\n"
+    query = '{"_id": "1", "text": "who swims"}'
+    assert cells(query, documents, judged) == [
+        (2, "who swims", "a", "2"),
+        (3, "who swims", "b", "1"),
+        (4, "who swims", "c", "0"),
+    ]
+    assert [row[-1] for row in cells(query, documents, "1 a 2\n1 b 1\n1 c 0\n")] == ["3", "4", "0"]
+    with pytest.raises(ExplorerError, match="Line 2 of the judgements"):
+        cells(query, documents, "1 a 2\nquery-id corpus-id score\n")
+
+
 def test_candidates_are_the_unjudged_passages_of_bm25() -> None:
     documents = "a\tred fish\nb\tred red fish swim\nc\tblue\nd\tfish\n"
     result = cells("1\tred fish\n", documents, "1 0 a 1", candidates=2)
