@@ -32,7 +32,7 @@ from bertexplorer.training.texts import Item
 
 MAX_ROWS = 2_000  # training rows that are examined, drawn at random if there are more
 MAX_TOKENS = 256_000  # tokens of those rows
-MAX_CHECKPOINTS = 6
+MAX_CHECKPOINTS = 6  # besides the best
 
 
 @dataclass(frozen=True)
@@ -191,7 +191,6 @@ def suspects(folder: Path) -> Generator[float, None, Influences]:
         parameters = [p for p in learner.modules.parameters() if p.requires_grad]
         if not parameters:
             raise ExplorerError("Wrong labels are found by the head, and this task trains none.")
-        losses = []
         rows = traced.items(learner)
         for i, (row, outputs) in enumerate(zip(rows, head_inputs(learner, rows), strict=True)):
             items = [replace(item, vectors=output) for item, output in zip(row, outputs, strict=True)]
@@ -200,7 +199,8 @@ def suspects(folder: Path) -> Generator[float, None, Influences]:
             scores[i] += checkpoint.weight * sum(
                 float(gradient.square().sum()) for gradient in gradients if gradient is not None
             )
-            losses.append(float(loss.detach()))
+            if checkpoint.folder == traced.best:
+                losses.append(float(loss.detach()))
             yield (number + i / len(traced.numbers)) / count
     return traced.ranked(learner, "", scores.tolist(), loss=losses)
 
@@ -226,7 +226,8 @@ def traced_checkpoints(folder: Path, best: Path, rates: Sequence[float], *, comp
     folders[step_number(best)] = best
     steps = sorted(folders)
     if len(steps) > MAX_CHECKPOINTS:
-        steps = [steps[round(i * (len(steps) - 1) / (MAX_CHECKPOINTS - 1))] for i in range(MAX_CHECKPOINTS)]
+        spread = {steps[round(i * (len(steps) - 1) / (MAX_CHECKPOINTS - 1))] for i in range(MAX_CHECKPOINTS)}
+        steps = sorted(spread | {step_number(best)})
     return [TracedCheckpoint(folders[step], step, sum(rates[last:step])) for last, step in pairwise([0, *steps])]
 
 

@@ -217,6 +217,22 @@ def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[...,
     assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
 
 
+def test_suspects_have_the_loss_of_the_best_checkpoint(
+    trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here it is the second snapshot of four; only the first and the last are read besides."""
+    run = trained(planted=0.1, snapshots=4, evaluations=1)
+    snapshots = list_commits(run.folder / "snapshots")
+    monkeypatch.setattr(influence, "MAX_CHECKPOINTS", 2)
+    monkeypatch.setattr(influence, "list_commits", lambda folder: snapshots[: 2 if folder.name == "best" else None])
+    result, traced = run.suspects(), influence.TracedRun(run.folder)
+    learner = traced.learner(snapshots[1])
+    examples = {example.line: example for example in traced.examples}
+    losses = learner.row_losses(learner.collate(learner.read([examples[row.line] for row in result.rows])))
+    np.testing.assert_allclose([row.loss for row in result.rows], losses.tolist(), rtol=1e-3, atol=1e-4)
+    assert result.steps == tuple(influence.step_number(snapshots[i]) for i in (0, 1, 3))
+
+
 def test_planting_is_reproducible_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
     given, rows, _ = spec.read_run(begin(planted=0.25))
     examples, _ = classification.examples(rows, given.task_options)
