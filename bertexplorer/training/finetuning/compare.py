@@ -166,12 +166,16 @@ def interval_sentence(share: float, count: int, words: str) -> str:
     return f"{words} on {count:,} validation row{'s' * (count != 1)}: the 95 % interval is {low} to {high} (Wilson)."
 
 
-def evaluation_warnings(evaluation: Evaluation, *, start: float, value: float, higher: bool) -> Iterator[Event]:
-    """Warnings about an evaluation. *value*: of the headline metric now; *start*: before the first step."""
+def evaluation_warnings(
+    evaluation: Evaluation, *, start: float, value: float, higher: bool, start_loss: float = 0.0
+) -> Iterator[Event]:
+    """Warnings about an evaluation. *value*: of the headline metric now; *start*, *start_loss*: that metric and the
+    loss before the first step."""
     if value < start if higher else value > start:
         yield {"event": "warning", "text": f"it does worse than before the first step ({value:.4g}, then {start:.4g})"}
     if not isfinite(evaluation.metrics.get("loss", 0.0)):
-        yield {"event": "warning", "text": "the loss is not a number: lower the learning rate"}
+        advice = "lower the learning rate" if isfinite(start_loss) else "no validation row has a label that was trained"
+        yield {"event": "warning", "text": f"the loss is not a number: {advice}"}
     if evaluation.confusion:
         predicted_counts = [sum(column) for column in zip(*evaluation.confusion.counts, strict=True)]
         if sum(n > 0 for n in predicted_counts) == 1 and sum(sum(line) > 0 for line in evaluation.confusion.counts) > 1:

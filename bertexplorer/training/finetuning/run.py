@@ -63,6 +63,7 @@ class Best:
     waited: int = 0  # evaluations since the last improvement
     start: float = float("nan")  # before the first step
     loss: float = float("inf")  # breaks ties
+    start_loss: float = 0.0  # before the first step
 
     def after(self, step: int, value: float, loss: float, *, higher: bool) -> "Best":
         """The best evaluation after *step*. Of equal values the one with the lower loss is best, but only a better
@@ -123,7 +124,11 @@ class Run(RunDriver):
             "processes": self.distributed.count,
             "floors": self.baselines,
         }
-        yield from self.train_steps(learner, optimiser, batches, dev)
+        yield from self.finish() if self.out_of_patience else self.train_steps(learner, optimiser, batches, dev)
+
+    @property
+    def out_of_patience(self) -> bool:
+        return 0 < self.tuning.patience <= self.best.waited
 
     def learner(self) -> tuple[Learner, list[Item], list[Any]]:
         """The untrained learner, the training rows as items, and the validation examples. Also sets the number of
@@ -185,7 +190,7 @@ class Run(RunDriver):
         if state.step == 0:
             yield from self.evaluate(learner, dev)
         budget = Budget(steps=self.steps)
-        window, out_of_patience = Window(), False
+        window = Window()
         last_commit, commit_seconds = time.monotonic(), 0.0
         for step in train(workers, optimiser, batches, state, learning=self.learning, budget=budget, seed=tuning.seed):
             window.steps.append(step)
@@ -197,11 +202,10 @@ class Run(RunDriver):
                 yield self.write_snapshot(lambda into: write_checkpoint(learner, self.spec, torch.bfloat16, into))
             if state.step % evaluate_every == 0 or last:
                 yield from self.evaluate(learner, dev)
-                out_of_patience = bool(tuning.patience) and self.best.waited >= tuning.patience
             stopped = self.distributed.any(self.stop())
             elapsed = time.monotonic() - last_commit
-            if last or out_of_patience or stopped or elapsed >= max(COMMIT, commit_seconds / SPENT):
-                if window.steps and (stopped or out_of_patience):
+            if last or self.out_of_patience or stopped or elapsed >= max(COMMIT, commit_seconds / SPENT):
+                if window.steps and (stopped or self.out_of_patience):
                     yield {"event": "steps"} | self.progress() | window.summary()
                 event = self.commit(learner, optimiser)
                 last_commit, commit_seconds = time.monotonic(), event["seconds"]
@@ -209,7 +213,7 @@ class Run(RunDriver):
             if stopped and not last:
                 yield {"event": "stopped"} | self.progress()
                 return
-            if out_of_patience:
+            if self.out_of_patience:
                 break
         yield from self.finish()
 
@@ -228,12 +232,13 @@ class Run(RunDriver):
             | self.progress()
             | {"metrics": evaluation.metrics, "seconds": time.monotonic() - start}
         )
-        if self.state.step == 0:
-            self.best = replace(self.best, start=value)
-            return
-        yield from evaluation_warnings(evaluation, start=self.best.start, value=value, higher=self.task.HIGHER)
         loss = evaluation.metrics.get("loss", float("inf"))
-        self.best = self.best.after(self.state.step, value, loss, higher=self.task.HIGHER)
+        if self.state.step == 0:
+            self.best = replace(self.best, start=value, start_loss=loss)
+            return
+        start, start_loss, higher = self.best.start, self.best.start_loss, self.task.HIGHER
+        yield from evaluation_warnings(evaluation, start=start, value=value, higher=higher, start_loss=start_loss)
+        self.best = self.best.after(self.state.step, value, loss, higher=higher)
         if self.best.step == self.state.step:
             if self.distributed.main:
                 save_best(learner, self.folder / "best", self.spec, self.state.step, evaluation)

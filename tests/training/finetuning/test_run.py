@@ -155,6 +155,9 @@ def test_a_run_stops_early_without_improvement(begin: Begin) -> None:
     tried = events_of(folder, "evaluated")
     assert last["event"] == "finished" and len(tried) == 4
     assert last["best_step"] == min(tried[1:], key=lambda event: event["metrics"]["loss"])["step"]
+    best = best_folder(folder)
+    assert [event["event"] for event in finetune(folder)] == ["resumed", "ready", "finished"]
+    assert best_folder(folder) == best and len(events_of(folder, "evaluated")) == 4
 
 
 def test_equal_values_are_ranked_by_their_loss() -> None:
@@ -170,6 +173,16 @@ def test_constant_answers_cause_a_warning(begin: Begin) -> None:
     list(finetune(folder))
     message = " ".join(event["text"] for event in events_of(folder, "warning"))
     assert "every answer is" in message or "not a number" in message
+
+
+def test_validation_rows_without_a_trained_label_are_named_as_the_cause(begin: Begin) -> None:
+    folder = begin(epochs=1)
+    path = folder / "data" / "dev.jsonl"
+    path.write_text(path.read_text("utf-8").replace('"pos"', '"new"').replace('"neg"', '"newer"'), "utf-8")
+    list(finetune(folder))
+    message = " ".join(event["text"] for event in events_of(folder, "warning"))
+    assert "the loss is not a number: no validation row has a label that was trained" in message
+    assert "learning rate" not in message
 
 
 def test_a_full_disk_leaves_the_commits_intact(begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
