@@ -21,7 +21,7 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
 from bertexplorer.learn.class_votes import vote_table
 from bertexplorer.learn.classroom import ROUND, Classroom, require_teacher
-from bertexplorer.learn.grading import in_percent, typed_number
+from bertexplorer.learn.numbers import in_percent, read_number
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.room import Room
 from bertexplorer.ui.explore import Explore
@@ -247,7 +247,7 @@ def parse_choice(room: Room, given: dict[str, Any]) -> float:
     question = room.questions[room.at]
     if question.choices:
         return integer(given, "choice")
-    number = typed_number(given["choice"], question.prompt)
+    number = read_number(given["choice"], question.prompt)
     if not math.isfinite(number) or abs(number) > 1e12:
         raise ExplorerError(f"choice: got {given['choice']!r:.40}; wanted a number of ordinary size.")
     return number

@@ -4,6 +4,7 @@ expressions.py     the small, closed language in which lessons query facts
 front_matter.py    the fields at the beginning of a lesson
 lesson.py          the parser of lessons, Markdown files with questions in them
 prose.py           Markdown as a tree of the few elements that a lesson may use
+numbers.py         a number as a person types it, and as an answer shows it
 grading.py         answers graded against the checkpoint's output
 recording.py       recorded training runs that lessons replay
 translation.py     the texts of a lesson in another language

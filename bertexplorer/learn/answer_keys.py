@@ -9,6 +9,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.numbers import format_answer, in_percent
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -44,9 +45,9 @@ def answer_key(block: Block, facts: grading.Facts) -> dict[str, Any]:
     if block.kind == "number":
         number = grading.number_key(block, facts)
         ranges = [(*grading.bounds(item), tree(fill_slots(item.feedback, facts))) for item in block.items]
-        percent, width = grading.in_percent(block.prompt), grading.tolerance(block, number)
+        percent, width = in_percent(block.prompt), grading.tolerance(block, number)
         about = {"key": number, "tolerance": width, "percent": percent}
-        return {**about, "ranges": ranges, "answer": grading.format_answer(number, block), **after}
+        return {**about, "ranges": ranges, "answer": format_answer(number, block.prompt), **after}
     if block.kind == "share":
         return {"shares": grading.shares_of(block, facts), **after}
     if block.kind == "say":

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.learn import grading
 from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.numbers import in_percent
 from bertexplorer.learn.prose import quoted
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
@@ -36,7 +37,7 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
     """Yield the answers of a question, one line each."""
     if block.kind == "number":
         key = grading.number_key(block, facts)
-        width, scale = grading.tolerance(block, key), 100 if grading.in_percent(block.prompt) else 1
+        width, scale = grading.tolerance(block, key), 100 if in_percent(block.prompt) else 1
         yield f"#{scale * key:.4g}:{scale * width:.4g}"
         return
     right = grading.grade(block, 0, facts, grading.ATTEMPTS).key

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -13,6 +12,7 @@ from bertexplorer.analysis.facts import fact_methods
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, Value, call, fill_slots
 from bertexplorer.learn.lesson import RANGE, Block, Item
+from bertexplorer.learn.numbers import format_answer, read_number, readings
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.recording import facts as recording_facts
@@ -24,7 +24,6 @@ from bertexplorer.ui.tabs import VIEWS
 
 UNEXPECTED = "The lesson was written for a checkpoint that answers otherwise. What follows is measured on this one."
 ATTEMPTS = 2  # before the answer is shown
-NUMBER = re.compile(r"\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*")
 Facts = Mapping[str, Callable[..., Value]]
 
 
@@ -125,12 +124,13 @@ def choice(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
 
 
 def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
-    typed, key = typed_number(answer, block.prompt), number_key(block, facts)
+    key = number_key(block, facts)
+    typed = min(readings(answer, block.prompt), key=lambda reading: abs(reading - key))
     right = abs(typed - key) <= tolerance(block, key) + 1e-12
     text = "" if right else next((item.feedback for item in block.items if within(item, typed)), "")
     done = right or last
     direction = "" if right or text else ("Too low." if typed < key else "Too high.")
-    return Feedback(right, text or direction, done, format_answer(key, block) if done else "")
+    return Feedback(right, text or direction, done, format_answer(key, block.prompt) if done else "")
 
 
 def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
@@ -227,14 +227,6 @@ def tokens_of(explore: Explore, state: State) -> list[str]:
     return [token for token, special in zip(encoding.tokens, encoding.special, strict=True) if not special]
 
 
-def read_number(answer: Any) -> float:
-    """Parse 0.13, .13, 0,13 or 13 %. Raises ExplorerError for anything else."""
-    match = NUMBER.fullmatch(str(answer)) if isinstance(answer, str | int | float) else None
-    if not match:
-        raise ExplorerError(f"{answer!r:.40} is not a number; wanted one such as 0.13 or 13 %.")
-    return float(match[1].replace(",", ".")) / (100 if match[2] else 1)
-
-
 def tolerance(block: Block, key: float) -> float:
     """How far from *key* an answer may be: "0.05", or "10 %" of the key, which is the default."""
     text = block.fields.get("tolerance", "10 %")
@@ -257,28 +249,9 @@ def within(item: Item, number: float) -> bool:
     return (low is None or low <= number) and (high is None or number <= high)
 
 
-def in_percent(prompt: str) -> bool:
-    """Whether a question asks for per cent."""
-    return "%" in prompt
-
-
-def typed_number(answer: Any, prompt: str) -> float:
-    """Parse the number typed for the question *prompt*: if it asks for per cent, 13 means 13 %. Raises ExplorerError
-    for anything but a number."""
-    number = read_number(answer)
-    return number / 100 if in_percent(prompt) and "%" not in str(answer) and abs(number) >= 1 else number
-
-
 def number_key(block: Block, facts: Facts) -> float:
     """The checkpoint's answer to a question for a number."""
     return Expression.read(block.fields["key"], facts).number(facts)
-
-
-def format_answer(key: float, block: Block) -> str:
-    """Format a number as an answer, in per cent if the question asks for that."""
-    if in_percent(block.prompt):
-        return f"{100 * key:.1f} %"
-    return f"{key:,.0f}" if key == int(key) else f"{key:.3g}"
 
 
 @dataclass(frozen=True)

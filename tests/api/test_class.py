@@ -93,8 +93,10 @@ def test_a_lesson_is_asked_and_answered_in_its_language(taught: Served) -> None:
     assert seen["language"] == "en" and words(seen["prompt"]).startswith("You hide milk")
 
 
-@pytest.mark.parametrize(("typed", "share"), [("1", 0.01), ("1 %", 0.01), ("100", 1), ("0.3", 0.3), ("30,5", 0.305)])
-def test_percentages_are_read_as_in_a_lesson(typed: str, share: float, taught: Served) -> None:
+@pytest.mark.parametrize(
+    ("typed", "share"), [("1", 0.01), ("1 %", 0.01), ("100", 1), ("0.3", 0.003), ("30,5", 0.305), ("1,234", 0.01234)]
+)
+def test_votes_in_per_cent_need_no_sign(typed: str, share: float, taught: Served) -> None:
     room = opened(taught, {"prompt": "How many %?"}).until("vote1")
     phone = room.phone()
     room.vote(phone, typed)

@@ -5,8 +5,9 @@ from functools import partial
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.grading import UNEXPECTED, claim, grade, read_number
+from bertexplorer.learn.grading import UNEXPECTED, claim, grade
 from bertexplorer.learn.lesson import read_lesson
+from bertexplorer.learn.numbers import read_number
 from tests.learn.test_lesson import HEAD
 
 FACTS = {"p": {"paris": 0.7, "rome": 0.2}.__getitem__, "top": lambda: "Paris"}
@@ -112,6 +113,32 @@ def test_a_wrong_number_gets_the_feedback_of_its_range():
     assert (last.text, last.answer, last.after) == ("Too high.", "70.0 %", "70 %.")
 
 
+SMALL = block("""number a
+How much, in %?
+view: v
+key: p('paris') / 100
+tolerance: 0.003
+- above 0.3
+  > Far too much.""")
+RANK = block("number a\nWhat rank?\nview: v\nkey: p('paris') * 10000\ntolerance: 10 %")
+ODDS = block("number a\nWhat odds?\nview: v\nkey: p('paris') * 2 + 0.012\ntolerance: 0.1")  # 1.412
+
+
+@pytest.mark.parametrize("answer", ["0.7", "0.5", "0,9", "0.7 %", ".7", 0.7, "0.007"])
+def test_a_number_below_1_in_a_question_in_per_cent_is_in_per_cent_or_a_share(answer):
+    feedback = grade(SMALL, answer, FACTS)
+    assert (feedback.right, feedback.text) == (True, "")
+    assert not grade(SMALL, "0.3", FACTS).right and grade(SMALL, "40", FACTS).text == "Far too much."
+
+
+@pytest.mark.parametrize(
+    ("block", "answer"),
+    [(RANK, "7,000"), (RANK, "7000"), (RANK, "+7,100"), (ODDS, "1,412"), (ODDS, "1.4"), (ODDS, "1,4")],
+)
+def test_a_comma_separates_thousands_or_decimals(block, answer):
+    assert grade(block, answer, FACTS).right
+
+
 def test_a_percentage_tolerance_is_relative_to_the_key():
     of_key = block("number a\nHow many?\nview: v\nkey: p('paris') * 1000\ntolerance: 10 %")
     assert grade(of_key, "635", FACTS).right and not grade(of_key, "625", FACTS).right
@@ -176,4 +203,12 @@ def test_a_false_claim_gives_its_alternative():
 
 
 def test_numbers_are_read_in_every_notation():
-    assert [read_number(item) for item in ("1", "-2.5", "0,5", ".5", "50 %", 3)] == [1, -2.5, 0.5, 0.5, 0.5, 3]
+    read = {"1": 1, "-2.5": -2.5, "0,5": 0.5, ".5": 0.5, "50 %": 0.5, 3: 3, "\u22120.3": -0.3, "0,125": 0.125}
+    read |= {"1,595": 1595, "12,345,678": 12_345_678, "1,59": 1.59, "1,5951": 1.5951}
+    assert {item: read_number(item) for item in read} == read
+
+
+@pytest.mark.parametrize("item", ["1,23,456", "1,234,56", "0,123,456", "1,234.5.6", "--1", "1_000"])
+def test_a_malformed_number_is_rejected(item):
+    with pytest.raises(ExplorerError, match="is not a number"):
+        read_number(item)

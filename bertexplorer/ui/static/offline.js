@@ -1,5 +1,6 @@
 // A lesson as one file that needs no server: views as pictures, answers computed in advance, interactive questions.
 import { en, h, render } from "./kit.js";
+import { readNumber } from "./number.js";
 import { saveAsFile, still } from "./hand_in.js";
 
 const PATIENCE_MS = 30_000;  // the longest wait for a view's answer
@@ -17,7 +18,7 @@ export async function saveLesson(lesson, keys, about, reveal, tell) {
   parts.push(h("div", { class: "guards" }, en("h2", {}, "How not to misread this"), h("p", {}, en("span", {}, "It is easy to think: "), h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
     en("p", { class: "hint" }, `Sources: ${lesson.sources.join("; ")}`));
   const player = await fetch(new URL("offline_player.js", import.meta.url)).then((reply) => reply.text());
-  saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: player, language: lesson.language });
+  saveAsFile(`lesson-${lesson.slug}`, lesson.title, parts, { script: `${player}\n${readNumber}`, language: lesson.language });
 }
 
 /** The input fields of a question. */

@@ -1,4 +1,5 @@
-// The questions of a lesson that was saved as a file. The file contains every answer, so it makes no requests.
+// The questions of a lesson that was saved as a file. The file contains every answer, so it makes no requests. offline.js appends
+// readNumber of number.js.
 "use strict";
 const ATTEMPTS = 2;
 
@@ -49,10 +50,8 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   const check = {
     predict: () => choose(), choice: () => choose(),
     number: () => {
-      const given = /^\s*([-+]?\d*[.,]?\d+)\s*(%?)\s*$/.exec(inputs[0].value);
-      if (!given) { said.textContent = "Type a number, such as 0.13 or 13 %."; return; }
-      let x = Number(given[1].replace(",", "."));
-      if (given[2] || (key.percent && Math.abs(x) >= 1)) x /= 100;
+      const x = readNumber(inputs[0].value, key.key, key.percent);
+      if (x === null) { said.textContent = "Type a number, such as 0.13 or 13 %."; return; }
       attempts += 1;
       const right = Math.abs(x - key.key) <= key.tolerance + 1e-12;
       const range = key.ranges.find(([low, high]) => (low === null || x >= low) && (high === null || x <= high));

@@ -1,6 +1,7 @@
 // <bx-question>: one question of a lesson: its prompt, the learner's answer, the server's feedback and the live view. Its
 // record is {answer, attempt, said}; it fires "record" whenever the record changes.
 import { en, h, render } from "./kit.js";
+import { readNumber } from "./number.js";
 
 const LABELS = { predict: "Lock in my guess", choice: "Check", number: "Check", find: "Check", click: "", say: "Compare with a model answer", share: "Lock in my points" };
 const FIRST = new Set(["find", "click"]);  // questions whose view comes first
@@ -148,8 +149,7 @@ customElements.define("bx-question", Question);
 /** A typed number as the question takes it: in per cent, where *key*, the answer shown, is. */
 function asTyped(typed, key) {
   if (!String(key).endsWith("%")) return typed;
-  const number = Number(typed.replace(",", ".").replace("%", ""));
-  return `${typed.includes("%") || Math.abs(number) >= 1 ? number : Math.round(10_000 * number) / 100} %`;
+  return `${Math.round(10_000 * readNumber(typed, parseFloat(key) / 100, true)) / 100} %`;
 }
 
 /** Two bars for each choice: the learner's points, and the checkpoint's share. */
