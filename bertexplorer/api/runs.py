@@ -222,6 +222,7 @@ class Streams:
 
 
 def server_sent_event(kind: str, data: dict[str, Any], id: int | None) -> bytes:
-    """*id*: the byte of the log after the event."""
+    """*id*: the byte of the log after the event. NaN and infinity, which JSON lacks, become null."""
+    finite = json.loads(json.dumps(data), parse_constant=lambda _: None)
     id_line = f"id: {id}\n" if id is not None else ""
-    return f"{id_line}event: {' '.join(kind.split())}\ndata: {json.dumps(data, allow_nan=False)}\n\n".encode()
+    return f"{id_line}event: {' '.join(kind.split())}\ndata: {json.dumps(finite, allow_nan=False)}\n\n".encode()

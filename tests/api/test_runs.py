@@ -123,6 +123,15 @@ def test_events_are_followed_until_the_run_ends(served: Served, browser: httpx.C
         assert len(list(events(answer))) == 3
 
 
+def test_a_number_that_json_lacks_is_null_in_an_event(served: Served, browser: httpx.Client) -> None:
+    id = started(browser)["id"]
+    write(served, id, {"event": "evaluated", "step": 1, "metrics": {"loss": float("nan"), "norms": [float("inf"), 2]}})
+    served.service.supervisor.stop(id, None)
+    with browser.stream("GET", f"/runs/{id}/events") as answer:
+        (_, evaluated, _), (last, _, _) = list(events(answer))
+    assert evaluated["metrics"] == {"loss": None, "norms": [None, 2]} and last == "end"
+
+
 def test_a_client_that_disconnects_gets_no_more_events(
     served: Served, browser: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
