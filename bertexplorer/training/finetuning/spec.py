@@ -125,7 +125,8 @@ def write_rows(folder: Path, train: Sequence[Row], dev: Sequence[Row]) -> None:
 
 
 def write_run_folder(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequence[Row]) -> None:
-    """Create the folder of a run with its rows and spec.json, flushed to disk."""
+    """Create the folder of a run with its rows and spec.json, flushed to disk. Raises ExplorerError if it holds a run
+    or cannot be written."""
     try:
         write_rows(folder, train, dev)
         partial = folder / ".spec.partial"
@@ -134,6 +135,12 @@ def write_run_folder(folder: Path, spec: Spec, train: Sequence[Row], dev: Sequen
             flush(path)
         os.replace(partial, folder / "spec.json")
         flush(folder)
+    except FileExistsError as error:
+        if (folder / "spec.json").exists():
+            raise ExplorerError(
+                f"{folder} holds a run already. Name another folder, or resume it: train {folder}"
+            ) from error
+        raise ExplorerError(f"{folder} holds a folder called data already. Name another folder.") from error
     except OSError as error:
         raise ExplorerError(f"The run cannot be written to {folder} ({error.strerror or error}). Make room.") from error
 

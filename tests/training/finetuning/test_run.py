@@ -220,6 +220,17 @@ def test_invalid_settings_are_reported(values: dict, message: str, begin: Begin)
         list(finetune(begin(**values)))
 
 
+def test_a_new_run_does_not_replace_another(begin: Begin, tmp_path: Path) -> None:
+    folder = begin()
+    before = (folder / "spec.json").read_bytes()
+    with pytest.raises(ExplorerError, match="holds a run already. Name another folder, or resume it") as caught:
+        begin(epochs=9)
+    assert str(folder) in str(caught.value) and (folder / "spec.json").read_bytes() == before
+    (tmp_path / "other" / "data").mkdir(parents=True)
+    with pytest.raises(ExplorerError, match="holds a folder called data already. Name another folder.$"):
+        begin("other")
+
+
 def test_two_processes_cannot_work_in_one_folder(begin: Begin) -> None:
     folder = begin()
     first = finetune(folder)
