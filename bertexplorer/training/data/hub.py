@@ -33,7 +33,7 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = Tr
         token = None if as_operator else False  # None: the one in HF_TOKEN or of `hf auth login`
         HfApi(token=token).dataset_info(repository, timeout=PATIENCE_S)  # fails quickly; datasets retries for minutes
         stream = datasets.load_dataset(repository, configuration, split=split, streaming=True, token=token)
-        rows, problems = read_rows(stream, max_rows)
+        rows, problems, has_more = read_rows(stream, max_rows)
     except RepositoryNotFoundError as error:
         raise ExplorerError(f"The hub has no public data set {repository}. Check the spelling.") from error
     except ExplorerError:
@@ -47,23 +47,34 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = Tr
     if len(rows) < 2:
         raise ExplorerError(f"{repository} holds {len(rows)} rows in {split}; wanted at least 2.")
     source = f"{repository}, {configuration}" if configuration else repository
-    summary = f"{len(rows) + len(problems):,} rows of {split} of {source}, from the hub."
+    count = f"{len(rows) + len(problems):,} rows of {split} of {source}, from the hub."
+    summary = f"The first {count}" if has_more else count
     return Table(tuple(rows[0].cells), tuple(rows), tuple(problems), summary, "hub", unit="row")
 
 
-def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[Problem]]:
-    """Rows of texts, numbers and lists; other columns, such as images, are ignored."""
-    names: dict[str, Any] = {key: f.names for key, f in (stream.features or {}).items() if hasattr(f, "names")}
+def read_rows(stream: Any, max_rows: int) -> tuple[list[Row], list[Problem], bool]:
+    """(rows, problems, whether the stream has more rows). Columns of texts, numbers and lists are read; others, such as
+    images, are ignored."""
+    names = {key: class_names(feature) for key, feature in (stream.features or {}).items()}
+    records = iter(stream)
     rows: list[Row] = []
     problems: list[Problem] = []
-    for number, record in enumerate(islice(stream, max_rows), 1):
+    for number, record in enumerate(islice(records, max_rows), 1):
         cells = {str(key): cell_of(value, names.get(key)) for key, value in record.items() if is_plain(value)}
         if problem := length_problem(cells):
             problems.append(Problem(number, problem))
         else:
             rows.append(Row(number, cells))
     columns = set.intersection(*(set(row.cells) for row in rows)) if rows else set()
-    return [Row(row.line, {k: v for k, v in row.cells.items() if k in columns}) for row in rows], problems
+    has_more = next(records, None) is not None
+    return [Row(row.line, {k: v for k, v in row.cells.items() if k in columns}) for row in rows], problems, has_more
+
+
+def class_names(feature: Any) -> list[str] | None:
+    """The names of the classes of a column, or of the items of its lists; None if it has no classes."""
+    while hasattr(feature, "feature"):  # of a list
+        feature = feature.feature
+    return getattr(feature, "names", None)
 
 
 def is_plain(value: Any) -> bool:
@@ -75,5 +86,5 @@ def cell_of(value: Any, names: list[str] | None) -> Any:
     if names and isinstance(value, int):
         return names[value] if 0 <= value < len(names) else ""
     if isinstance(value, list):
-        return value
+        return [cell_of(item, names) for item in value] if names else value
     return "" if value is None else str(value)

@@ -1,6 +1,6 @@
 """A data set of the hub: names, streams, and errors. A local folder replaces the hub."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import datasets
@@ -43,7 +43,23 @@ def test_rows_equal_those_of_a_file(reachable: list[tuple[Any, ...]]) -> None:
     ]
     (problem,) = table.problems
     assert (problem.line, table.rows[2].line) == (3, 4) and "15,000 characters" in problem.what
-    assert hub.fetch_dataset("films", max_rows=2).summary == "2 rows of train of films, from the hub."
+    assert table.summary == "4 rows of test of someone/films, small, from the hub."
+
+
+def test_rows_beyond_the_limit_are_announced(reachable: list[tuple[Any, ...]]) -> None:
+    first = hub.fetch_dataset("films", max_rows=2)
+    assert first.summary == "The first 2 rows of train of films, from the hub." and len(first.rows) == 2
+    assert hub.fetch_dataset("films", max_rows=4).summary == "4 rows of train of films, from the hub."
+
+
+@pytest.mark.parametrize("many", [datasets.List, datasets.Sequence, datasets.LargeList])
+def test_classes_in_a_list_are_read_by_their_names(many: Callable[..., Any]) -> None:
+    tag = datasets.ClassLabel(names=["O", "B-PER"])
+    features = datasets.Features({"words": many(datasets.Value("string")), "tags": many(tag), "spans": many(many(tag))})
+    rows = {"words": [["Ada", "came"]], "tags": [[1, 0]], "spans": [[[1], [0, -1]]]}
+    stream = datasets.Dataset.from_dict(rows, features=features).to_iterable_dataset()
+    (row,), *_ = hub.read_rows(stream, 10)
+    assert row.cells == {"words": ["Ada", "came"], "tags": ["B-PER", "O"], "spans": [["B-PER"], ["O", ""]]}
 
 
 def test_a_visitor_does_not_use_the_token_of_the_operator(reachable: list[tuple[Any, ...]]) -> None:
