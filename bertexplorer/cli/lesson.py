@@ -75,7 +75,7 @@ def check_translation(catalogue: LessonCatalogue, path: Path, slug: str) -> int:
     english_path = path.with_name(f"{number}-{slug}.md")
     english = read_file(english_path) if english_path.exists() else catalogue.lesson(slug)
     try:
-        _, problems = translate(english, path.read_text("utf-8"))
+        _, problems = translate(english, path.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise ExplorerError(f"{path} cannot be read as UTF-8. Give a Markdown file.") from error
     for problem in problems:

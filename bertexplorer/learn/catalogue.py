@@ -43,7 +43,7 @@ class LessonCatalogue:
         if self.uploads is None or len(content) > MAX_BYTES:
             raise ExplorerError(f"The file has {len(content):,} bytes; a lesson has {MAX_BYTES:,} at most. Split it.")
         try:
-            lesson = read_lesson(content.decode("utf-8"), "own")
+            lesson = read_lesson(content.decode("utf-8-sig"), "own")
         except UnicodeDecodeError as error:
             raise ExplorerError("The file is not UTF-8 text. Save it as UTF-8, and upload it again.") from error
         if not lesson.blocks:
@@ -102,7 +102,7 @@ class LessonCatalogue:
         for folder in self.folders:
             for path in sorted(folder.glob("*.*.md")):
                 if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons and path.is_file():
-                    source = path.read_text("utf-8", "replace")
+                    source = path.read_text("utf-8-sig", "replace")
                     translations[match[2], match[3]], _ = translate(self.lessons[match[2]], source)
         return translations
 
@@ -121,7 +121,7 @@ def read_file(path: Path, slug: str = "") -> Lesson:
     match = NAME.fullmatch(path.name)
     slug = slug or (match[2] if match else path.stem)
     try:
-        return read_lesson(path.read_text(encoding="utf-8"), slug)
+        return read_lesson(path.read_text(encoding="utf-8-sig"), slug)
     except UnicodeDecodeError:
         problem = "The file is not UTF-8 text. Save it as UTF-8."
     except OSError as error:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bertexplorer.cli.lesson import command
+from bertexplorer.cli.lesson import check_translation, command
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.grading import grade
 from bertexplorer.learn.lesson import read_lesson
@@ -36,6 +36,19 @@ def test_texts_are_replaced_and_keys_still_name_the_english_choice():
     assert (block.prompt, block.items[0].text, block.fields["key"]) == ("Welches *Wort*?", "Paris (F)", "top()")
     feedback = grade(block, 1, {"top": lambda: "Paris"})
     assert (feedback.right, feedback.key, feedback.answer) == (False, 0, "Paris (F)")
+
+
+def test_files_may_begin_with_a_byte_order_mark(tmp_path, capsys):
+    """Windows' Notepad writes one."""
+    english, german = (text.encode("utf-8-sig") for text in (f"{HEAD}Hello.\n\n{ASKED}\n\nBye.", GERMAN))
+    (tmp_path / "01-masks.md").write_bytes(english)
+    (tmp_path / "01-masks.de.md").write_bytes(german.replace(b"title: Masks", b"title: Masken"))
+    lessons = LessonCatalogue((tmp_path,), tmp_path / "uploads")
+    uploaded = lessons.lesson(lessons.save_upload(english))
+    for lesson in (lessons.lesson("masks"), uploaded):
+        assert (lesson.title, lesson.problems) == ("Masks", ())
+    assert lessons.lesson("masks", "de").title == "Masken"
+    assert check_translation(lessons, tmp_path / "01-masks.de.md", "masks") == 0, capsys.readouterr().out
 
 
 def test_hints_are_replaced_and_their_conditions_stay():
