@@ -15,8 +15,9 @@ from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import syneval
+from bertexplorer.training.data import delimited
 from bertexplorer.training.data.decode import decode, display_name
-from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, guess_delimiter, is_header
+from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, is_header
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 
@@ -223,7 +224,8 @@ def parse_lines(content: bytes, filename: str) -> Lines:
 
 def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     """(a line for each row, how the file was read). Raises ExplorerError for a file without a row that can be read."""
-    delimiter = "\t" if suffix == ".tsv" else guess_delimiter(text)
+    named, text = delimited.named_delimiter(text)
+    delimiter = named or ("\t" if suffix == ".tsv" else delimited.guess_delimiter(text))
     try:
         rows, left_out = read_rows(text, delimiter)
     except ExplorerError as error:
@@ -245,7 +247,7 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     if label == column:
         label = None
     lines = [Line(row[column], "" if label is None else row[label]) for row in body]
-    lines += [Line("")] * (len(cells) - len(filled))
+    lines += [Line("")] * (len(cells) - len(filled) - bool(named))
     title = f"“{header[column][:30]}”" if has_header else f"column {column + 1} of {width}"
     delimiters = DELIMITERS.get(delimiter, "no signs")
     how = f"{delimiters}, text in {title}" if width > 1 else f"one column, text in {title}"

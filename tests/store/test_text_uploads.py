@@ -146,6 +146,12 @@ def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None
     assert "; 1 row with more cells than the first row left out (“B  c y”)" in result.summary
 
 
+def test_the_first_line_of_a_file_for_excel_names_the_delimiter() -> None:
+    result = parse_lines(b"sep=;\ntext;label\nOne, two.;a\nThree, four.;b\n", "a.csv")
+    assert [(line.text, line.label) for line in result.lines] == [("One, two.", "a"), ("Three, four.", "b")]
+    assert "semicolons" in result.summary and "dropped" not in result.summary
+
+
 def test_an_unclosed_quote_costs_one_row() -> None:
     """csv.reader would take the rest of the file for one cell."""
     result = parse_lines(b'text,label\nA cat,x\n"A dog,y\nA cow,z\n', "a.csv")

@@ -16,6 +16,7 @@ DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NO_DELIMITER = "\x1f"  # the delimiter of a file with one column
 MAX_BROKEN = 200  # unclosed quotes; the lines after each are read twice
 QUOTED = re.compile(r'"(?:[^"]|"")*"')
+NAMED = re.compile(r'"?sep=([^\w\s"]|\t)"?[ ]*(?=[\r\n])', re.IGNORECASE)  # Excel's first line, such as sep=;
 NUMBER = re.compile(r"[-+]?\d+([.,]\d+)?")
 Record = tuple[int, int, list[str] | str]  # first line, last line, its fields or why it cannot be read
 REASONS = {
@@ -33,7 +34,8 @@ def parse_table(
     one character, and for more than 200 unclosed quotes."""
     if delimiter != "\t" and (not delimiter.isprintable() or delimiter in ('"', " ") or len(delimiter) > 1):
         raise ExplorerError(f"The delimiter is {delimiter!r:.20}; wanted one character: comma, semicolon, tab or bar.")
-    delimiter = delimiter or guess_delimiter(text)
+    named, text = named_delimiter(text)
+    delimiter = delimiter or named or guess_delimiter(text)
     first_records, other_records, quote_note = best_reading(text, delimiter, max_rows + 2)
     fields = [row for _, _, row in first_records if isinstance(row, list) and any(row)]
     if not fields:
@@ -46,6 +48,7 @@ def parse_table(
         raise ExplorerError(f"{name} has {width:,} columns; the limit is {MAX_COLUMNS}. Leave some out.")
     columns = column_names(fields[0] if has_header else [""] * width)
     description = f"{DELIMITERS.get(delimiter, repr(delimiter))} between columns" if width > 1 else "one column"
+    description += ", as line 1 says" if delimiter == named else ""
     description += quote_note
     description += ", with a header" if has_header else ", no header"
     description += "".join(f", {note}" for note in repeated_names(fields[0])) if has_header else ""
@@ -135,6 +138,12 @@ def read_records(text: str, **dialect: object) -> Iterator[Record]:
         yield start, start + len(consumed) - 1, row
         start += len(consumed)
         consumed.clear()
+
+
+def named_delimiter(text: str) -> tuple[str, str]:
+    """(the delimiter that a first line such as sep=; names, *text* with that line empty); ("", *text*) without one."""
+    match = NAMED.match(text)
+    return (match[1], text[match.end() :]) if match else ("", text)
 
 
 def guess_delimiter(text: str) -> str:

@@ -40,6 +40,20 @@ def test_the_delimiter_is_detected_and_reported(sign: str, name: str) -> None:
     assert delimited.DELIMITERS[sign] in result.summary
 
 
+@pytest.mark.parametrize("first", ["sep=;", "SEP=;", '"sep=;"', "sep=;\r", "\ufeffsep=;"])
+def test_the_first_line_of_a_file_for_excel_names_the_delimiter(first: str) -> None:
+    result = read(f"{first}\ntext;label\na, cat;x\nb, c;y\nd;x;z\n".encode(), "a.csv")
+    assert cells(result) == [("a, cat", "x"), ("b, c", "y")] and lines(result) == [3, 4]
+    assert result.columns == ("text", "label") and result.problems == (Problem(5, "has 3 fields, expected 2"),)
+    assert "semicolons between columns, as line 1 says, with a header" in result.summary
+    assert "row" not in result.summary.partition(":")[2]
+    assert cells(read(b"sep=;\n1,a\n2,b\n", "a.csv", delimiter=",", header=False)) == [("1", "a"), ("2", "b")]
+
+
+def test_a_tab_is_named_as_a_delimiter() -> None:
+    assert cells(read(b"sep=\t\ntext\tlabel\na\tx\nb\ty\n", "a.csv")) == [("a", "x"), ("b", "y")]
+
+
 def test_the_delimiter_can_be_given() -> None:
     content = b"1;a, b\n2;c, d\n3;e, f\n"
     assert cells(read(content, "a.csv", delimiter=",", header=False))[0] == ("1;a", " b")
