@@ -2,6 +2,7 @@
 split into training and validation rows, reproducible, with no text in both."""
 
 import random
+import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.rows import Row, cell_parts, cell_text
 
 MAX_CLASSES = 1_000
+THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
 ALWAYS = 10  # with up to this many classes, the validation rows have all of them, whatever the share
 
 
@@ -98,6 +100,19 @@ def row_findings(
             )
         )
     return sorted(findings, key=lambda finding: not finding.stops)
+
+
+def comma_findings(rows: Sequence[Row], keys: Sequence[str]) -> list[Finding]:
+    """A finding for each column of numbers whose commas may all separate thousands."""
+    findings = []
+    for key in keys:
+        commas = [(row.line, cell) for row in rows if "," in (cell := cell_text(row.cells.get(key, "")).strip())]
+        if commas and all(THOUSANDS.fullmatch(cell) for _, cell in commas):
+            first = commas[0][1]
+            message = f"“{first}” is read as {first.replace(',', '.')}. If commas separate thousands, remove them."
+            lines = tuple(line for line, _ in commas)
+            findings.append(Finding(f"The numbers under {key} have decimal commas: {message}", lines))
+    return findings
 
 
 def rows_finding(pairs: Sequence[tuple[int, int]], singular: str, plural: str) -> Finding:

@@ -125,8 +125,11 @@ def length_problem(cells: Cells) -> str:
 
 def parse_number(cell: object) -> float | None:
     """The number in a cell, such as 3.8 or 3,8; None if it does not hold a finite number."""
+    text = cell_text(cell).strip().replace(",", ".")
+    if "_" in text:  # float reads 1_000 as 1000
+        return None
     try:
-        value = float(cell_text(cell).strip().replace(",", "."))
+        value = float(text)
     except ValueError:
         return None
     return value if isfinite(value) else None

@@ -67,6 +67,7 @@ def preflight(
         stratum = None if several else label
         train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.SPLIT_BY or texts)
     findings = checks.row_findings(train, dev, texts, label, several)
+    findings += checks.comma_findings(rows, [column.name for column in task.COLUMNS if column.kind == "number"])
     if tokenizer is not None:
         findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
     counts = checks.label_counts(train, label, several) if label else {}

@@ -36,6 +36,15 @@ def test_labels_are_compared_as_they_are_trained() -> None:
     assert [finding.lines for finding in rare[:2]] == [(4,), (2,)] and "“z” has only one example." in rare[0].what
 
 
+def test_commas_that_may_separate_thousands_are_reported() -> None:
+    (found,) = checks.comma_findings(rows(("a", "950"), ("b", "1,234"), ("c", "12,345")), ["label"])
+    assert "“1,234” is read as 1.234. If commas separate thousands, remove them." in found.what
+    assert found.lines == (3, 4) and not found.stops
+    for other in ("3,5", "0,125", "1,2345"):  # a decimal comma
+        assert not checks.comma_findings(rows(("a", other), ("b", "1,234")), ["label"])
+    assert not checks.comma_findings(rows(("a", "0.5"), ("b", 2), ("c", "")), ["label"])
+
+
 def test_duplicates_are_reported_with_their_first_row() -> None:
     given = rows(("a cat", 1), ("b", 1), ("A  Cat ", 2), ("a cat", 1), (["a"], 1), (["a"], 2))
     assert checks.duplicates(given, ["text"]) == [(4, 2), (5, 2), (7, 6)]

@@ -9,7 +9,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import delimited
 from bertexplorer.training.data.read import MAX_ROWS, SMALLEST, read
-from bertexplorer.training.data.rows import Problem, Table
+from bertexplorer.training.data.rows import Problem, Table, parse_number
 
 EVIL = "</script><img src=x onerror=1>"
 
@@ -52,6 +52,15 @@ def test_the_first_line_of_a_file_for_excel_names_the_delimiter(first: str) -> N
 
 def test_a_tab_is_named_as_a_delimiter() -> None:
     assert cells(read(b"sep=\t\ntext\tlabel\na\tx\nb\ty\n", "a.csv")) == [("a", "x"), ("b", "y")]
+
+
+@pytest.mark.parametrize(
+    ("cell", "number"),
+    [("3,8", 3.8), (" -2.5 ", -2.5), ("1e3", 1000.0), ("1,234", 1.234), ("7", 7.0), ([7], None)]
+    + [(cell, None) for cell in ("1_000", "1_0.5", "1,234,567", "inf", "nan", "", "many")],
+)
+def test_a_cell_is_read_as_a_number(cell: object, number: float | None) -> None:
+    assert parse_number(cell) == number
 
 
 def test_the_delimiter_can_be_given() -> None:

@@ -104,6 +104,13 @@ def test_few_validation_rows_cause_a_warning() -> None:
     assert not result.stops
 
 
+def test_scores_whose_commas_may_separate_thousands_cause_a_warning() -> None:
+    table = read(b"a;b;score\n" + b"".join(b"%d cat;%d dog;1,%d\n" % (i, i, 100 + i) for i in range(30)), "a.csv")
+    columns = {"text_a": "a", "text_b": "b", "score": "score"}
+    result = preflight(make_spec("similarity", "mini", "", {}), table, mapping=columns)
+    assert any("“1,100” is read as 1.1" in finding.what for finding in result.findings) and not result.stops
+
+
 def test_a_classification_of_one_class_is_rejected() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
