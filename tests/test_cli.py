@@ -166,8 +166,8 @@ def test_notes_go_to_stderr(run: Run) -> None:
         (["pseudo-likelihood", "a", "--hide", "nothing"], "invalid choice: 'nothing'"),
         (["no-such-analysis", "a"], "invalid choice"),
         (["train", "runs/a", "--epochs", "9", "--max-tokens", "64"], "Omit --epochs, --max-tokens, or start a new run"),
-        (["train", "runs/a", "--trial", "--checkpoint", "mini"], "Omit --checkpoint, or"),
-        (["train", "runs/a", "--strict", "--name", ""], "Omit --name, --strict, or"),
+        (["train", "runs/a", "--trial", "--checkpoint", "tiny"], "Omit --checkpoint, or"),
+        (["train", "runs/a", "--strict", "--name", "b"], "Omit --name, --strict, or"),
         ([], "required: command"),
     ],
 )

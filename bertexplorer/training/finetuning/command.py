@@ -40,17 +40,17 @@ def parser() -> argparse.ArgumentParser:
         help="a file: CSV, TSV, JSONL, JSON, CoNLL, TXT; three: queries, documents, judgements (qrels); or hub:NAME",
     )
     arguments.add_argument("--dev", help="validation file; default: a tenth of --data")
-    arguments.add_argument("--checkpoint", help="a name from the list, a hub name or a folder; default: mini")
+    arguments.add_argument("--checkpoint", default="mini", help="a name from the list, a hub name or a folder")
     arguments.add_argument("--out", help="folder of the new run")
-    arguments.add_argument("--name", help="name of the run")
-    arguments.add_argument("--map", nargs="*", metavar="COLUMN=FILE_COLUMN", help="which column is which")
+    arguments.add_argument("--name", default="", help="name of the run")
+    arguments.add_argument("--map", nargs="*", default=[], metavar="COLUMN=FILE_COLUMN", help="which column is which")
     arguments.add_argument(
         "--trial", action="store_true", help="time three steps of the run in the folder, change nothing"
     )
     arguments.add_argument(
         "--strict", action="store_true", help="stop at rows that cannot be used, instead of skipping them"
     )
-    arguments.add_argument("--set", nargs="*", metavar="NAME=VALUE", help="settings of the task")
+    arguments.add_argument("--set", nargs="*", default=[], metavar="NAME=VALUE", help="settings of the task")
     for setting in option_specs(specs.Tuning):
         flag = "--" + setting.name.replace("_", "-")
         arguments.add_argument(flag, help=setting.help(), choices=setting.choices or None)
@@ -82,8 +82,8 @@ def print_line(text: str) -> None:
 
 def resumed_folder(options: argparse.Namespace) -> Path:
     """The folder of the run to resume. Raises ExplorerError for settings that a resume would ignore."""
-    given = [name for name, value in vars(options).items() if value not in (None, False)]
-    if ignored := [f"--{name.replace('_', '-')}" for name in given if name not in ("run", "trial")]:
+    given = {name for name, value in vars(options).items() if value != parser().get_default(name)}
+    if ignored := [f"--{name.replace('_', '-')}" for name in sorted(given - {"run", "trial"})]:
         raise ExplorerError(
             f"{options.run} is the folder of a run to resume, which continues with its own settings. "
             f"Omit {', '.join(ignored)}, or start a new run: --out names its folder."
@@ -97,17 +97,16 @@ def create_run(options: argparse.Namespace, find: Callable[[str], Path], runs: P
         raise ExplorerError("Name the folder of a run to resume it, or --task and --data to start one.")
     values = {s.name: value for s in option_specs(specs.Tuning) if (value := getattr(options, s.name)) is not None}
     table = read_collection(options.data, options.task) if len(options.data) > 1 else read_table(options.data[0])
-    checkpoint = options.checkpoint or "mini"
     folder = write_run(
         Path(options.out) if options.out else runs / secrets.token_hex(16),
         options.task,
         table,
         read_table(options.dev) if options.dev else None,
-        checkpoint=(checkpoint, find(checkpoint)),
-        values=values | parse_pairs(options.set or [], "--set"),
-        columns=parse_pairs(options.map or [], "--map"),
+        checkpoint=(options.checkpoint, find(options.checkpoint)),
+        values=values | parse_pairs(options.set, "--set"),
+        columns=parse_pairs(options.map, "--map"),
         file=Path(options.data[0]).name,
-        name=options.name or "",
+        name=options.name,
         strict=options.strict,
         tell=lambda words: sys.stderr.write(words + "\n"),
     )
