@@ -25,6 +25,9 @@ class TrainingRun:
 
     folder: Path
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", Path(self.folder))  # which may be given as a string
+
     @property
     def spec(self) -> dict[str, Any]:
         """The content of spec.json."""

@@ -1,13 +1,16 @@
 """The generated documentation: it covers every public name and every command."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import bertexplorer as bx
 from bertexplorer.analysis import FIRST, NAMES
-from bertexplorer.cli import make_parser
+from bertexplorer.cli import main, make_parser
 from bertexplorer.ui.tabs import VIEWS
+from tests.conftest import ROOT
 
 pytest.importorskip("mkdocs")
 
@@ -40,3 +43,10 @@ def test_a_section_lists_the_papers_missing_from_its_text() -> None:
 def test_the_reference_writes_types_like_the_code() -> None:
     assert "ExplorerError(text: str = '', *, missing: str = '')\n" in (written := hooks.reference())
     assert "<class" not in written
+
+
+def test_the_lesson_of_the_documentation_passes_its_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    example = re.search(r"````markdown\n(.*?)````", (ROOT / "docs" / "lessons.md").read_text("utf-8"), re.DOTALL)
+    assert example
+    (tmp_path / "a-lesson.md").write_text(example[1], "utf-8")
+    assert main(["lesson", "check", str(tmp_path / "a-lesson.md")]) == 0, capsys.readouterr().out

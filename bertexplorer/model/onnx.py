@@ -24,9 +24,10 @@ OUTPUTS = {  # the first existing head is used -> its outputs
 class Traced(nn.Module):
     """The encoder and one head, with tensors in and tensors out."""
 
-    def __init__(self, checkpoint: Checkpoint) -> None:
+    def __init__(self, checkpoint: Checkpoint, head: str | None) -> None:
         super().__init__()
-        self.head_name = next(name for name in OUTPUTS if not name or name in checkpoint.heads)
+        first = next(name for name in OUTPUTS if not name or name in checkpoint.heads)
+        self.head_name = first if head is None else head
         self.encoder = checkpoint.encoder
         self.head = checkpoint.heads[self.head_name] if self.head_name else nn.Identity()
 
@@ -44,15 +45,15 @@ class Traced(nn.Module):
         return tuple(out.unbind(-1)) if self.head_name == "span" else (out,)
 
 
-def export_onnx(checkpoint: Checkpoint, file: Path) -> tuple[str, ...]:
-    """Write *checkpoint* in fp32 to *file*, with its fine-tuned head, else its MLM head, else without a head. Returns
-    the names of the outputs.
+def export_onnx(checkpoint: Checkpoint, file: Path, *, head: str | None = None) -> tuple[str, ...]:
+    """Write *checkpoint* in fp32 to *file*, with *head*, one of OUTPUTS ("": none). If it is None, with its fine-tuned
+    head, else its MLM head, else none. Returns the names of the outputs.
 
     Inputs: input_ids, attention_mask and, if the checkpoint has segments, token_type_ids, all int64 b x t, for any b
     and t."""
     if checkpoint.precision != "fp32":
         raise ExplorerError(f"{checkpoint.name} was opened in {checkpoint.precision}; open it in fp32 to export it.")
-    model = Traced(checkpoint).eval()
+    model = Traced(checkpoint, head).eval()
     names = ["input_ids", "attention_mask"] + ["token_type_ids"] * bool(checkpoint.config.num_segments)
     ids = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 8, 9]]) % checkpoint.config.vocab_size
     inputs = (ids, torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]), torch.zeros_like(ids))[: len(names)]

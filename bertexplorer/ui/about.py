@@ -11,7 +11,8 @@ PROMISES = (
     "repeats a minute at most and ends with exactly the weights it would have had.",
     "Quick answers never wait behind long ones or a run, and a page that waits shows its place in line.",
     "No checkpoint and no file can run code: weights are read from safetensors only, and no address is fetched.",
-    "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set on the hub.",
+    "It works without a network. Nothing leaves this server unless you name a checkpoint or a data set on the hub, or "
+    "export a run to it.",
     "Where a text is cut, a word is unknown or the precision is reduced, the page says so.",
     "Only your browser sees your runs and uploads. A link to a view of uploaded lines shows them to anyone who has it.",
 )

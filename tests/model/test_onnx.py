@@ -67,3 +67,14 @@ def test_the_file_gives_the_outputs_of_the_checkpoint(
 def test_reduced_weights_are_not_exported(tiny: Callable[..., Path], tmp_path: Path) -> None:
     with pytest.raises(ExplorerError, match="fp32"):
         export_onnx(load(tiny("bert-mlm"), precision="bf16"), tmp_path / "model.onnx")
+
+
+def test_a_run_of_vectors_is_exported_without_a_head(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = load(tiny("bert-mlm"), precision="fp32")
+    assert export_onnx(checkpoint, tmp_path / "model.onnx", head="") == ("last_hidden_state",)
+    session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])
+    ids = np.array([[2, 7, 8, 3]])
+    given = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+    with torch.no_grad():
+        expected = checkpoint.encoder(torch.from_numpy(ids)).hidden[-1]
+    assert_same(checkpoint.config, torch.from_numpy(session.run(None, given)[0]), expected)

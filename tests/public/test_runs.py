@@ -27,7 +27,7 @@ def test_a_run_trained_on_rows_answers(tiny: Callable[..., Path], tmp_path: Path
     (answer,) = run.predict({"text": "a good film"})
     assert {row["label"] for row in answer["labels"]} == {"pos", "neg"}
     assert run.load().checkpoint.labels == ("neg", "pos")
-    assert bx.TrainingRun(tmp_path / "films").resume(seen.append).state == "finished"
+    assert bx.TrainingRun(str(tmp_path / "films")).resume(seen.append).state == "finished"
 
 
 def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp_path: Path) -> None:

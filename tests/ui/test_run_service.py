@@ -1,10 +1,13 @@
 """The service: previews of rows, runs that continue without the page, and checkpoints of runs."""
 
+import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -13,7 +16,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, list_commits
-from bertexplorer.ui.training import html, run_list
+from bertexplorer.ui.training import export, html, run_list
 from bertexplorer.ui.training import run_service as module
 from bertexplorer.ui.training.run_service import RunPreview, RunRequest, RunService
 from tests.tolerance import of_sum
@@ -119,3 +122,32 @@ def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tm
         assert service.registry.get(name).tokenizer.vocab_size > 0
     command = html.command(detail.run.spec or {})
     assert "--task classification" in command and "--batch 8" in command
+
+
+@pytest.mark.parametrize(
+    ("task", "extra", "head"), [("similarity", False, ""), ("retrieval", True, ""), ("tagging", False, None)]
+)
+def test_an_onnx_file_has_the_head_that_the_run_learned(
+    task: str, extra: bool, head: str | None, tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[str | None] = []
+    monkeypatch.setattr("bertexplorer.model.onnx.export_onnx", lambda checkpoint, file, *, head: given.append(head))
+    export.write_onnx(run_with(task, extra, tiny, tmp_path), tmp_path, "")
+    assert given == [head]
+
+
+@pytest.mark.parametrize(("task", "extra"), [("tagging", True), ("sequence", False), ("next-word", False)])
+def test_a_run_that_an_onnx_file_cannot_hold_is_refused(
+    task: str, extra: bool, tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    with pytest.raises(ExplorerError, match="Export the ZIP"):
+        export.write_onnx(run_with(task, extra, tiny, tmp_path), tmp_path, "")
+
+
+def run_with(task: str, extra: bool, tiny: Callable[..., Path], folder: Path) -> Any:
+    """What an export needs of a finished run of *task*; *extra*: whether it has parts that transformers does not know."""
+    best = Path(shutil.copytree(tiny("bert"), folder / "best"))
+    (best / "task.json").write_text(json.dumps({"task": task}), "utf-8")
+    if extra:
+        (best / "task.safetensors").touch()
+    return SimpleNamespace(best=best, run=SimpleNamespace(name="a run"))

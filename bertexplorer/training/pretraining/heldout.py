@@ -96,8 +96,9 @@ def draw_held_out(
 
     divisible = pool.with_boundary >= 2
     pairs = batches([Kind.NEXT, Kind.OTHER], count, room) if divisible else batches([Kind.TEXT], count, room + 1)
-    same = batches([Kind.SAME], count // 2, room) if divisible else []
-    short = batches([Kind.SENTENCE], 3 * count, SHORT - 2)
+    has_wrong = bool((pool.after - pool.first >= 3).any())  # only then a B of the same document may not follow A
+    same = batches([Kind.SAME], count // 2, room) if divisible and has_wrong else []
+    short = batches([Kind.SENTENCE], 3 * count, min(SHORT, longest) - 2)
     counts = 1 - token_counts(shards, held_out, tokenizer.vocab_size)  # add-one smoothing
     for shard in shards:
         counts += np.bincount(shard.ids, minlength=len(counts))
@@ -174,8 +175,9 @@ def replaced_token_metrics(objective: ReplacedTokens, batches: Sequence[MaskedBa
 
 
 def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: torch.device) -> dict[str, float]:
-    """Accuracy on true pairs, on wrong pairs from another document, on wrong pairs from the same one; and on the first
-    two together (equally many), which is what BERT reports. The inputs are masked, as in training."""
+    """Accuracy on true pairs, on wrong pairs from another document, on wrong pairs from the same one, if any document
+    has them; and on the first two together (equally many), which is what BERT reports. The inputs are masked, as in
+    training."""
 
     def answers(batches: Iterable[MaskedBatch]) -> dict[int, list[bool]]:
         by_label: dict[int, list[bool]] = {0: [], 1: []}
@@ -191,10 +193,11 @@ def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: tor
     if not pairs[FOLLOWS]:
         return {}
     all_answers = pairs[0] + pairs[1]
+    same_accuracy = {"nsp_accuracy_same_document": float(np.mean(same_document[1]))} if same_document[1] else {}
     return {
         "nsp_accuracy": sum(all_answers) / len(all_answers),
         "nsp_accuracy_true": float(np.mean(pairs[0])),
         "nsp_accuracy_other": float(np.mean(pairs[1])),
-        "nsp_accuracy_same_document": float(np.mean(same_document[1])) if same_document[1] else 0.0,
+        **same_accuracy,
         "nsp_count": len(all_answers),
     }

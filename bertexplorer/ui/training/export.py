@@ -14,6 +14,7 @@ from bertexplorer.training.finetuning import card as model_card
 from bertexplorer.ui.training.run_service import RunDetail
 
 CARD, PREDICTIONS = "README.md", "predictions.jsonl"
+VECTORS, GENERATE = ("similarity", "retrieval"), ("next-word", "sequence")  # tasks that train no head; that write texts
 
 
 def best_folder(detail: RunDetail) -> Path:
@@ -61,12 +62,20 @@ def write_zip(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = 
 
 
 def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
-    """The checkpoint with its head for onnxruntime; it never contains rows."""
+    """The checkpoint with its head for onnxruntime, without one if the run learned vectors; it never contains rows.
+    Raises ExplorerError for a run whose answers need more than an encoder and one head."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
 
+    best = best_folder(detail)
+    task = json.loads((best / "task.json").read_text("utf-8"))["task"]
+    if task in GENERATE or (task not in VECTORS and (best / "task.safetensors").exists()):
+        raise ExplorerError(
+            "An ONNX file holds an encoder and one head; the answers of this run need more: a generated text, a CRF, "
+            "further columns or scores of sentences. Export the ZIP, and open it with bertexplorer."
+        )
     path = export_path(detail, ".onnx", folder, owner)
-    export_onnx(load(best_folder(detail), precision="fp32"), path)
+    export_onnx(load(best, precision="fp32"), path, head="" if task in VECTORS else None)
     return path
 
 

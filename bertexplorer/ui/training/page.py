@@ -27,7 +27,7 @@ FILE_TYPES = [".csv", ".tsv", ".jsonl", ".json", ".txt", ".conll", ".label"]
 ACTIONS = ("Stop", "Resume", "Run again", "Delete")
 EXPORT_NOTE = (
     "ZIP: the folder that transformers loads, with its model card, settings and metrics. "
-    "ONNX: the encoder and its head for onnxruntime."
+    "ONNX: the encoder and its head for onnxruntime; of a run that learned vectors, the encoder alone."
 )
 
 

@@ -11,7 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining import heldout
-from bertexplorer.training.pretraining.corpus import Shard
+from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
 from bertexplorer.training.pretraining.heldout import HeldOut
 from bertexplorer.training.pretraining.measure import main
 from bertexplorer.training.pretraining.objectives import CausalLanguage, MaskedLanguage
@@ -143,3 +143,13 @@ def test_the_command_evaluates_a_folder(texts: Path, shards: list[Shard], tiny, 
 def test_a_text_without_held_out_documents_is_reported(shards: list[Shard], tokenizer: Tokenizer) -> None:
     with pytest.raises(ExplorerError, match="no document"):
         heldout.draw_held_out(shards, [np.zeros(len(s.hashes), bool) for s in shards], tokenizer, count=10)
+
+
+def test_pairs_of_the_same_document_need_documents_of_three_sentences(
+    texts: Path, tokenizer: Tokenizer, tmp_path: Path
+) -> None:
+    (tmp_path / "two.txt").write_text("\n\n".join(f"The cat sat {n}. A dog ran to {n}." for n in range(60)), "utf-8")
+    (shard,) = [one for one in tokenize_files([tmp_path / "two.txt"], tokenizer, tmp_path) if isinstance(one, Shard)]
+    drawn = heldout.draw_held_out([shard], [np.ones(60, bool)], tokenizer, count=10, longest=16)
+    assert drawn.pairs and not drawn.same, "B of the same document would follow A"
+    assert max(batch.ids.shape[1] for batch in drawn.pairs + drawn.short) <= 16
