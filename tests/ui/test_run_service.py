@@ -145,7 +145,7 @@ def test_a_run_that_an_onnx_file_cannot_hold_is_refused(
 
 
 def run_with(task: str, extra: bool, tiny: Callable[..., Path], folder: Path) -> Any:
-    """What an export needs of a finished run of *task*; *extra*: whether it has parts that transformers does not know."""
+    """What an export needs of a run of *task*; *extra*: whether it has parts that transformers does not know."""
     best = Path(shutil.copytree(tiny("bert"), folder / "best"))
     (best / "task.json").write_text(json.dumps({"task": task}), "utf-8")
     if extra:
