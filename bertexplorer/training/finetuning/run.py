@@ -11,6 +11,7 @@ RUN/stop                   any process may create this file; it ends the run aft
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -67,9 +68,9 @@ class Best:
 
     def after(self, step: int, value: float, loss: float, *, higher: bool) -> "Best":
         """The best evaluation after *step*. Of equal values the one with the lower loss is best, but only a better
-        value resets the patience."""
+        value resets the patience. Any number is better than NaN."""
         gain = value - self.value if higher else self.value - value
-        better = gain > 0 or self.step < 0
+        better = gain > 0 or self.step < 0 or (isnan(self.value) and not isnan(value))
         waited = 0 if better else self.waited + 1
         if better or (gain == 0 and loss < self.loss):
             return replace(self, value=value, step=step, loss=loss, waited=waited)

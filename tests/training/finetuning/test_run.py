@@ -166,6 +166,9 @@ def test_equal_values_are_ranked_by_their_loss() -> None:
         best = best.after(step, value, loss, higher=True)
     assert (best.step, best.value, best.loss, best.waited) == (8, 0.5, 0.60, 3)
     assert best.after(20, 0.6, 9.9, higher=True).step == 20 and best.after(20, 0.4, 9.9, higher=False).step == 20
+    undefined = Best().after(1, float("nan"), 1.0, higher=True)  # a correlation of equal answers
+    assert undefined.step == 1 and undefined.after(2, 0.1, 1.0, higher=True).step == 2
+    assert best.after(20, float("nan"), 0.0, higher=True).step == best.step
 
 
 def test_constant_answers_cause_a_warning(begin: Begin) -> None:
