@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.crf import CRF
 
 KEYS, MEASURE = ("kind", "position", "token", "answer"), "value"
+BEST_ONLY = True  # rows lists only those with the largest numbers
 LIKELY = 0.5  # probability above which a text has one of several labels
 NO_ANSWER = "no answer"
 

@@ -31,6 +31,7 @@ MAX_FOLLOWED = 8
 SMALLEST = -700.0  # nats; the log of a probability that is 0 in float64
 DEFAULT_FOLLOWED = 3  # final answers to follow if no word is named
 KEYS, MEASURE = ("layer", "kind", "token"), "probability"
+BEST_ONLY = True  # rows lists only those with the largest numbers
 
 
 @dataclass(frozen=True)

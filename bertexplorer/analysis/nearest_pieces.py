@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 KEYS, MEASURE = ("of", "token"), "cosine"
+BEST_ONLY = True  # rows lists only those with the largest numbers
 MAX_TOKENS = 3  # shown side by side
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 MAX_LINES = 10_000
 KEYS, MEASURE = ("text",), "cosine"
+BEST_ONLY = True  # rows lists only those with the largest numbers
 
 
 @dataclass(frozen=True)

@@ -72,12 +72,15 @@ def most_different(
 ) -> tuple[list[Key], dict[Key, float], dict[Key, float]]:
     """(the keys of the DRAWN rows that differ most, the numbers of both sides by key)."""
     ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
-    keys = sort_by_difference(ours, theirs)[:DRAWN]
+    best_only = isinstance(analysis, Listing) or getattr(analysis, "BEST_ONLY", False)
+    best_only = best_only and not any(getattr(result, "scored", False) for result in (first, second))
+    keys = sort_by_difference(ours, theirs, best_only=best_only)[:DRAWN]
     if checkpoints and isinstance(analysis, Listing):
         for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
             looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
             numbers |= {key: value for key, value in looked_up.items() if value is not None}
-        keys = sort_by_difference({k: ours[k] for k in keys if k in ours}, {k: theirs[k] for k in keys if k in theirs})
+        drawn = ({key: numbers[key] for key in keys if key in numbers} for numbers in (ours, theirs))
+        keys = sort_by_difference(*drawn, best_only=best_only)
     return keys, ours, theirs
 
 
@@ -135,17 +138,19 @@ def distinct_names(names: Sequence[str], size: int) -> list[str]:
     return [clip(f"…{name[start:]}" if name in long and start else name, size) for name in names]
 
 
-def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float]) -> list[Key]:
-    """The keys of either side, the largest difference first. If one side does not list a row (a list of the best lacks
-    the rest), the difference is at least that between the row's number and the last number listed there."""
+def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float], *, best_only: bool) -> list[Key]:
+    """The keys of either side, the largest difference first. A row without a counterpart comes after all others, unless
+    the other side lists *best_only*: the difference is then at least that between the row's number and the last number
+    of that list. Rows of one list differ in the last part of their keys."""
 
-    def distance(key: Key) -> float:
+    def order(key: Key) -> tuple[bool, float]:
         if key in ours and key in theirs:
-            return abs(ours[key] - theirs[key])
+            return False, -abs(ours[key] - theirs[key])
         listed_in, other = (ours, theirs) if key in ours else (theirs, ours)
-        return max(0.0, listed_in[key] - min(other.values(), default=0.0))
+        listed = [value for there, value in other.items() if there[:-1] == key[:-1]] if best_only else []
+        return (False, -max(0.0, listed_in[key] - min(listed))) if listed else (True, -abs(listed_in[key]))
 
-    return sorted(dict.fromkeys([*ours, *theirs]), key=lambda key: -distance(key))
+    return sorted(dict.fromkeys([*ours, *theirs]), key=order)
 
 
 def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:

@@ -19,7 +19,22 @@ def row(layer: int, token: str, probability: float) -> dict[str, object]:
 def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
     ours = {("a",): 0.9, ("b",): 0.30, ("c",): 0.01}
     theirs = {("a",): 0.4, ("b",): 0.31, ("d",): 0.28}
-    assert difference.sort_by_difference(ours, theirs) == [("a",), ("d",), ("b",), ("c",)]
+    assert difference.sort_by_difference(ours, theirs, best_only=True) == [("a",), ("d",), ("b",), ("c",)]
+
+
+def test_rows_without_a_counterpart_come_last() -> None:
+    """Two checkpoints with different numbers of heads: the heads that both have come first."""
+    heads = SimpleNamespace(KEYS=("layer", "head"), MEASURE="change_bits", rows=lambda result: result)
+    ours, theirs = {(1, 1): 0.04, (1, 2): 0.1, (1, 3): 2.5, (1, 4): -3.0}, {(1, 1): -2.63, (1, 2): 0.2}
+    sides = [[{"layer": i, "head": j, "change_bits": v} for (i, j), v in side.items()] for side in (ours, theirs)]
+    assert difference.most_different(heads, *sides, None)[0] == [(1, 1), (1, 2), (1, 4), (1, 3)]
+
+
+def test_a_row_of_a_list_that_the_other_side_lacks_comes_last() -> None:
+    """The best words of a layer that only one checkpoint has."""
+    best = SimpleNamespace(**vars(LISTS), BEST_ONLY=True)
+    sides = [row(1, "a", 0.4), row(2, "b", 0.9), row(1, "c", 0.5)], [row(1, "a", 0.3)]
+    assert difference.most_different(best, *sides, None)[0] == [(1, "c"), (1, "a"), (2, "b")]
 
 
 def test_labels_name_the_numbers_and_omit_their_common_part() -> None:
