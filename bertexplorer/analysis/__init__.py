@@ -135,6 +135,14 @@ class Comparable(Protocol):
 
 
 @runtime_checkable
+class SometimesShares(Comparable, Protocol):
+    """An analysis whose number is a share in some results, and in others not."""
+
+    def is_share(self, result: Any, /) -> bool:
+        """Whether the numbers of *result* are shares, which are printed in per cent."""
+
+
+@runtime_checkable
 class Summarised(Comparable, Protocol):
     """An analysis of many cases, whose summary is compared instead of its rows."""
 

@@ -235,6 +235,11 @@ def row(
     return {**fields, "rank": rank, "value": value, "logit": logit, "chosen": chosen}
 
 
+def is_share(result: Answer) -> bool:
+    """A score or a cosine is none."""
+    return not result.scored
+
+
 class Facts(facts.Facts[Answer]):
     """*word* is a word of the text that has a tag."""
 

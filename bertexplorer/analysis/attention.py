@@ -206,6 +206,11 @@ def rows(result: Attention) -> list[dict[str, object]]:
     ]
 
 
+def is_share(result: Attention) -> bool:
+    """Norms are lengths."""
+    return not result.norms
+
+
 class Facts(facts.Facts[Attention]):
     """Tokens are named as the figure labels them; *nth* is the occurrence, from 1."""
 

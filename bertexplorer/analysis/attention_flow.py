@@ -148,6 +148,11 @@ def rows(result: AttentionFlow) -> list[dict[str, object]]:
     ]
 
 
+def is_share(result: AttentionFlow) -> bool:
+    """What reaches a token, by any method."""
+    return True
+
+
 class Facts(facts.Facts[AttentionFlow]):
     """At the layer of the view."""
 

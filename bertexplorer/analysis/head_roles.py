@@ -196,6 +196,11 @@ def column_name(measure: str) -> str:
     return units.get(measure, measure.strip("[]").lower())
 
 
+def is_share(result: HeadRoles) -> bool:
+    """The others are tokens and bits."""
+    return result.pattern not in ("distance", "entropy")
+
+
 class Facts(facts.Facts[HeadRoles]):
     """A role is one of "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", or "broad"."""
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
-from bertexplorer.analysis import Analysis, Comparable, Listing, Summarised
+from bertexplorer.analysis import Analysis, Comparable, Listing, SometimesShares, Summarised
 from bertexplorer.figures import Aligning, FigureModule, kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, safe, share
 
@@ -14,6 +14,7 @@ DRAWN = 16  # rows
 ROW_HEIGHT, TALL = 40, 54  # px: a row with one line of text, and with two
 LINE = 37  # characters in such a line, as many as fit on a phone
 LABEL = 40  # characters of a name
+SHARES = {"accuracy", "is_next", "kept", "probability", "right", "share", "weight"}  # measures printed in per cent
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
 SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
 SYMBOLS = ("circle", "diamond")  # of the first and the second result
@@ -32,8 +33,7 @@ def draw(
     if not keys:
         return None
     values = [v for k in keys for v in (ours.get(k), theirs.get(k)) if v is not None]
-    scored = any(getattr(result, "scored", False) for result in (first, second))
-    shares = all(0 <= v <= 1 for v in values) and "cosine" not in analysis.MEASURE and not scored
+    shares = all(is_share(analysis, result) for result in (first, second))
     low, high = min(0.0, *values), max(values) or 1.0
     titles = [safe(name) for name in distinct_names(names, LABEL)]
     fig = go.Figure()
@@ -95,6 +95,13 @@ def draw_comparison(
     """Draw two results as one figure, aligned by the module itself if it can align them."""
     aligned = module.align(first, second, names) if isinstance(module, Aligning) else None
     return aligned or draw(analysis, first, second, names, checkpoints)
+
+
+def is_share(analysis: Comparable, result: Any) -> bool:
+    """Whether the numbers of *result* are shares: the analysis says so, whatever the numbers are."""
+    if isinstance(analysis, SometimesShares):
+        return analysis.is_share(result)
+    return analysis.MEASURE in SHARES and not getattr(result, "scored", False)
 
 
 def measures_by_key(analysis: Comparable, result: Any) -> dict[Key, float]:
@@ -189,7 +196,9 @@ def share_scales(first: go.Figure, second: go.Figure) -> None:
 
 
 def format_value(value: float, shares: bool) -> str:
-    return share(value) if shares else f"{value:.3g}".replace("-", "−")
+    if shares:
+        return share(value) if value >= 0 else f"−{share(-value)}"
+    return f"{value:.3g}".replace("-", "−")
 
 
 def format_change(ours: float | None, theirs: float | None, shares: bool) -> str:

@@ -3,12 +3,14 @@
 from types import SimpleNamespace
 
 import plotly.graph_objects as go
+import pytest
 
-from bertexplorer.analysis import fill_mask
+from bertexplorer.analysis import attention, fill_mask, head_roles
 from bertexplorer.figures import difference
 from bertexplorer.figures.style import percent
 from bertexplorer.store.registry import CheckpointRegistry
 
+SHARES = SimpleNamespace(KEYS=("token",), MEASURE="share", rows=lambda result: result)
 LISTS = SimpleNamespace(KEYS=("layer", "token"), MEASURE="probability", rows=lambda result: result)
 
 
@@ -47,6 +49,33 @@ def test_cosines_are_not_formatted_as_shares() -> None:
     cosines = SimpleNamespace(KEYS=("token",), MEASURE="cosine", rows=lambda result: result)
     fig = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
     assert "a: 0.93 → 0.76" in [text for part in fig.data if part.mode == "text" for text in part.text]
+
+
+@pytest.mark.parametrize("measure", ["change_bits", "above_random", "norm_sum", "log_ratio"])
+def test_bits_and_lengths_from_0_to_1_are_not_formatted_as_shares(measure: str) -> None:
+    analysis = SimpleNamespace(KEYS=("token",), MEASURE=measure, rows=lambda result: result)
+    fig = difference.draw(analysis, [{"token": "a", measure: 0.31}], [{"token": "a", measure: 0.28}], ("one", "two"))
+    assert fig.data[-1].text == ("a: 0.31 → 0.28",) and fig.layout.xaxis.tickformat is None
+
+
+def test_norms_of_attention_are_lengths_and_its_weights_are_shares() -> None:
+    checkpoint = CheckpointRegistry().get("mini")
+    for measure, in_percent in (("norm", False), ("weight", True)):
+        options = attention.Options(show="head", measure=measure)
+        result = attention.run(checkpoint, "The cat sat.", options=options)
+        assert all(0 <= entry["value"] <= 1 for entry in attention.rows(result))
+        fig = difference.draw(attention, result, result, ("one", "two"))
+        assert all(("%" in line) == in_percent for line in fig.data[-1].text)
+
+
+def test_distances_and_entropies_of_heads_are_not_shares() -> None:
+    for pattern, expected in (("distance", False), ("entropy", False), ("[SEP]", True), ("main role", True)):
+        assert difference.is_share(head_roles, SimpleNamespace(pattern=pattern)) is expected
+
+
+def test_shares_outside_0_to_1_stay_shares() -> None:
+    fig = difference.draw(SHARES, [{"token": "a", "share": -0.14}], [{"token": "a", "share": 0.2}], ("one", "two"))
+    assert fig.data[-1].text == ("a: −14 % → 20 %",) and fig.layout.xaxis.tickformat == ".1~%"
 
 
 def test_a_view_without_a_measure_has_no_difference() -> None:
