@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.heads import Head, one_or_all, parse_heads
+from bertexplorer.analysis.heads import Head, name_heads, one_or_all, parse_heads
 from bertexplorer.analysis.word_merging import Unit, merge_attention, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -197,7 +197,8 @@ def rows(result: Attention) -> list[dict[str, object]]:
             for i, j in np.ndindex(table.shape[:2])
             for column, target in enumerate(result.columns)
         ]
-    heads = " ".join(map(str, result.chosen)) if len(result.chosen) <= 12 else f"{len(result.chosen)} heads"
+    layers, heads_per_layer = result.every.shape[:2]
+    heads = name_heads(result.chosen, layers, heads_per_layer)
     heads = heads if len(result.chosen) == 1 else f"{result.combine} of {heads}"
     return [
         entry(heads, a.label, a.positions[0], b, float(result.matrix[i, j]))

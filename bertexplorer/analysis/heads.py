@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from bertexplorer.errors import ExplorerError
@@ -61,6 +62,20 @@ def one_or_all(layer: int, head: int, num_layers: int, num_heads: int) -> tuple[
     layers = [layer - 1] if layer else range(num_layers)
     heads = [head - 1] if head else range(num_heads)
     return tuple(Head(i, j) for i in layers for j in heads)
+
+
+def name_heads(chosen: Sequence[Head], num_layers: int, num_heads: int) -> str:
+    """*chosen* in words. All heads, those of a layer and those of one number in every layer have the same name in every
+    checkpoint."""
+    layers, numbers = {head.layer for head in chosen}, {head.head for head in chosen}
+    if len(chosen) == len(layers) * len(numbers) > 1:
+        if len(layers) == num_layers and len(numbers) == num_heads:
+            return "all heads"
+        if len(layers) == 1 and len(numbers) == num_heads:
+            return f"all heads of layer {chosen[0].layer + 1}"
+        if len(layers) == num_layers and len(numbers) == 1:
+            return f"head {chosen[0].head + 1} of all layers"
+    return " ".join(map(str, chosen)) if len(chosen) <= 12 else f"{len(chosen)} heads"
 
 
 def split_list(typed: str) -> list[str]:

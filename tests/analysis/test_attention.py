@@ -10,7 +10,7 @@ import torch
 
 from bertexplorer.analysis import attention
 from bertexplorer.analysis.attention import Attention, Options
-from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.heads import Head, name_heads
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import attention as drawn
 from bertexplorer.model.checkpoint import Checkpoint
@@ -189,7 +189,11 @@ def test_rows_hold_the_numbers_of_the_view(mini: Checkpoint) -> None:
     table = attention.rows(ask(mini, text, show="arcs", heads="1·2, 3·4"))
     assert len(table) == 36 and table[0]["heads"] == "mean of 1·2 3·4"
     assert len({tuple(row) for row in (*grid, *table)}) == 1
-    assert attention.rows(ask(mini, text, show="head"))[0]["heads"] == "mean of 72 heads"
+    assert attention.rows(ask(mini, text, show="head"))[0]["heads"] == "mean of all heads"
+    assert name_heads(tuple(Head(1, j) for j in range(12)), 6, 12) == "all heads of layer 2"
+    assert name_heads(tuple(Head(i, 2) for i in range(6)), 6, 12) == "head 3 of all layers"
+    assert name_heads(tuple(Head(i, j) for i in (0, 1) for j in range(7)), 6, 12) == "14 heads"
+    assert name_heads((Head(0, 0), Head(1, 1)), 2, 2) == "1·1 2·2" and name_heads((Head(0, 0),), 1, 1) == "1·1"
 
 
 def test_bf16_stays_near_fp32(mini: Checkpoint, bundled: Path) -> None:

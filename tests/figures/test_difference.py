@@ -68,6 +68,16 @@ def test_norms_of_attention_are_lengths_and_its_weights_are_shares() -> None:
         assert all(("%" in line) == in_percent for line in fig.data[-1].text)
 
 
+@pytest.mark.parametrize("options", [{}, {"layer": 2}, {"head": 1}, {"combine": "max"}])
+def test_attention_of_checkpoints_with_different_numbers_of_heads_is_compared(options: dict[str, object]) -> None:
+    checkpoints = [CheckpointRegistry().get(name) for name in ("mini", "tiny")]
+    chosen = attention.Options(show="head", **options)
+    results = [attention.run(checkpoint, "The cat sat.", options=chosen) for checkpoint in checkpoints]
+    assert results[0].every.shape[:2] != results[1].every.shape[:2]
+    fig = difference.draw(attention, *results, ("mini", "tiny"))
+    assert len(fig.data[-1].text) == 16 and not any("not listed" in line for line in fig.data[-1].text)
+
+
 def test_distances_and_entropies_of_heads_are_not_shares() -> None:
     for pattern, expected in (("distance", False), ("entropy", False), ("[SEP]", True), ("main role", True)):
         assert difference.is_share(head_roles, SimpleNamespace(pattern=pattern)) is expected
