@@ -30,6 +30,11 @@ class Curve:
         return [(e["epoch"], e["metrics"][self.metric]) for e in self.events if e["event"] == "evaluated"]
 
     @property
+    def learnt(self) -> list[float]:
+        """The values after the first step; the untrained model, at epoch 0, is not one of the run's checkpoints."""
+        return [value for epoch, value in self.evaluations if epoch > 0]
+
+    @property
     def floor(self) -> tuple[str, float] | None:
         """The baseline without learning: (name, value of the metric); None if the run has none."""
         for event in self.events:
@@ -102,23 +107,22 @@ def format_metric(metric: str, value: float) -> str:
 
 
 def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
-    """The run's first value, its best, and whether that beats the baseline without learning; for several runs, the best
-    of each."""
-    if len(curves) > 1 and all(curve.evaluations for curve in curves):
+    """The run's first value, its best after that, and whether it beats the baseline without learning; for several runs,
+    the best of each."""
+    if len(curves) > 1 and all(curve.learnt for curve in curves):
         return say_best(curves, higher)
     sentences = []
     for curve in curves:
-        values = [value for _, value in curve.evaluations]
-        if not values:
+        if not curve.evaluations:
             sentences.append(f"{curve.name} has not been evaluated yet")
             continue
-        best = max(values) if higher else min(values)
         name = f"{curve.name}: " if len(curves) > 1 else ""
-        start = f"{name}{curve.words} began at {format_metric(curve.metric, values[0])}"
-        sentences.append(
-            start + (f" and is {format_metric(curve.metric, best)} at its best" if len(values) > 1 else "")
-        )
-        if curve.floor and len(values) > 1:
+        sentences.append(f"{name}{curve.words} began at {format_metric(curve.metric, curve.evaluations[0][1])}")
+        if not curve.learnt:
+            continue
+        best = (max if higher else min)(curve.learnt)
+        sentences[-1] += f" and is {format_metric(curve.metric, best)} at its best"
+        if curve.floor:
             floor = curve.floor[1]
             better = best > floor if higher else best < floor
             sentences[-1] += f"; without learning ({curve.floor[0]}) it is {format_metric(curve.metric, floor)}"
@@ -128,7 +132,7 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
 
 def say_best(curves: Sequence[Curve], higher: bool) -> str:
     """The best of each run in one sentence, and the baselines without learning in another."""
-    best = [(max if higher else min)(value for _, value in curve.evaluations) for curve in curves]
+    best = [(max if higher else min)(curve.learnt) for curve in curves]
     each = [format_metric(curve.metric, value) for curve, value in zip(curves, best, strict=True)]
     if len(set(each)) == 1:
         sentence = f"{curves[0].words} at its best is {each[0]} in all {len(curves)} runs."

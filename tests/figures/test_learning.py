@@ -44,6 +44,20 @@ def test_the_sentence_on_several_runs_gives_the_best_of_each() -> None:
     assert learning.format_metric("perplexity", 366_400.4) == "366,400"
 
 
+def test_the_untrained_model_is_not_the_best_checkpoint() -> None:
+    """No checkpoint of it is saved."""
+    first, second = curve(0.6, 0.55, 0.56, name="one", floor=0.58), curve(0.6, 0.5, name="two", floor=0.58)
+    floor = f"without learning ({EVIL}) it is 58.0 %"
+    assert learning.say([first]) == (
+        f"Accuracy began at 60.0 % and is 56.0 % at its best; {floor}, no better than the baseline."
+    )
+    assert learning.say([first, second]) == f"Accuracy at its best: one 56.0 %, two 50.0 %. W{floor[1:]}."
+    assert learning.say([curve(0.3, 0.4, 0.5, floor=None)], higher=False).endswith("40.0 % at its best.")
+    assert learning.say([curve(0.6)]) == "Accuracy began at 60.0 %."
+    two = [first, curve(0.6, name="two")]
+    assert learning.say(two).endswith("no better than the baseline. two: Accuracy began at 60.0 %.")
+
+
 def test_several_runs_are_drawn_with_escaped_names() -> None:
     fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
     assert len(fig.data) == 6 and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
