@@ -63,6 +63,7 @@ class Tokenization:
     parts: tuple[str, ...]  # names of the vectors, in the order they are made
     norms: Float[np.ndarray, "parts t"]  # Euclidean length of each vector
     cosines: Float[np.ndarray, " t"]  # of the word vector with the input after LayerNorm, before any projection
+    left_out: int = 0  # tokens beyond the checkpoint's limit
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Tokenization:
@@ -85,6 +86,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         parts=tuple(parts),
         norms=norms,
         cosines=inner / np.maximum(lengths, 1e-12),
+        left_out=encoding.left_out,
     )
 
 

@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,38 @@ def test_shared_pieces_are_counted(both: list) -> None:
     assert f"On average a piece of the first has {first} letters, one of the second {second}." in figure.compare(*both)
     colours = {colour for trace in alignment.draw(both[0], both[0], ("a", "b")).data for colour in trace.marker.color}
     assert colours == {alignment.SAME}
+
+
+def test_a_shortened_text_counts_the_letters_that_are_read(tiny: Callable[..., Path]) -> None:
+    bert = load(tiny("bert"))
+    long, short = (tokenization.run(bert, "the cat sat on the mat. " * count) for count in (100, 2))
+    above = [trace for trace in alignment.draw(long, long, ("a", "b")).data if trace.y[0] % 3 == 0]
+    covered = "".join(text for trace in above for text in trace.text)
+    count = len(alignment.pieces(long))
+    mean = f"{len(covered.replace(' ', '')) / count:.1f}"
+    part = f"cuts the part of the text that its checkpoint reads into {count}"
+    assert figure.compare(long, long) == (
+        f"The first tokenizer (WordPiece) {part} pieces, the second (WordPiece) {part}; {count} cover the same "
+        f"characters. On average a piece of the first has {mean} letters, one of the second {mean}."
+    )
+    whole = replace(long, left_out=0)
+    assert f"(WordPiece) cuts the whole text into {count};" in figure.compare(long, whole)
+    assert "cuts the text into" in figure.compare(short, short)
+    notes = alignment.draw(long, whole, ("a", "b")).layout.annotations[0].text
+    assert f"a: {count} pieces read<br>" in notes and f"b: {count} pieces<br>" in notes
+
+
+def test_the_mask_is_the_same_in_both_spellings(tiny: Callable[..., Path]) -> None:
+    both = [tokenization.run(load(tiny(family)), "The [MASK] sat.") for family in ("bert", "roberta")]
+    assert [result.texts[0] for result in both] == ["The [MASK] sat.", "The <mask> sat."]
+    assert "cover the same characters" in figure.compare(*both)
+    masks = [
+        (text, colour)
+        for trace in alignment.draw(*both, ("a", "b")).data
+        for text, colour in zip(trace.text, trace.marker.color, strict=True)
+        if "mask" in text.lower()
+    ]
+    assert masks == [("[MASK]", alignment.SAME), ("&lt;mask&gt;", alignment.SAME)]
 
 
 def test_different_texts_are_not_aligned(both: list, tiny: Callable[..., Path]) -> None:
