@@ -179,10 +179,10 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
 
 def share_scales(first: go.Figure, second: go.Figure) -> None:
     """Give two figures of the same kind the same scales: every x axis, logarithmic axis or colour scale with fixed ends
-    in both. (A linear y axis counts rows here.)"""
+    in both. (A linear y axis counts rows here, and an x axis with ticks at given places heads or layers.)"""
     for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
         axes = [axis for fig in (first, second) if (axis := getattr(fig.layout, name, None)) is not None]
-        axes = [axis for axis in axes if name.startswith("x") or axis.type == "log"]
+        axes = [axis for axis in axes if axis.type == "log" or (name.startswith("x") and axis.tickvals is None)]
         ends = [end for axis in axes for end in axis.range or () if isinstance(end, int | float)]
         if len(ends) == 4:
             rising = axes[0].range[0] <= axes[0].range[1]

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 import pytest
 
 from bertexplorer.analysis import attention, fill_mask, head_roles
+from bertexplorer.figures import attention as attention_figure
 from bertexplorer.figures import difference
 from bertexplorer.figures.style import percent
 from bertexplorer.store.registry import CheckpointRegistry
@@ -101,6 +102,13 @@ def test_two_figures_share_the_wider_scales() -> None:
     assert first.layout.xaxis.range == second.layout.xaxis.range == (-2, 1)
     assert first.layout.yaxis.range == second.layout.yaxis.range == (4, 0)
     assert first.data[0].zmax == second.data[0].zmax == 3
+
+
+def test_axes_that_count_heads_keep_their_own_ends() -> None:
+    results = [attention.run(CheckpointRegistry().get(name), "The cat sat.") for name in ("mini", "tiny")]
+    first, second = (attention_figure.draw(result) for result in results)
+    difference.share_scales(first, second)
+    assert [fig.layout.xaxis.range[1] for fig in (first, second)] == [12, results[1].every.shape[1]]
 
 
 def test_unlisted_numbers_are_looked_up() -> None:
