@@ -217,10 +217,8 @@ class Explore:
         word = checkpoint.tokenizer.join([int(row.argmax())]).removeprefix("##")
         old = encoding.texts[span.side]
         new = old[: span.start] + word + old[span.end :]
-        hidden = shift_spans(state.hidden, span.side, old, new)
-        if span.side:
-            return replace(state, pair=new, hidden=hidden)
-        return replace(state, text=new, hidden=hidden)
+        text, pair = (state.text, new) if span.side else (new, state.pair)
+        return self.with_edited_text(state, text, pair)
 
     def fetch(self, name: str) -> Iterator[str]:
         """Download the checkpoint *name*, and yield messages on the progress."""

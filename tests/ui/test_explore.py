@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from bertexplorer.model.text import Span
+from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
@@ -70,6 +70,14 @@ def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeyp
 def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
     filled = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
     assert filled.text == "The capital of France is paris."
+
+
+def test_a_filled_mask_moves_the_picked_words_behind_it(explore: Explore) -> None:
+    text = "Paris is the [MASK] of France and I like it."
+    picked = (Span(0, 0, 5), Span(0, text.index("France"), text.index(" and")), Span(TOKENS, 1, 2))
+    filled = explore.with_mask_filled(replace(state("attention", text), picked=picked), Span(0, 13, 19))
+    assert filled.text == "Paris is the capital of France and I like it."
+    assert [filled.text[span.start : span.end] for span in filled.picked] == ["Paris", "France"]
 
 
 def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
