@@ -8,11 +8,11 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Download, Page, Route, expect
 
 from bertexplorer.ui.tabs import VIEWS
 from tests.browser.conftest import SIZES, opened
-from tests.browser.steps import choose_view, wait_until, wait_until_idle, wait_until_quiet, write
+from tests.browser.steps import chip, choose_view, expect_message, wait_until, wait_until_idle, wait_until_quiet, write
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +70,39 @@ def test_exports_are_saved(page: Page, tmp_path: Path) -> None:
     assert "The capital of France is [MASK]." in drawn and "What would BERT put here?" in drawn
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
         assert saved[kind].startswith(start) and len(saved[kind]) > 5000
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_saved_view_names_its_hidden_words(page: Page, tmp_path: Path) -> None:
+    chip(page, "france").click()
+    expect(chip(page, "[MASK]", 1)).to_be_visible()
+    wait_until_idle(page)
+    with page.expect_download() as download:
+        page.locator("#export-html").click()
+    download.value.save_as(tmp_path / "saved.html")
+    saved = (tmp_path / "saved.html").read_text()
+    assert "<p>Read as: [CLS] the capital of [MASK] is [MASK] . [SEP]</p>" in saved and "<td>" in saved
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_figure_is_saved_only_with_its_own_text(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/api/v1/view", lambda route: held.append(route))  # playwright marks the functions that it calls
+    write(page, "A robin is a [MASK].")
+    expect(page.locator("bx-explore")).to_have_attribute("aria-busy", "true")
+    files: list[Download] = []
+    page.on("download", lambda file: files.append(file))
+    for stopped in (False, True):
+        if stopped:
+            page.locator("#under-way button").dispatch_event("click")  # it is hidden until work has begun
+            expect_message(page, "Stopped before it was done")
+        for kind in ("png", "svg", "html"):
+            button = page.locator(f"#export-{kind}")
+            button.click()
+            expect(button).to_have_text("Nothing to save")
+            expect(button).to_have_text(kind.upper())
+    assert files == []
+    page.unroute("**/api/v1/view")
 
 
 def test_the_link_is_copied(phone: Page) -> None:

@@ -185,20 +185,21 @@ class Explore extends HTMLElement {
 
   async #export(kind, button) {
     const say = (words) => { const { textContent } = button; button.textContent = words; setTimeout(() => { button.textContent = textContent; }, SHOWN_MS); };
-    const { view } = this.state.now, blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
+    const blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
     if (kind === "link") {
       try { await navigator.clipboard.writeText(location.href); say("Copied"); } catch { prompt("Copy this link", location.href); }
-    } else if (kind === "html" && "document" in this.#answer) save(`${view}.html`, blob(this.#answer.document, "text/html"));
-    else if (kind === "html") {
-      if (!this.stage.figure.figure || this.classList.contains("wrong")) { say("Nothing to save"); return; }
-      const { answer } = await post("api/v1/view/csv", { state: this.state.now, counted_in: this.state.counted });
-      await saveView(view, this.view, { stage: this.stage, answer: this.#answer, state: this.state }, answer.content);
-    } else if (["png", "svg"].includes(kind)) {
-      if (!this.stage.figure.figure || this.classList.contains("wrong")) { say("Nothing to save"); return; }
-      const { read, picked } = this.strip.words, { text, pair } = this.state.now;
-      const above = [text, pair, read && `Read as: ${read}`, picked && `Picked: ${picked}`].filter(Boolean);
-      const below = [this.#answer.said, this.view.note, this.#answer.receipt.whole];
-      save(`${view}.${kind}`, await picture(kind, { figure: this.stage.figure.figure, shown: this.stage.figure.clientWidth, question: this.view.question, above, below }));
+    } else if (["html", "png", "svg"].includes(kind)) {
+      const { state, document: source, said, receipt } = this.#answer, { figure, clientWidth: shown } = this.stage.figure, { view } = this;
+      const old = this.classList.contains("wrong") || this.getAttribute("aria-busy") === "true";  // the figure is of another state
+      if (old || !(source || figure)) say("Nothing to save");
+      else if (source) save(`${state.view}.html`, blob(source, "text/html"));
+      else if (kind === "html") {
+        const { stage, strip } = this, link = location.href, rows = post("api/v1/view/csv", { state });
+        await saveView(view, { stage, answer: { ...this.#answer, words: strip.words } }, rows, link);
+      } else {
+        const above = [state.text, state.pair, ...this.strip.words].filter(Boolean), below = [said, view.note, receipt.whole];
+        save(`${state.view}.${kind}`, await picture(kind, { figure, shown, question: view.question, above, below }));
+      }
     } else {
       const { status, answer } = await post(`api/v1/view/${kind}`, { state: this.state.now, counted_in: this.state.counted });
       if (status === 200) save(answer.name, blob(answer.content, "text/plain;charset=utf-8"));
@@ -210,6 +211,7 @@ class Explore extends HTMLElement {
 
   #show({ answer, ...news }) {
     if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
+    if (news.notice) this.classList.add("wrong");  // stopped: the figure is of the state before
     this.stage.hear(news);
     if (answer) this.#showAnswer(answer);
     if (news.busy) this.#fill();

@@ -48,11 +48,13 @@ export async function still(view) {
     const shown = view.querySelector("bx-figure")?.figure, words = view.querySelector(".said")?.textContent ?? view.textContent;
     return h("figure", {}, shown && h("img", { src: await drawing(shown, NARROW), alt: words }), h("figcaption", {}, words));
   }
-  const { stage, answer: { beside, receipt } } = view, said = stage.said.textContent, { text, pair } = view.state.now;
-  const element = h("figure", {}, h("p", {}, [text, pair].filter(Boolean).join(" — ")), beside && h("p", { class: "count" }, stage.ours.textContent), await asPicture(stage.figure, said));
-  if (beside) element.append(h("figcaption", {}, said), h("p", { class: "count" }, stage.named.textContent), await asPicture(stage.theirs, beside.said), beside.difference ? await asPicture(stage.difference, "The difference between the two") : "");
-  element.append(h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`));
-  return element;
+  const { stage, answer: { state = view.state.now, beside, receipt, words = [] } } = view, said = stage.said.textContent;
+  const about = [[state.text, state.pair].filter(Boolean).join(" — "), ...words].map((line) => h("p", {}, line)), names = [stage.ours.textContent, stage.named.textContent];
+  const [ours, theirs, difference] = await Promise.all([asPicture(stage.figure, said), beside ? asPicture(stage.theirs, beside.said) : "",
+    beside?.difference ? asPicture(stage.difference, "The difference between the two") : ""]);
+  const side = (name) => h("p", { class: "count" }, name), last = h("figcaption", {}, `${beside ? beside.said : said} ${receipt?.whole ?? ""}`);
+  if (!beside) return h("figure", {}, about, ours, last);
+  return h("figure", {}, about, side(names[0]), ours, h("figcaption", {}, said), side(names[1]), theirs, difference, last);
 }
 
 /** The figure on the screen as a picture; the alternative of bars names each of them. */
@@ -64,10 +66,12 @@ async function asPicture(element, said) {
 
 const MOST_ROWS = 50;
 
-/** Save the view *name* as a file: question, figure, sentence, how not to misread it, and the first rows of *csv*. */
-export async function saveView(name, { question, note }, shown, csv) {
-  const link = h("p", {}, h("a", { href: location.href }, "Open this view in BERT Explorer"));
-  saveAsFile(name, question, [h("h1", {}, question), await still(shown), h("p", {}, note), csv ? table(csv) : "", link].filter(Boolean));
+/** Save a view as a file: question, figure, sentence, how not to misread it, the first *rows* of its CSV, and its *link*. */
+export async function saveView({ question, note }, shown, rows, link) {
+  const [figure, { status, answer }] = await Promise.all([still(shown), rows]);
+  const below = status !== 200 ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`) : answer.content && table(answer.content);
+  const again = h("p", {}, h("a", { href: link }, "Open this view in BERT Explorer"));
+  saveAsFile(shown.answer.state.view, question, [h("h1", {}, question), figure, h("p", {}, note), below, again]);
 }
 
 const digits = (text) => (/^-?\d+\.\d{5,}/.test(text) ? String(Number(Number(text).toPrecision(4))) : text);

@@ -43,11 +43,12 @@ class Strip extends HTMLElement {
 
   clear() { this.show({ press: "", label: "Tokens", hint: "", notes: [], chips: [] }); }
 
-  /** The words that are hidden, or picked, for a picture's heading. */
+  /** The lines above a saved figure: the text with its hidden words, or the picked words. */
   get words() {
     const { press, chips } = this.#strip, labels = (which) => chips.filter(which).map((chip) => chip.label).join(" ");
     const hides = press === "hide" && chips.some((chip) => chip.masked && !chip.typed);
-    return { read: hides ? labels(() => true) : "", picked: press === "pick" ? labels((chip) => chip.on) : "" };
+    const picked = press === "pick" ? labels((chip) => chip.on) : "";
+    return [hides && `Read as: ${labels(() => true)}`, picked && `Picked: ${picked}`].filter(Boolean);
   }
 
   #chips() { return [...this.querySelectorAll("button.chip")]; }

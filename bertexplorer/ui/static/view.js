@@ -10,7 +10,8 @@ let count = 0;
 
 class View extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen
-  answer = {};
+  answer = {};  // on the screen
+  #checkpoint = {};
 
   /** Show the view of `link`; `schema` is the page's. */
   connectedCallback() {
@@ -65,11 +66,12 @@ class View extends HTMLElement {
     if (answer.detail) this.stage.tell(answer.detail, "error");
     else this.stage.silence();
     if (!answer.state) return;
-    this.answer = answer;
+    this.#checkpoint = answer.checkpoint ?? this.#checkpoint;
     this.#texts = { text: answer.state.text, pair: answer.state.pair };
     if (answer.strip) this.strip.show(answer.strip);
     else this.strip.clear();
     if (answer.detail) return;
+    this.answer = { ...answer, words: this.strip.words };
     this.start ??= this.state.link;
     this.stage.draw(answer);
     requestAnimationFrame(() => this.dispatchEvent(new CustomEvent("answered")));
@@ -83,7 +85,7 @@ class View extends HTMLElement {
       if (field.value !== now[name]) { field.value = now[name]; grow(field); }
     }
     this.form.draw(now.view, settings);
-    const { layers, heads } = this.answer.checkpoint ?? {};
+    const { layers, heads } = this.#checkpoint;
     this.form.fill(now.options, layers ? { layers, heads } : {});
     this.settings.hidden = !settings.some((one) => !one.by_page);
     this.stage.question.textContent = question;
