@@ -1,9 +1,10 @@
 """Switching views: the figure matches the heading, missing parts can be added, Back returns to the previous view."""
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until, wait_until_idle, write
 
@@ -50,6 +51,27 @@ def test_a_mask_is_added_at_the_cursor(page: Page) -> None:
     page.locator("#message button").click()
     expect(page.locator(TEXT)).to_have_value("A robin is a [MASK].")
     expect_said(page, "It would put")
+
+
+def test_an_upload_belongs_to_the_view_in_which_it_began(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "lines.txt"
+    file.write_text("The river is deep.\nThe film was dull.\n")
+    held: list[Route] = []
+    page.route("**/api/v1/lines", lambda route: held.append(route))  # playwright marks the functions that it calls
+    choose_view(page, "Search")
+    wait_until_idle(page)
+    page.locator("#lines").set_input_files(file)
+    expect_message(page, "Reading the lines")
+    choose_view(page, "Layers")
+    expect_said(page, "first choice")
+    held[0].continue_()
+    expect_message(page, "2 lines from lines.txt")
+    wait_until_idle(page)
+    assert "lines=" not in page.url
+    choose_view(page, "Search")
+    expect_said(page, "“The river is deep.”")
+    wait_until_idle(page)
+    assert "lines=" in page.url
 
 
 def test_back_and_forward_move_through_the_views(page: Page) -> None:

@@ -109,6 +109,8 @@ def test_the_link_is_copied(phone: Page) -> None:
     phone.locator("#export-link").click()
     expect(phone.locator("#export-link")).to_have_text("Copied")
     assert phone.evaluate("navigator.clipboard.readText()") == phone.url
+    phone.locator("#export-link").click()
+    expect(phone.locator("#export-link")).to_have_text("Link")
 
 
 def test_words_can_be_looked_up(phone: Page) -> None:

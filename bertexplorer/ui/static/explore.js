@@ -152,11 +152,11 @@ class Explore extends HTMLElement {
     const form = new FormData();
     form.append("file", this.file.files[0]);
     this.file.value = "";
-    const { upload } = this.view;
+    const { upload } = this.view, { view } = this.state.now;
     this.stage.tell(`Reading the ${upload}…`, "busy");
     const { status, answer } = await post(`api/v1/${upload}`, form).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     if (status !== 200) { this.stage.tell(answer.detail); return; }
-    await this.state.set({ options: { ...this.state.now.options, [upload]: answer[upload] } });
+    await this.state.setOptions(view, { [upload]: answer[upload] });
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
   }
 
@@ -184,7 +184,8 @@ class Explore extends HTMLElement {
   }
 
   async #export(kind, button) {
-    const say = (words) => { const { textContent } = button; button.textContent = words; setTimeout(() => { button.textContent = textContent; }, SHOWN_MS); };
+    const label = button.dataset.label ??= button.textContent;  // also while it says something else
+    const say = (words) => { button.textContent = words; setTimeout(() => { button.textContent = label; }, SHOWN_MS); };
     const blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
     if (kind === "link") {
       try { await navigator.clipboard.writeText(location.href); say("Copied"); } catch { prompt("Copy this link", location.href); }

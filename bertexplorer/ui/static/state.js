@@ -56,6 +56,13 @@ export class State {
     return undefined;
   }
 
+  /** Change *options* of *view*, which may no longer be the one on the screen. */
+  setOptions(view, options) {
+    if (view === this.now.view) return this.set({ options: { ...this.now.options, ...options } });
+    this.#settingsByView[view] = { ...(this.#settingsByView[view] ?? this.defaults(view)), ...options };
+    return undefined;
+  }
+
   /** Change the state without a request. */
   keep(change) { this.now = { ...this.now, ...change }; }
 
