@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -235,20 +235,17 @@ class Explore:
         title, uploads = own.title, self.uploads(state)
         name = f"{state.view}_{re.sub(r'[^A-Za-z0-9.-]+', '-', title)}_{checkpoint.precision}"
         if kind == "python":
-            sides = comparing.comparison_sides(self.registry, state) if state.compared else ()
-            others = [self.question(side.state, side.checkpoint) for side in sides if side.checkpoint]
+            questions = self.sides(state, checkpoint, lambda used, asked: self.question(asked, used))
+            others = [question for side, question in questions if side.checkpoint]
             notes = [
                 f"The {what} are an upload: {about} On another machine, give the path of your copy."
                 for what, about in uploads.items()
             ]
             return f"{name}.py", export.as_python(analysis, *own, others, notes)
-        sides = [comparing.Side(title, state)]
-        if state.compared:
-            sides = comparing.comparison_sides(self.registry, state)
-        checkpoints = [side.checkpoint or checkpoint for side in sides]
-        results = [self.analyse(used, side.state) for used, side in zip(checkpoints, sides, strict=True)]
+        sides, results = zip(*self.sides(state, checkpoint, self.analyse), strict=True)
+        checkpoints, compared = [side.checkpoint or checkpoint for side in sides], len(sides) > 1
         rows = [
-            {**({"side": side.name} if state.compared else {}), **row, **self.made(side, used, kind)}
+            {**({"side": side.name} if compared else {}), **row, **self.made(side, used, kind)}
             for side, used, result in zip(sides, checkpoints, results, strict=True)
             for row in analysis.rows(result)
         ]
@@ -256,10 +253,25 @@ class Explore:
             return f"{name}.csv", export.as_csv(rows)
         names, at = [side.name for side in sides], next(i for i, side in enumerate(sides) if side.checkpoint is None)
         tables = export.tables(analysis, results[0])
-        if state.compared:
+        if compared:
             tables = export.comparison_tables(analysis, names, results, checkpoints, at)
         asked = (checkpoint, own.text, own.options, rows, title, uploads, tables)
         return f"{name}.json", export.as_json(analysis, *asked)
+
+    def sides(
+        self, state: State, checkpoint: Checkpoint, compute: Callable[[Checkpoint, State], Any]
+    ) -> list[tuple[comparing.Side, Any]]:
+        """The sides of an export, each with its result; only that of *state* if another has none, as in the view."""
+        own, result = comparing.Side(self.registry.title(state.checkpoint), state), compute(checkpoint, state)
+        if not state.compared:
+            return [(own, result)]
+        try:
+            sides = comparing.comparison_sides(self.registry, state)
+            return [(side, compute(side.checkpoint, side.state) if side.checkpoint else result) for side in sides]
+        except Busy:
+            raise
+        except ExplorerError:
+            return [(own, result)]  # the view explains it
 
     def question(self, state: State, checkpoint: Checkpoint) -> Question:
         """The question that *state* asks *checkpoint*."""

@@ -125,3 +125,18 @@ def test_exports_include_both_sides_of_a_comparison(explore: Explore) -> None:
     assert [row["side"] for row in rows] == [compared.text] * len(alone) + [compared.other] * len(alone)
     assert [row["probability"] for row in rows[: len(alone)]] == [row["probability"] for row in alone]
     assert rows[len(alone)]["token"] != rows[0]["token"]
+
+
+@pytest.mark.parametrize(
+    ("against", "other"),
+    [("another checkpoint", "no-such"), ("its training", ""), ("another text", "Nothing is hidden.")],
+)
+def test_exports_have_the_own_side_if_the_other_cannot_be_computed(explore: Explore, against: str, other: str) -> None:
+    alone = State("The capital of France is [MASK].")
+    compared = replace(alone, against=against, other=other)
+    answer = explore.answer(compared)
+    assert answer.figure and answer.comparison and answer.comparison.figure is None and answer.comparison.said
+    for kind in ("csv", "json"):
+        assert explore.export(compared, kind) == explore.export(alone, kind)
+    program = explore.export(compared, "python")[1]  # it runs nothing before it is saved
+    assert program == explore.export(alone, "python")[1] or (against == "another text" and other in program)
