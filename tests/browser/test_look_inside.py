@@ -13,6 +13,7 @@ from tests.browser.steps import (
     choose_view,
     expect_message,
     expect_said,
+    use_checkpoint,
     wait_until_idle,
     write,
 )
@@ -56,6 +57,21 @@ def test_a_second_pick_needs_shift_and_special_tokens_can_be_picked(page: Page) 
     expect(page.locator("button.chip.picked")).to_have_count(1)
     chip(page, "capital").click(modifiers=["Shift"])
     expect(page.locator("button.chip.picked")).to_have_count(2)
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_head_that_a_checkpoint_lacks_stays_on_the_slider(page: Page) -> None:
+    page.goto(page.url.partition("?")[0] + "?view=attention&text=A+cat+sat.&show=head&layer=1&head=12")
+    expect_said(page, "In layer 1, head 12,")
+    wait_until_idle(page)
+    use_checkpoint(page, "roberta")
+    expect_message(page, "Head 12 does not exist; there are 4 heads.")
+    head = page.locator("#forms [data-setting=head]")
+    expect(head).to_have_value("12")
+    head.fill("4")
+    expect_said(page, "In layer 1, head 4,")
+    expect(head).to_have_attribute("max", "4")
+    wait_until_idle(page)
 
 
 TRACES = "[...document.querySelectorAll('#figure .js-plotly-plot')].flatMap((p) => p.data || []).map((d) => d.type)"

@@ -95,11 +95,18 @@ function radios(choices, about, tell) {
 
 function slider({ low, high }, about, tell) {
   const beside = h("output", { for: about.id });
+  let most = high;  // a value beyond it is shown all the same, so that each smaller one can be chosen
   const show = () => { const words = Number(control.value).toLocaleString("en"); if (beside.textContent !== words) beside.textContent = words; };
   const control = h("input", {
     ...about, type: "range", min: low, max: high, step: 1,
     oninput: () => { show(); tell(Number(control.value), true); },
   });
-  return { control, beside, set: (value) => { if (control.value !== String(value)) control.value = value; show(); }, end: (last) => { const most = String(Math.min(high, last)); if (control.max !== most) control.max = most; } };
+  const set = (value) => {
+    const end = String(value > most ? value : most);
+    if (control.max !== end) control.max = end;
+    if (control.value !== String(value)) control.value = value;
+    show();
+  };
+  return { control, beside, set, end: (last) => { most = Math.min(high, last); } };
 }
 customElements.define("bx-form", Form);
