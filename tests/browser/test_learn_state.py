@@ -26,9 +26,13 @@ def test_the_checkpoint_is_kept_and_has_its_own_progress(browser: Browser, addre
         answered(question.locator("bx-view"))
         expect(page.get_by_role("link", name="Next:")).to_have_attribute("href", re.compile("checkpoint=tiny"))
         expect(page.locator("#answering")).to_have_value("tiny")
+        expect(page.locator("#answering option")).not_to_have_count(1)
+        listed = page.locator("#answering option").all_inner_texts()
         page.locator("#answering").select_option("mini")
         page.wait_for_url("**/learn?checkpoint=mini&lesson=sure-and-wrong")
         expect(question.get_by_label("Italy")).to_be_enabled()
+        expect(page.locator("#answering option")).to_have_text(listed)
+        expect(page.locator("#answering")).to_have_value("mini")
         wait_until_quiet(page)
 
 

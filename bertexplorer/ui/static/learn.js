@@ -156,8 +156,9 @@ class Learn extends HTMLElement {
   /** Which checkpoint answers, and a choice of another. */
   #answering(slug) {
     const own = this.schema.opening.checkpoint, now = checkpoint || own;
-    const list = h("select", { id: "answering", translate: "no", onchange: () => { location.href = link({ lesson: slug, checkpoint: list.value }); } }, h("option", { value: now }, now));
-    get("checkpoints").then((all) => list.append(...all.filter(({ name }) => name !== now).map(({ name, label }) => h("option", { value: name }, label))));
+    const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label), unlisted = { name: now, label: now };
+    const list = h("select", { id: "answering", translate: "no", onchange: () => { location.href = link({ lesson: slug, checkpoint: list.value }); } }, option(unlisted));
+    get("checkpoints").then((all) => list.replaceChildren(...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option)));  // in the same order on each page
     return h("p", { class: "hint answering", lang: "en" }, h("label", { for: "answering" }, "Answered by "), list);
   }
 
