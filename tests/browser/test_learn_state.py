@@ -1,9 +1,10 @@
 """The state of Learn: answers for each checkpoint, the offer of the first lesson, and the notice of a slow answer."""
 
 import re
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.numbers import readings
@@ -34,6 +35,25 @@ def test_the_checkpoint_is_kept_and_has_its_own_progress(browser: Browser, addre
         expect(page.locator("#answering option")).to_have_text(listed)
         expect(page.locator("#answering")).to_have_value("mini")
         wait_until_quiet(page)
+
+
+def test_a_lesson_is_handed_in_with_the_text_of_its_figure(browser: Browser, address: str, tmp_path: Path) -> None:
+    held: list[Route] = []
+    with opened(browser, f"{address}learn?lesson=sure-and-wrong") as page:
+        question = page.locator("#paris-is")
+        question.get_by_label("Italy").check()
+        question.get_by_role("button", name="Lock in my guess").click()
+        view = question.locator("bx-view")
+        answered(view)
+        text = view.locator("textarea").first.input_value()
+        page.route("**/api/v1/view", lambda route: held.append(route))  # playwright marks the functions that it calls
+        view.locator("textarea").first.fill("A robin is a [MASK].")
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Hand in").click()
+        download.value.save_as(tmp_path / "lesson.html")
+        saved = (tmp_path / "lesson.html").read_text()
+        assert f"<p>{text}</p>" in saved and "robin" not in saved
+        page.unroute("**/api/v1/view")
 
 
 def test_the_first_lesson_is_offered_until_it_was_opened(browser: Browser, address: str) -> None:

@@ -82,6 +82,14 @@ def test_a_saved_view_names_its_hidden_words(page: Page, tmp_path: Path) -> None
     download.value.save_as(tmp_path / "saved.html")
     saved = (tmp_path / "saved.html").read_text()
     assert "<p>Read as: [CLS] the capital of [MASK] is [MASK] . [SEP]</p>" in saved and "<td>" in saved
+    refusal = json.dumps({"status": 422, "answer": {"detail": "No numbers today."}})
+    page.route(
+        "**/view/csv", lambda route: route.fulfill(content_type="application/x-ndjson", body=f"{refusal}\n"), times=1
+    )
+    with page.expect_download() as download:
+        page.locator("#export-html").click()
+    download.value.save_as(tmp_path / "saved.html")
+    assert "The numbers are missing. No numbers today." in (tmp_path / "saved.html").read_text()
 
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
