@@ -30,7 +30,7 @@ class Curve:
         return [(e["epoch"], e["metrics"][self.metric]) for e in self.events if e["event"] == "evaluated"]
 
     @property
-    def learnt(self) -> list[float]:
+    def trained(self) -> list[float]:
         """The values after the first step; the untrained model, at epoch 0, is not one of the run's checkpoints."""
         return [value for epoch, value in self.evaluations if epoch > 0]
 
@@ -80,11 +80,11 @@ def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
 
 def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
     steps = [e for e in curve.events if e["event"] == "steps"]
-    learnt = [(e["epoch"], sum(e["loss"].values()) / max(1, len(e["loss"]))) for e in steps]
+    trained = [(e["epoch"], sum(e["loss"].values()) / max(1, len(e["loss"]))) for e in steps]
     evaluated = [
         (e["epoch"], e["metrics"]["loss"]) for e in curve.events if e["event"] == "evaluated" and "loss" in e["metrics"]
     ]
-    for points, mode, width in ((learnt, "lines", 1.5), (evaluated, "markers", 0)):
+    for points, mode, width in ((trained, "lines", 1.5), (evaluated, "markers", 0)):
         fig.add_scatter(
             x=[x for x, _ in points],
             y=[y for _, y in points],
@@ -109,7 +109,7 @@ def format_metric(metric: str, value: float) -> str:
 def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
     """The run's first value, its best after that, and whether it beats the baseline without learning; for several runs,
     the best of each."""
-    if len(curves) > 1 and all(curve.learnt for curve in curves):
+    if len(curves) > 1 and all(curve.trained for curve in curves):
         return say_best(curves, higher)
     sentences = []
     for curve in curves:
@@ -118,9 +118,9 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
             continue
         name = f"{curve.name}: " if len(curves) > 1 else ""
         sentences.append(f"{name}{curve.words} began at {format_metric(curve.metric, curve.evaluations[0][1])}")
-        if not curve.learnt:
+        if not curve.trained:
             continue
-        best = (max if higher else min)(curve.learnt)
+        best = (max if higher else min)(curve.trained)
         sentences[-1] += f" and is {format_metric(curve.metric, best)} at its best"
         if curve.floor:
             floor = curve.floor[1]
@@ -132,7 +132,7 @@ def say(curves: Sequence[Curve], *, higher: bool = True) -> str:
 
 def say_best(curves: Sequence[Curve], higher: bool) -> str:
     """The best of each run in one sentence, and the baselines without learning in another."""
-    best = [(max if higher else min)(curve.learnt) for curve in curves]
+    best = [(max if higher else min)(curve.trained) for curve in curves]
     each = [format_metric(curve.metric, value) for curve, value in zip(curves, best, strict=True)]
     if len(set(each)) == 1:
         sentence = f"{curves[0].words} at its best is {each[0]} in all {len(curves)} runs."

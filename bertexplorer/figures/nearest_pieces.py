@@ -30,7 +30,7 @@ def draw(result: NearestPieces) -> go.Figure:
         fig.update_yaxes(range=[count + 0.6, -0.6], showgrid=False, fixedrange=True, **ticks, row=row, col=1)
     values = [measured(result, n) for piece in result.found for n in piece.neighbours]
     bands = [piece.typical - piece.spread for piece in result.found] if result.order == "cosine" else []
-    most = 1.0 if result.order == "cosine" else max(values)
+    most = 1.0 if result.order == "cosine" else max(0.0, *values) or 1.0
     fig.update_xaxes(range=[min([0.0, *bands, *values]), 1.12 * most], **kit.HIDDEN)
     return finish(fig, max(360, kit.height_of(heights, GAP) + 50), margin={"l": 8, "r": 12, "t": 32, "b": 10})
 
@@ -59,7 +59,7 @@ def say(result: NearestPieces) -> str:
         else:
             sentences.append(
                 f"Before any context, {quote(first.token)} has the largest dot product with {quote(piece.token)}, "
-                f"{digits(first.dot)}{then}. A long vector has large ones: its cosine is {digits(first.cosine)}."
+                f"{digits(first.dot)}{then}. Their cosine is {digits(first.cosine)}; long vectors have large dot products."
             )
     if result.left_out:
         sentences.append(f"{result.left_out} more picked tokens are not shown.")

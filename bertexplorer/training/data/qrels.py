@@ -3,8 +3,8 @@
 Queries and documents: SMART's .I and .W, as in Cranfield; JSON lines with _id, title and text, as in BEIR; or id, tab
 and text on each line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, or BEIR's “query document grade”
 below a header, higher is better; or Cranfield's “query document code” with 1 for the best, 4 for the least, and -1 or 5
-for none. If the .I numbers of SMART's queries
-do not cover all judgements, as in Cranfield, the judgements number the queries by position."""
+for none. If the .I numbers of SMART's queries do not cover all judgements, as in Cranfield, the judgements number the
+queries by position."""
 
 import io
 import json
