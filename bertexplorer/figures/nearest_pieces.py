@@ -59,7 +59,7 @@ def say(result: NearestPieces) -> str:
         else:
             sentences.append(
                 f"Before any context, {quote(first.token)} has the largest dot product with {quote(piece.token)}, "
-                f"{digits(first.dot)}{then}. Their cosine is {digits(first.cosine)}; long vectors have large dot products."
+                f"{digits(first.dot)}{then}. Their cosine is {digits(first.cosine)}; long vectors have large products."
             )
     if result.left_out:
         sentences.append(f"{result.left_out} more picked tokens are not shown.")
