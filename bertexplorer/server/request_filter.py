@@ -25,7 +25,7 @@ ROUTES = (  # (name, methods, path): what the pages need; the other routes of gr
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/(favicon\.ico|robots\.txt|manifest\.json)"),
     ("asset", READ, r"(/gradio_api)?/theme\.css"),
-    ("config", READ, r"/config/?|/gradio_api/info/?"),
+    ("config", READ, r"/config/?|/gradio_api/(info|app_id)/?"),
     ("join", WRITE, r"/gradio_api/queue/join"),
     ("stream", READ, r"/gradio_api/queue/data"),
     ("progress", READ, r"/gradio_api/upload_progress"),

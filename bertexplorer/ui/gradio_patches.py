@@ -37,12 +37,17 @@ with without_stubs():
 
 GRADIO = "6.31.0"
 POLL_S = 0.005  # interval between polls for events; gradio's 0.001 takes 7 % of a core when idle
-# gradio's loading sign counts tenths of a second in every frame, even when hidden: 10 % of a core permanently
-SCRIPTS = {
+SCRIPTS = {  # the beginning of a script's path -> (code, its replacement)
+    # the loading sign counts tenths of a second in every frame, even when hidden: 10 % of a core permanently
     "/assets/statustracker-": (
         b"function ze(){me(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()})}",
         b"function ze(){setTimeout(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()},100)}",
-    )
+    ),
+    # when the server answers again, gradio reloads the page, which loses what was typed: go on with a new stream
+    "/assets/Blocks-": (
+        b"E=null,window.location.reload()",
+        b"E=null,r.app.stream_status.open=!1,R.connection_lost=!1,M(C,w(C).filter(e=>e.type!==`error`),!0)",
+    ),
 }
 log = logging.getLogger(__name__)
 

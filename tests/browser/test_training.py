@@ -104,6 +104,27 @@ def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[
         app.close()
 
 
+def test_the_page_goes_on_when_the_server_answers_again(browser: Browser, tmp_path: Path) -> None:
+    """What was typed stands, and the next press is answered."""
+    app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
+    lost = "Connection to the server was lost"
+    try:
+        with opened(browser, app.url + "train", gone=True) as page:
+            wait_until_quiet(page)
+            page.get_by_label("Name of the run").fill("typed before")
+            with page.expect_response("**/queue/data**"):
+                page.locator("#check").click()
+            app.kill()  # while the page waits for its answer
+            expect(page.get_by_text(lost)).to_be_visible()
+            app.start()
+            expect(page.get_by_text(lost)).to_have_count(0, timeout=SOON)
+            expect(page.get_by_label("Name of the run")).to_have_value("typed before")
+            page.locator("#check").click()
+            expect(page.locator("#looked")).to_contain_text("training rows", timeout=SOON)
+    finally:
+        app.close()
+
+
 def review_the_rows(page: Page) -> None:
     page.locator("#why").click()
     expect(page.locator("#taught h3")).to_have_text("Which rows taught it “yes”?", timeout=SOON)

@@ -80,7 +80,7 @@ def test_requests_read_no_other_file_or_address(running: Any, path: str) -> None
 
 ROUTES = (
     *("/login", "/login/huggingface", "/logout", "/token", "/user", "/login_check", "/app_id", "/dev/reload"),
-    *("/gradio_api/token", "/gradio_api/user", "/gradio_api/app_id", "/gradio_api/startup-events", "/pwa_icon"),
+    *("/gradio_api/token", "/gradio_api/user", "/gradio_api/startup-events", "/pwa_icon"),
     *("/gradio_api/mcp/sse", "/gradio_api/mcp/", "/gradio_api/deep_link", "/monitoring/x", "/docs", "/redoc"),
     *("/gradio_api/run/answer", "/gradio_api/api/answer", "/gradio_api/call/answer", "/gradio_api/call/v2/answer"),
     *("/gradio_api/process_recording", "/gradio_api/vibe-edit", "/gradio_api/profiling/traces", "/gradio_api/runs"),
