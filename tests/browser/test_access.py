@@ -181,7 +181,12 @@ def set_and_open(page: Page) -> None:
 def choose_a_checkpoint(page: Page) -> None:
     tab_to(page, "#picker > summary", "Shift+Tab")
     page.keyboard.press("Enter")
-    tab_to(page, "#checkpoint-name")
+    tab_to(page, "#checkpoint-list")
+    before = page.locator("#checkpoint-list").input_value()
+    page.keyboard.press("End")
+    expect(page.locator("#checkpoint-list")).not_to_have_value(before)
+    tab_to(page, "#checkpoint-name")  # without Enter, the list returns
+    expect(page.locator("#checkpoint-list")).to_have_value(before)
     page.keyboard.type("roberta")
     page.keyboard.press("Enter")
     expect(page.locator("#receipt")).to_contain_text("roberta")
@@ -251,3 +256,27 @@ def test_a_projector_has_larger_text_on_train_and_pretrain(page: Page) -> None:
         before = page.evaluate(sizes)
         page.set_viewport_size({"width": 1920, "height": 1080})
         page.wait_for_function(f"before => {sizes}.every((size, i) => size >= 1.15 * before[i])", arg=before)
+
+
+MOMENT = """() => {
+    const moment = Object.assign(document.createElement("bx-moment"), { id: "other-moment" });
+    document.body.prepend(moment);
+    moment.show([["a", "run, step 1", 0], ["b", "run, step 2", 50], ["c", "run, step 3", 50]], "a");
+    window.asked = [];
+    for (const name of ["move", "fetch"])
+        moment.addEventListener(name, ({ detail }) => window.asked.push([name, detail]));
+    moment.slider.focus();
+}"""
+
+
+@pytest.mark.parametrize("size", ["desktop"], indirect=True)
+def test_a_slider_downloads_only_with_enter(page: Page) -> None:
+    page.evaluate(MOMENT)
+    for key in ("ArrowRight", "ArrowRight"):
+        page.keyboard.press(key)
+    expect(page.locator("#other-moment label")).to_have_text("Training: step 3, 50 MB to download, with Enter")
+    assert page.evaluate("asked") == []
+    page.keyboard.press("Enter")
+    assert page.evaluate("asked") == [["fetch", "c"]]
+    page.keyboard.press("Home")
+    assert page.evaluate("asked") == [["fetch", "c"], ["move", "a"]]

@@ -37,6 +37,26 @@ def test_the_checkpoint_is_kept_and_has_its_own_progress(browser: Browser, addre
         wait_until_quiet(page)
 
 
+def test_arrow_keys_choose_a_checkpoint_only_with_enter(browser: Browser, address: str) -> None:
+    with opened(browser, f"{address}learn?lesson=sure-and-wrong&checkpoint=tiny") as page:
+        chosen, hint = page.locator("#answering"), page.get_by_text("Press Enter to use it.")
+        expect(chosen.locator("option")).not_to_have_count(1)
+        chosen.focus()
+        page.keyboard.press("Home")
+        expect(hint).to_be_visible()
+        assert chosen.input_value() != "tiny" and "checkpoint=tiny" in page.url
+        page.keyboard.press("Tab")
+        expect(chosen).to_have_value("tiny")
+        expect(hint).to_have_count(0)
+        chosen.focus()
+        page.keyboard.press("Home")
+        name = chosen.input_value()
+        page.keyboard.press("Enter")
+        page.wait_for_url(f"**checkpoint={name}**")
+        expect(chosen).to_have_value(name)
+        wait_until_quiet(page)
+
+
 def test_a_lesson_is_handed_in_with_the_text_of_its_figure(browser: Browser, address: str, tmp_path: Path) -> None:
     held: list[Route] = []
     with opened(browser, f"{address}learn?lesson=sure-and-wrong") as page:

@@ -2,9 +2,9 @@
 
 Queries and documents: SMART's .I and .W, as in Cranfield; JSON lines with _id, title and text, as in BEIR; or id, tab
 and text on each line, as in MS MARCO. Judgements: TREC's “query 0 document grade”, or BEIR's “query document grade”
-below a header, higher is better; or Cranfield's “query document code” with 1 for the best, 4 for the least, and -1 or 5
-for none. If the .I numbers of SMART's queries do not cover all judgements, as in Cranfield, the judgements number the
-queries by position."""
+below a header, higher is better; or, with SMART's queries, Cranfield's “query document code” with 1 for the best, 4 for
+the least, and -1 or 5 for none. If the .I numbers of SMART's queries do not cover all judgements, as in Cranfield, the
+judgements number the queries by position."""
 
 import io
 import json
@@ -54,9 +54,9 @@ def read_smart(content: str) -> dict[str, str]:
     return texts
 
 
-def read_judgements(content: str, name: str) -> list[Judgement]:
-    """Query, document and relevance (0 for none) of each line. Three fields end in a code of Cranfield, or in a grade
-    if the file has BEIR's header. Raises ExplorerError for a malformed line."""
+def read_judgements(content: str, name: str, smart: bool) -> list[Judgement]:
+    """Query, document and relevance (0 for none) of each line. Three fields end in a grade below BEIR's header, else in
+    a code of Cranfield, which only a *smart* collection has. Raises ExplorerError for a malformed line."""
     judgements = []
     beir = content.split(maxsplit=3)[:3] == BEIR_HEADER
     for line, content_line in enumerate(io.StringIO(content), 1):
@@ -67,6 +67,11 @@ def read_judgements(content: str, name: str) -> list[Judgement]:
         if grade is None and fields:
             raise ExplorerError(
                 f"Line {line} of {name} is {content_line.strip()[:60]!r}; wanted a query, 0, a document and a grade."
+            )
+        if len(fields) == 3 and not beir and not smart:
+            raise ExplorerError(
+                f"Line {line} of {name} has three fields, {content_line.strip()[:60]!r}, without the column names of "
+                f"BEIR. If higher is better, begin the file with the line “{' '.join(BEIR_HEADER)}”."
             )
         if grade is not None:
             relevance = grade if beir or len(fields) == 4 else 5 - grade if 1 <= grade <= 4 else 0.0
@@ -81,10 +86,9 @@ def collection_rows(queries: str, documents: str, qrels: str, candidates: int = 
 
     Raises ExplorerError if no judgement refers to a known query and document."""
     query_texts, passages = read_texts(queries, "the queries"), read_texts(documents, "the documents")
-    judgements = read_judgements(qrels, "the judgements")
-    if queries.lstrip().startswith(".I") and not {query for _, query, _, _ in judgements} <= set(
-        query_texts
-    ):  # as Cranfield does
+    smart = queries.lstrip().startswith(".I")
+    judgements = read_judgements(qrels, "the judgements", smart)
+    if smart and not {query for _, query, _, _ in judgements} <= set(query_texts):  # as Cranfield does
         query_texts = {str(i): text for i, text in enumerate(query_texts.values(), 1)}
     usable = [judgement for judgement in judgements if query_texts.get(judgement[1]) and passages.get(judgement[2])]
     if not usable:

@@ -21,7 +21,7 @@ from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard, token_counts
 from bertexplorer.training.pretraining.objectives import CausalLanguage, ReplacedTokens, forward_batch
-from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
+from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, DocumentPool, Kind
 
 SEED = 2018
 LONG, SHORT = 128, 24  # tokens of a pair and of a single sentence
@@ -65,11 +65,13 @@ def split_masks(shards: Sequence[Shard], hashes: NDArray[np.uint64]) -> tuple[li
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Fixed batches. *pairs*: half of them true, half with a B of another document; *same*: with a wrong B of the same
-    document; *short*: single sentences. 15 % of the tokens chosen, 80/10/10."""
+    document; *short*: single sentences; *swapped*: true pairs in the wrong order. 15 % of the tokens chosen, 80/10/10.
+    """
 
     pairs: list[MaskedBatch]
     same: list[MaskedBatch]
     short: list[MaskedBatch]
+    swapped: list[MaskedBatch]
     unigram: dict[str, float]  # nats of the unigram model at the chosen positions of "pairs" and "short"
     uniform: float  # ln V
 
@@ -82,8 +84,8 @@ def draw_held_out(
     shards: Sequence[Shard], held_out: Sequence[NDArray[Any]], tokenizer: Tokenizer, *, count: int, longest: int = LONG
 ) -> HeldOut:
     """Draw the held-out examples: *count* pairs of 128 tokens (or *longest*, if smaller), half as many with a wrong B
-    of the same document, and 3 x *count* sentences of at most 24 tokens. They depend only on the held-out documents and
-    the vocabulary."""
+    of the same document, half as many in the wrong order, and 3 x *count* sentences of at most 24 tokens. They depend
+    only on the held-out documents and the vocabulary."""
     room = min(LONG, longest) - 3
     by_name = sorted(range(len(shards)), key=lambda i: shards[i].name)
     pool = DocumentPool([shards[i] for i in by_name], [1.0] * len(by_name), [held_out[i] for i in by_name])
@@ -99,6 +101,7 @@ def draw_held_out(
     has_wrong = bool((pool.after - pool.first >= 3).any())  # only then a B of the same document may not follow A
     same = batches([Kind.SAME], count // 2, room) if divisible and has_wrong else []
     short = batches([Kind.SENTENCE], 3 * count, min(SHORT, longest) - 2)
+    swapped = batches([Kind.SWAPPED], count // 2, room) if divisible else []
     counts = 1 - token_counts(shards, held_out, tokenizer.vocab_size)  # add-one smoothing
     for shard in shards:
         counts += np.bincount(shard.ids, minlength=len(counts))
@@ -107,7 +110,7 @@ def draw_held_out(
         name: float(np.concatenate([nats[b.targets.numpy()] for b in drawn]).mean())
         for name, drawn in (("pairs", pairs), ("short", short))
     }
-    return HeldOut(pairs, same, short, unigram, log(len(counts)))
+    return HeldOut(pairs, same, short, swapped, unigram, log(len(counts)))
 
 
 @torch.no_grad()
@@ -176,8 +179,8 @@ def replaced_token_metrics(objective: ReplacedTokens, batches: Sequence[MaskedBa
 
 def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: torch.device) -> dict[str, float]:
     """Accuracy on true pairs, on wrong pairs from another document, on wrong pairs from the same one, if any document
-    has them; and on the first two together (equally many), which is what BERT reports. The inputs are masked, as in
-    training."""
+    has them, and on swapped pairs; on the first two together (equally many), which is what BERT reports; and the mean
+    of true and swapped pairs, ALBERT's sentence order. The inputs are masked, as in training."""
 
     def answers(batches: Iterable[MaskedBatch]) -> dict[int, list[bool]]:
         by_label: dict[int, list[bool]] = {0: [], 1: []}
@@ -192,12 +195,17 @@ def next_sentence_metrics(modules: nn.ModuleDict, held_out: HeldOut, device: tor
     pairs, same_document = answers(held_out.pairs), answers(held_out.same)
     if not pairs[FOLLOWS]:
         return {}
-    all_answers = pairs[0] + pairs[1]
-    same_accuracy = {"nsp_accuracy_same_document": float(np.mean(same_document[1]))} if same_document[1] else {}
+    true, other, swapped = (
+        float(np.mean(right)) for right in (pairs[FOLLOWS], pairs[NOT], answers(held_out.swapped)[NOT])
+    )
+    all_answers = pairs[FOLLOWS] + pairs[NOT]
+    same_accuracy = {"nsp_accuracy_same_document": float(np.mean(same_document[NOT]))} if same_document[NOT] else {}
     return {
         "nsp_accuracy": sum(all_answers) / len(all_answers),
-        "nsp_accuracy_true": float(np.mean(pairs[0])),
-        "nsp_accuracy_other": float(np.mean(pairs[1])),
+        "nsp_accuracy_true": true,
+        "nsp_accuracy_other": other,
         **same_accuracy,
+        "nsp_accuracy_swapped": swapped,
+        "order_accuracy": (true + swapped) / 2,
         "nsp_count": len(all_answers),
     }

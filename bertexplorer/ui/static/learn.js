@@ -2,7 +2,7 @@
 import { openClass } from "./board.js";
 import "./question.js";
 import "./view.js";
-import { en, h, post, render, save, unbroken } from "./kit.js";
+import { choosing, en, h, post, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
 import { saveLesson } from "./offline.js";
@@ -157,7 +157,8 @@ class Learn extends HTMLElement {
   #answering(slug) {
     const own = this.schema.opening.checkpoint, now = checkpoint || own;
     const option = ({ name, label }) => h("option", { value: name, selected: name === now }, label), unlisted = { name: now, label: now };
-    const list = h("select", { id: "answering", translate: "no", onchange: () => { location.href = link({ lesson: slug, checkpoint: list.value }); } }, option(unlisted));
+    const list = h("select", { id: "answering", translate: "no" }, option(unlisted));
+    choosing(list, (name) => { location.href = link({ lesson: slug, checkpoint: name }); });
     get("checkpoints").then((all) => list.replaceChildren(...(all.some(({ name }) => name === now) ? all : [unlisted, ...all]).map(option)));  // in the same order on each page
     return h("p", { class: "hint answering", lang: "en" }, h("label", { for: "answering" }, "Answered by "), list);
   }

@@ -6,12 +6,19 @@ const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
 
 class Moment extends HTMLElement {
   #series = [];
+  keys = false;  // whether a key was the last to move the slider
 
   connectedCallback() {
     if (this.firstChild) return;
     this.className = "setting";
     this.label = h("label", { for: "moment-at" });
-    this.slider = h("input", { type: "range", id: "moment-at", min: 0, step: 1, oninput: () => this.#move(false), onchange: () => this.#move(true) });
+    this.slider = h("input", {
+      type: "range", id: "moment-at", min: 0, step: 1,
+      oninput: () => this.#move(false),
+      onchange: () => { if (!this.keys) this.#move(true); },
+      onpointerdown: () => { this.keys = false; },
+      onkeydown: ({ key }) => { this.keys = true; if (key === "Enter") this.#move(true); },
+    });
     this.append(this.label, this.slider);
   }
 
@@ -26,10 +33,10 @@ class Moment extends HTMLElement {
     this.label.textContent = step(series[at]);
   }
 
-  /** Download a checkpoint only when the user releases the slider, so that those passed on the way are not fetched. */
+  /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not fetched. */
   #move(released) {
     const chosen = this.#series[this.slider.value], size = chosen[2];
-    this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download` : "");
+    this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download, with Enter` : "");
     if (released === Boolean(size)) this.dispatchEvent(new CustomEvent(size ? "fetch" : "move", { detail: chosen[0] }));
   }
 }

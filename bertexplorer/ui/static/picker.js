@@ -1,11 +1,12 @@
 // <bx-picker>: the checkpoint and its facts, in a drawer; fires "use" with a checkpoint's name and "precision".
-import { h } from "./kit.js";
+import { choosing, h } from "./kit.js";
 
 class Picker extends HTMLElement {
   draw(precisions) {
     this.named = h("span", {}, "Checkpoint");
     this.summary = h("summary", {}, this.named);
-    this.list = h("select", { id: "checkpoint-list", onchange: () => this.#fire("use", this.list.value) });
+    this.list = h("select", { id: "checkpoint-list" });
+    choosing(this.list, (name) => this.#fire("use", name));
     this.box = h("input", {
       id: "checkpoint-name", type: "text", autocomplete: "off", spellcheck: "false", "aria-describedby": "checkpoint-help",
       onkeydown: (event) => { if (event.key === "Enter" && this.box.value.trim()) this.#fire("use", this.box.value.trim()); },

@@ -41,7 +41,7 @@ def test_beir_is_read() -> None:
 
 
 def test_judgements_of_beir_are_grades() -> None:
-    """Below BEIR's header, three fields hold a grade, and higher is better; without, they are read as Cranfield's."""
+    """Below BEIR's header, three fields hold a grade, and higher is better; without, it could be Cranfield's code."""
     documents = "".join(f'{{"_id": "{key}", "title": null, "text": "{key}"}}\n' for key in "abc")
     judged = "query-id\tcorpus-id\tscore\n1\ta\t2\n1\tb\t1\n1\tc\t0\n"
     query = '{"_id": "1", "text": "who swims"}'
@@ -50,9 +50,10 @@ def test_judgements_of_beir_are_grades() -> None:
         (3, "who swims", "b", "1"),
         (4, "who swims", "c", "0"),
     ]
-    assert [row[-1] for row in cells(query, documents, "1 a 2\n1 b 1\n1 c 0\n")] == ["3", "4", "0"]
+    with pytest.raises(ExplorerError, match="Line 1 of the judgements has three fields.*query-id corpus-id score"):
+        cells(query, documents, "1 a 2\n1 b 1\n1 c 0\n")
     with pytest.raises(ExplorerError, match="Line 2 of the judgements"):
-        cells(query, documents, "1 a 2\nquery-id corpus-id score\n")
+        cells(query, documents, "1 0 a 2\nquery-id corpus-id score\n")
 
 
 def test_candidates_are_the_unjudged_passages_of_bm25() -> None:

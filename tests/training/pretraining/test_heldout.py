@@ -11,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining import heldout
+from bertexplorer.training.pretraining.batches import MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
 from bertexplorer.training.pretraining.heldout import HeldOut
 from bertexplorer.training.pretraining.measure import main
@@ -34,17 +35,19 @@ def test_the_evaluation_depends_only_on_the_held_out_text(
     shards: list[Shard], held: list[np.ndarray], fixed: HeldOut, tokenizer: Tokenizer
 ) -> None:
     second = heldout.draw_held_out(shards[::-1], held[::-1], tokenizer, count=30, longest=64)
-    for one, other in zip(
-        fixed.pairs + fixed.same + fixed.short, second.pairs + second.same + second.short, strict=True
-    ):
+    for one, other in zip(batches_of(fixed), batches_of(second), strict=True):
         assert torch.equal(one.ids, other.ids) and torch.equal(one.chosen, other.chosen)
     assert second.unigram == pytest.approx(fixed.unigram)
     known = [" ".join(map(str, ids)) for ids in documents_of(shards, held)]
-    for batch in fixed.pairs + fixed.same + fixed.short:
+    for batch in batches_of(fixed):
         for row in batch.original.tolist():
             first = row[1 : row.index(3)]
             assert any(" ".join(map(str, first)) in ids for ids in known)
     assert max(b.ids.shape[1] for b in fixed.pairs) <= 64 and max(b.ids.shape[1] for b in fixed.short) <= 24
+
+
+def batches_of(held_out: HeldOut) -> list[MaskedBatch]:
+    return held_out.pairs + held_out.same + held_out.short + held_out.swapped
 
 
 def documents_of(shards: list[Shard], kept: list[np.ndarray]) -> list[list[int]]:
@@ -91,11 +94,11 @@ def test_metrics_equal_those_of_transformers(fixed: HeldOut, tiny) -> None:
 
 
 def test_next_sentence_accuracies_equal_those_of_transformers(fixed: HeldOut, tiny) -> None:
-    """True pairs, wrong ones of another document and of the same one; two thirds of the answers are "is next"."""
+    """True pairs, wrong ones of another document and of the same one, swapped ones; two thirds get "is next"."""
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     theirs = transformers.BertForPreTraining.from_pretrained(tiny("bert"), attn_implementation="eager").eval()
     labels, margins = [], []
-    for batch in fixed.pairs + fixed.same:
+    for batch in fixed.pairs + fixed.same + fixed.swapped:
         mask = torch.ones_like(batch.ids) if batch.mask is None else batch.mask.long()
         with torch.no_grad():
             logits = theirs(batch.ids, attention_mask=mask, token_type_ids=batch.segments).seq_relationship_logits
@@ -108,11 +111,26 @@ def test_next_sentence_accuracies_equal_those_of_transformers(fixed: HeldOut, ti
     right = (np.array(margins) > least - 1e-4) == np.array(labels)
     result = heldout.evaluate(MaskedLanguage(checkpoint, pairs=True), fixed, CPU, bf16=False)
     true, wrong = np.array(labels[:30]) == 0, np.array(labels[:30]) == 1
-    assert true.sum() == wrong.sum() == 15 and labels[30:] == [1] * 15
-    shares = {"true": right[:30][true], "other": right[:30][wrong], "same_document": right[30:], "": right[:30]}
+    assert true.sum() == wrong.sum() == 15 and labels[30:] == [1] * 30
+    shares = {"true": right[:30][true], "other": right[:30][wrong], "same_document": right[30:45], "": right[:30]}
     assert len({rows.mean() for rows in shares.values()}) == 4, "they differ"
+    shares["swapped"] = right[45:]
     for name, rows in shares.items():
         assert result["_".join(filter(None, ("nsp_accuracy", name)))] == pytest.approx(rows.mean())
+    assert result["order_accuracy"] == pytest.approx((shares["true"].mean() + shares["swapped"].mean()) / 2)
+
+
+def test_swapped_pairs_are_true_pairs_with_the_second_text_first(
+    shards: list[Shard], held: list[np.ndarray], fixed: HeldOut
+) -> None:
+    known = [" ".join(map(str, ids)) for ids in documents_of(shards, held)]
+    count = 0
+    for batch in fixed.swapped:
+        for row in batch.original.tolist():
+            first = row.index(3)
+            a, b = row[1:first], row[first + 1 : row.index(3, first + 1)]
+            count += any(f" {' '.join(map(str, b + a))} " in f" {ids} " for ids in known)
+    assert count == 15
 
 
 def test_a_causal_objective_predicts_the_same_tokens_from_the_left(fixed: HeldOut, tiny) -> None:
