@@ -81,6 +81,7 @@ class Answer:
     no_answer: bool = False  # whether the answer is that there is none
     training: Training = Training()
     longest: int = 0  # tokens of the text, or of the longer of two that are encoded alone; a run may cut longer ones
+    span_limit: int = LONGEST  # tokens of a span
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
@@ -188,7 +189,8 @@ def with_spans(checkpoint: Checkpoint, encoding: Encoding, empty: Answer, option
         starts=np.exp(log_probs[:, 0]),
         ends=np.exp(log_probs[:, 1]),
         inside=tuple(np.flatnonzero(inside).tolist()),
-        no_answer=empty.training.allows_no_answer and nothing.logit - spans[0].logit > empty.training.threshold,
+        span_limit=options.longest,
+        no_answer=empty.training.rejects(nothing.logit, spans[0].logit),
     )
 
 

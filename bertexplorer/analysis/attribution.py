@@ -56,6 +56,7 @@ class Question:
     pooled: bool = False  # whether the mean over all tokens is read
     scored: bool = False  # whether the number is a score, which has no probability
     bi_encoder: bool = False  # whether the two texts are encoded in a pass each
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
     @property
     def hideable(self) -> tuple[int, ...]:

@@ -87,6 +87,8 @@ class Counterfactuals:
     other_masks: int  # masks other than the one that is answered
     left_out: int  # tokens beyond the checkpoint's limit
     stale_head: bool = False  # whether the MLM head proposed words, but only a fine-tuned head was trained last
+    several: bool = False  # whether the text may have several labels, of which the answer is the likeliest
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
     @property
     def flipped(self) -> bool:
@@ -138,6 +140,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         other_masks=len(predictor.question.encoding.masked) - 1 if predictor.target == "mask" else 0,
         left_out=predictor.question.encoding.left_out,
         stale_head=options.method == "fill-mask" and kind_of(checkpoint) is not None,
+        several=predictor.target == "label" and kind_of(checkpoint) == "labels",
+        caveats=predictor.question.caveats,
     )
 
 

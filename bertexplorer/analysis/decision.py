@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import task_head
-from bertexplorer.analysis.task_head import LINKS, LONGEST, OUTSIDE, AnswerKind, Word
+from bertexplorer.analysis.task_head import LINKS, NOWHERE, OUTSIDE, AnswerKind, Word
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 
@@ -45,6 +45,18 @@ class Decision:
     names: tuple[str, ...]  # of the classes
     index: int  # of the class that is the answer, 0-based
     word: str = ""  # whose tag it is
+    rejected: bool = False  # whether the run answers that the passage has no answer
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Where the run's own answer differs from this one, as sentences."""
+        training = task_head.own_training_of(self.checkpoint)
+        sentences = task_head.caveats(training, self.answer_kind, self.encoding.left_out)
+        if self.kind == "tag" and training.crf:
+            sentences += ("The tag and its probability are the head's own, before the run's CRF; Answer may differ.",)
+        if self.rejected:
+            sentences += ("The run's answer is that the passage has none; this is about the best span.",)
+        return sentences
 
     @property
     def answer(self) -> str:
@@ -154,14 +166,17 @@ def tagged_word_index(words: Sequence[Word], encoding: Encoding, tagged_word: st
 def span_decision(checkpoint: Checkpoint, encoding: Encoding, kind: DecisionKind, answer: str) -> Decision:
     """As `decide`, for the start or the end of a span."""
     side, names = span_column(kind), checkpoint.tokenizer.show_all(encoding.ids)
-    inside = task_head.passage(encoding)
+    inside, rejected = task_head.passage(encoding), False
     if answer.strip():
         words = [word for word in task_head.words(encoding) if inside[word.positions[0]]]
         index = words[match_name([word.text for word in words], answer, "word of the passage")].positions[-side]
     else:
         logits = engine.span_logits(checkpoint, [encoding])[0].double().numpy()
-        index = task_head.best_spans(logits[:, 0], logits[:, 1], inside, LONGEST, 1)[0][side]
-    return Decision(checkpoint, encoding, kind, "span", index, names, index)
+        training = task_head.own_training_of(checkpoint)
+        first, last = task_head.best_spans(logits[:, 0], logits[:, 1], inside, training.longest, 1)[0]
+        index = (first, last)[side]
+        rejected = training.rejects(float(logits[NOWHERE].sum()), float(logits[first, 0] + logits[last, 1]))
+    return Decision(checkpoint, encoding, kind, "span", index, names, index, rejected=rejected)
 
 
 def match_name(names: Sequence[str], typed: str, kind: str) -> int:

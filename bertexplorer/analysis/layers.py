@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -97,6 +97,7 @@ class Layers:
     target: TargetKind = "mask"  # the mask, or the decision of a fine-tuned head
     word: str = ""  # whose tag it is
     tuned: Tuned | None = None  # None: read with the raw lens
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
     @property
     def scored(self) -> bool:
@@ -177,16 +178,17 @@ def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[st
     import torch
 
     names, span = decision.names, decision.kind.startswith("span")
-    tokens = checkpoint.tokenizer.show_all(decision.encoding.ids)
+    tokens, at = checkpoint.tokenizer.show_all(decision.encoding.ids), decision.position
+    empty = Layers(tokens, at, (), (), 0, decision.kind, decision.word, caveats=decision.caveats)
     if decision.kind == "score":
-        return Layers(tokens, decision.position, score_layers(checkpoint, decision), (), 0, "score")
+        return replace(empty, layers=score_layers(checkpoint, decision))
     logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
     log_probs = torch.from_numpy(decision.log_probabilities(logits))
     classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.answer_kind == "labels")
     ids = [match_name(names, word, "token" if span else decision.kind) for word in words]
-    ids = ids or top_classes(log_probs, classes)
+    ids = ids or [*dict.fromkeys([*top_classes(log_probs, classes), decision.index])]
     layers, followed = follow_classes(log_probs, classes, ids, top)
-    return Layers(tokens, decision.position, layers, followed, 0, decision.kind, decision.word)
+    return replace(empty, layers=layers, followed=followed)
 
 
 def score_layers(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:
@@ -203,8 +205,7 @@ def score_layers(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswe
 
 def top_classes(log_probs: Tensor, classes: Classes) -> list[int]:
     """The first choices at the end."""
-    best: list[int] = log_probs[-1, : classes.count].topk(min(DEFAULT_FOLLOWED, classes.count)).indices.tolist()
-    return best
+    return [int(i) for i in log_probs[-1, : classes.count].topk(min(DEFAULT_FOLLOWED, classes.count)).indices]
 
 
 def follow_classes(

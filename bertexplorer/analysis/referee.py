@@ -62,6 +62,7 @@ class Referee:
     group: int  # neighbouring tokens that occlusion and LIME hide together in a long text
     left_out: int  # tokens beyond the checkpoint's limit
     scored: bool = False  # whether the answer is a score: then the curves are in its unit, not probabilities
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
     @property
     def random_areas(self) -> Float[np.ndarray, " orders"]:
@@ -116,6 +117,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         group=max(attribution.group for attribution in attributions),
         left_out=question.encoding.left_out,
         scored=question.scored,
+        caveats=question.caveats,
     )
 
 

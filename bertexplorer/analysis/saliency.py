@@ -58,6 +58,7 @@ class Saliency:
     left_out: int  # tokens beyond the checkpoint's limit
     pooled: bool = False  # whether the answer is read from the mean over all tokens
     bi_encoder: bool = False  # whether two texts, each encoded alone, are compared
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Saliency:
@@ -89,6 +90,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         left_out=question.encoding.left_out,
         pooled=question.pooled,
         bi_encoder=question.bi_encoder,
+        caveats=question.caveats,
     )
 
 

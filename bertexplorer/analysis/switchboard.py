@@ -67,6 +67,7 @@ class Switchboard:
     states: Bool[np.ndarray, "l h"]  # True: off
     other_masks: int
     scored: bool = False  # whether the target is a score or a cosine: values and changes are in its unit
+    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Switchboard:
@@ -114,6 +115,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         states=board.off(off) == 0,
         other_masks=max(0, len(encoding.masked) - 1) if target == "mask" else 0,
         scored=board.scored,
+        caveats=decision.caveats if decision else (),
     )
 
 

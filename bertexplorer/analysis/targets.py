@@ -125,6 +125,7 @@ def head_question(
         pooled=decision.pooled,
         scored=kind == "score",
         bi_encoder=decision.answer_kind == "similarity",
+        caveats=decision.caveats,
     )
 
 

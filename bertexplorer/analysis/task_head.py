@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "span"]
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
+OTHERS = ("adaptation", "next-word", "sequence", "summary")  # tasks that leave a fine-tuned head as it was
 OUTSIDE = "O"  # the tag of a word in no entity
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
 LONGEST = 30  # tokens of an answer in a passage, as in training
@@ -42,6 +43,12 @@ class Training:
     max_tokens: int = 0  # tokens that it read of a text; 0: unknown
     pooling: Pooling = "mean"  # how the vector of a text is made, if it learned to compare texts
     scale: tuple[float, float] | None = None  # the scores of its rows that the cosines 0 and 1 stand for
+    longest: int = LONGEST  # tokens of an answer in a passage
+
+    def rejects(self, nothing: float, best: float) -> bool:
+        """Whether the run answers that there is no answer, from the logits of that and of the best span (Devlin et al.,
+        2019, 4.3)."""
+        return self.allows_no_answer and nothing - best > self.threshold
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,14 @@ def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
 
     As in transformers, problem_type in config.json says what a sequence classifier was trained for; without it one
     label is a regression, and several exclude each other."""
+    if is_bi_encoder(checkpoint):  # it may also have the head of the checkpoint that the run started from
+        return "similarity"
     if "token_classifier" in checkpoint.heads:
         return "tag"
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:
-        return "similarity" if is_bi_encoder(checkpoint) else None
+        return None
     problem = checkpoint.hf_config.get("problem_type")
     if problem == "multi_label_classification":
         return "labels"
@@ -70,11 +79,16 @@ def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
 
 
 def is_bi_encoder(checkpoint: Checkpoint) -> bool:
-    """Whether a run trained it to compare two texts. A task.json of another program does not count."""
+    """Whether a run trained it to compare two texts."""
+    return own_training_of(checkpoint).task in COMPARE
+
+
+def own_training_of(checkpoint: Checkpoint) -> Training:
+    """As `training_of`; the defaults for a task.json of another program."""
     try:
-        return training_of(checkpoint).task in COMPARE
+        return training_of(checkpoint)
     except ExplorerError:
-        return False
+        return Training()
 
 
 def require_kind(checkpoint: Checkpoint) -> AnswerKind:
@@ -106,6 +120,7 @@ def training_of(checkpoint: Checkpoint) -> Training:
             threshold=float(options.get("threshold", 0.0)),
             crf=options.get("head") == "crf",
             plain=bool(described.get("plain", False)),
+            longest=int(options.get("longest", LONGEST)),
             features=tuple(str(feature["name"]) for feature in described.get("features", ())),
             max_tokens=int(described.get("max_tokens", 0)),
             pooling="cls" if options.get("pooling") == "cls" else "mean",
@@ -115,6 +130,19 @@ def training_of(checkpoint: Checkpoint) -> Training:
         raise ExplorerError(
             f"{path.name} of {checkpoint.name} cannot be read ({error}). Copy the run again."
         ) from error
+
+
+def caveats(training: Training, kind: AnswerKind, left_out: int) -> tuple[str, ...]:
+    """Where a run's own answer differs from that of its head for this text, as sentences. *left_out*: tokens beyond the
+    checkpoint's limit."""
+    sentences = []
+    if training.features:
+        sentences.append(f"The run also reads {', '.join(training.features)} of each row, which a text does not have.")
+    if training.task in OTHERS:
+        sentences.append("The head is that of the checkpoint that the run started from; the run did not train it.")
+    if kind == "similarity" and left_out:
+        sentences.append("Here both texts share the limit; the run reads each up to it, so its cosine differs.")
+    return tuple(sentences)
 
 
 def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:

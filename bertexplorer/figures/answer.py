@@ -6,6 +6,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from bertexplorer.analysis import task_head
 from bertexplorer.analysis.answer import LIKELY, Answer, TaggedWord
 from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
 from bertexplorer.figures import kit
@@ -245,12 +246,25 @@ def remarks(result: Answer) -> list[str]:
             "The run chooses its tags with a CRF over these; here it is missing, because task.safetensors is not next "
             "to the weights."
         )
-    if training.features:
-        sentences.append(
-            f"The run also reads {join_names(list(training.features))} of each row, which a text does not have."
-        )
-    if 0 < training.max_tokens < result.longest:
-        sentences.append(f"The run cut its texts to {training.max_tokens} tokens; here all {result.longest} are read.")
+    sentences += task_head.caveats(training, result.kind, result.left_out)
+    if result.kind == "span":
+        sentences += span_remarks(result)
+    elif 0 < training.max_tokens < result.longest:
+        sentences.append(f"The run cut its texts to {training.max_tokens} tokens; here {result.longest} are read.")
     if len(result.words) > DRAWN:
         sentences.append(f"The first {DRAWN} of {len(result.words):,} words are drawn.")
     return sentences + beyond_limit(result.left_out)
+
+
+def span_remarks(result: Answer) -> list[str]:
+    """How the run itself looks for an answer in a passage."""
+    sentences, training = [], result.training
+    if 0 < training.max_tokens < result.longest:
+        sentences.append(f"The run reads windows of {training.max_tokens} tokens; here it is one of {result.longest}.")
+    if training.allows_no_answer and training.threshold:
+        by = decimal(training.threshold)
+        sentences.append(f"The run says “no answer” if its logits exceed those of the best span by more than {by}.")
+    if training.task and training.longest != result.span_limit:
+        here = result.span_limit
+        sentences.append(f"Spans have at most {here} tokens here, in the run {training.longest} (Longest span).")
+    return sentences

@@ -223,6 +223,8 @@ def say_reduced(result: Counterfactuals, name: str) -> list[str]:
 def remarks(result: Counterfactuals) -> list[str]:
     """Sentences about what this result leaves out."""
     sentences = []
+    if result.several:
+        sentences.append("The text may have several labels; the answer here is the likeliest one, above 50 % or not.")
     if result.stale_head:
         sentences.append(
             "The mask head was not trained further, but the encoder that it reads was: its words may not fit."
@@ -234,7 +236,7 @@ def remarks(result: Counterfactuals) -> list[str]:
         sentences.append(f"In this long text up to {result.group} neighbouring words were removed at once.")
     if len(result.edits) > (STEPS if result.method == "reduction" else math.inf):
         sentences.append(f"The last {STEPS} of {len(result.edits)} steps are drawn.")
-    return [*sentences, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
+    return [*sentences, *result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
 
 
 def compare(first: Counterfactuals, second: Counterfactuals) -> str:

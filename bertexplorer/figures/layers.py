@@ -160,10 +160,10 @@ def say(result: Layers) -> str:
         else f"stays the first choice from layer {result.settled} of {count} on and ends at "
         f"{percent(final.probability)}"
     )
-    about = {"span start": "Start of the answer: ", "span end": "End of the answer: "}.get(result.target, "")
+    about = {"span start": "Start, of all tokens: ", "span end": "End, of all tokens: "}.get(result.target, "")
     about = f"Tag of {quote(result.word)}: " if result.word else about
     sentences = [
-        f"{about}{quote(final.token)} {start}; the input alone would have given {quote(first.candidates[0].token)}."
+        f"{about}{quote(final.token)} {start}; the input alone would have put {quote(first.candidates[0].token)} first."
     ]
     sentences += [
         f"{'The hidden ' if word.hidden else ''}{quote(word.token)} {rank_change(*word.ranks[[0, -1]].tolist())}."
@@ -176,7 +176,7 @@ def say(result: Layers) -> str:
     )
     if result.tuned:
         sentences.append(say_tuned(result.tuned))
-    return " ".join([*sentences, *only_first_mask(result.other_masks)])
+    return " ".join([*sentences, *result.caveats, *only_first_mask(result.other_masks)])
 
 
 def say_scores(result: Layers) -> str:
@@ -190,7 +190,7 @@ def say_scores(result: Layers) -> str:
     name = quote(result.layers[-1].candidates[0].token)
     return (
         f"Read from the input alone, {name} would be {decimal(first)}; after the last layer it is {decimal(last)}. "
-        + settled
+        + " ".join([settled, *result.caveats])
     )
 
 

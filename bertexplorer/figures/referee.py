@@ -98,7 +98,7 @@ def say(result: Referee) -> str:
         sentences.append(f"The curves have {result.hidden.size} points, not one for each token.")
     if result.group > 1:
         sentences.append(f"Occlusion and LIME took up to {result.group} neighbouring tokens together.")
-    return " ".join([*sentences, *beyond_limit(result.left_out)])
+    return " ".join([*sentences, *result.caveats, *beyond_limit(result.left_out)])
 
 
 def gap(trial: Trial) -> float:

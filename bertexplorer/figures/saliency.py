@@ -127,7 +127,7 @@ def attention_source(result: Saliency) -> str:
 
 def measure_name(result: Saliency) -> str:
     """The name of the explained number."""
-    return NUMBER.get(result.target, "log-probability")
+    return "cosine" if result.bi_encoder else NUMBER.get(result.target, "log-probability")
 
 
 def hover(result: Saliency, attribution: Attribution, rows: Sequence[int]) -> list[str]:
@@ -241,4 +241,4 @@ def remarks(result: Saliency) -> list[str]:
         sentences.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:
         sentences.append(f"The {DRAWN} strongest of {len(result.units):,} are drawn.")
-    return [*sentences, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]
+    return [*sentences, *result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)]

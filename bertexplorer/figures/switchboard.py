@@ -179,4 +179,4 @@ def say(result: Switchboard) -> str:
     lowers = f"{doing.format(low)} lowers it most ({format_change(result, least)})" if least < 0 else "none lowers it"
     raises = f"{doing.format(high)} raises it most ({format_change(result, most)})" if most > 0 else "none raises it"
     sentences.append(f"Of all single heads, {lowers} and {raises}")
-    return " ".join([". ".join(sentences) + ".", *only_first_mask(result.other_masks)])
+    return " ".join([". ".join(sentences) + ".", *result.caveats, *only_first_mask(result.other_masks)])

@@ -177,3 +177,18 @@ def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> 
         answer.run(checkpoint, "the cat")
     assert caught.value.missing == "pair"
     assert task_head.kind_of(replace(checkpoint, folder=Path())) is None
+
+
+def test_a_run_that_began_with_a_classifier_answers_with_its_cosine(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert-SequenceClassification"), tmp_path / "run")
+    assert "sequence_classifier" in checkpoint.heads and answer.run(checkpoint, PAIR).kind == "similarity"
+
+
+def test_texts_that_share_the_limit_are_announced(tiny: Callable[..., Path], tmp_path: Path) -> None:
+    checkpoint = compared(tiny("bert"), tmp_path / "run")
+    long, shared = Text("a cat " * 22, "a dog " * 18), "Here both texts share the limit"
+    for text, expected in ((long, True), (PAIR, False)):
+        assert (shared in figure.say(answer.run(checkpoint, text))) is expected
+        assert (shared in saliency_figure.say(saliency.run(checkpoint, text))) is expected
+    said = saliency_figure.say(saliency.run(checkpoint, PAIR))
+    assert "the text changes the cosine by" in said

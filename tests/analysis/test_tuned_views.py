@@ -1,5 +1,6 @@
 """Layers and Switchboard of a fine-tuned head: the numbers of transformers, layer by layer and head by head."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -10,10 +11,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from bertexplorer.analysis import answer, layers, switchboard
+from bertexplorer.analysis import answer, counterfactuals, layers, referee, saliency, switchboard
 from bertexplorer.analysis.decision import decide
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import answer as answer_figure
+from bertexplorer.figures import counterfactuals as counterfactuals_figure
 from bertexplorer.figures import layers as layers_figure
+from bertexplorer.figures import referee as referee_figure
+from bertexplorer.figures import saliency as saliency_figure
 from bertexplorer.figures import switchboard as switchboard_figure
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import LOGITS
@@ -174,3 +179,67 @@ def test_the_next_sentence_can_be_measured_with_a_mask_in_the_text(tiny: Callabl
     assert result.after.value == pytest.approx(result.before.value * 2 ** result.change[1, 2])
     usual = switchboard.run(ours, masked, options=switchboard.Options(controls=0))
     assert result.target == "is next" and result.before.value == pytest.approx(usual.before.is_next)
+
+
+VIEWS = {
+    saliency: saliency_figure,
+    referee: referee_figure,
+    layers: layers_figure,
+    switchboard: switchboard_figure,
+    counterfactuals: counterfactuals_figure,
+}
+ADAPTED = {"task": "adaptation", "described": {"options": {}}}
+CRF = {"task": "tagging", "described": {"options": {"head": "crf"}}}
+COLUMNS = {"task": "classification", "described": {"options": {}, "features": [{"name": "age"}, {"name": "city"}]}}
+REJECTS = {"task": "question-answering", "described": {"options": {"threshold": -99}}}
+
+
+@pytest.mark.parametrize(
+    ("what", "run", "sentence"),
+    [
+        ("label", ADAPTED, "the run did not train it"),
+        ("label", COLUMNS, "The run also reads age, city of each row"),
+        ("tag", CRF, "before the run's CRF"),
+        ("span", REJECTS, "The run's answer is that the passage has none; this is about the best span."),
+    ],
+)
+def test_every_view_says_where_the_run_answers_differently(
+    what: str, run: dict, sentence: str, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    twin = tuned(tiny, what)
+    (tmp_path / "task.json").write_text(json.dumps(run))
+    of_run = replace(twin.ours, folder=tmp_path)
+    for view, figure in VIEWS.items():
+        if view is counterfactuals and what == "span":
+            continue  # it has none of spans
+        assert sentence in figure.say(view.run(of_run, twin.text)), figure.__name__
+        assert sentence not in figure.say(view.run(twin.ours, twin.text)), figure.__name__
+    assert what != "label" or sentence in answer_figure.say(answer.run(of_run, twin.text))
+
+
+def test_a_span_is_as_long_as_in_the_run(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    twin = tuned(tiny, "span")
+    for longest in (1, 2, 12):
+        run = {"task": "question-answering", "described": {"options": {"longest": longest}}}
+        (tmp_path / "task.json").write_text(json.dumps(run))
+        of_run = replace(twin.ours, folder=tmp_path)
+        best = answer.run(of_run, twin.text, options=answer.Options(longest=longest)).spans[0]
+        start, end = (decide(of_run, twin.text, kind).index for kind in ("span start", "span end"))
+        assert (start, end) == (best.first, best.last)
+        said = answer_figure.say(answer.run(of_run, twin.text))
+        assert f"Spans have at most 30 tokens here, in the run {longest} (Longest span)." in said
+
+
+def test_layers_follow_the_start_that_the_answer_has(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "span")
+    for kind in ("span start", "span end"):
+        result = layers.run(twin.ours, twin.text, options=layers.Options(target=kind, top=1))  # type: ignore[arg-type]
+        assert decide(twin.ours, twin.text, kind).index in [one.id for one in result.followed]
+
+
+def test_the_likeliest_of_several_labels_is_named_as_such(tiny: Callable[[str], Path]) -> None:
+    several = of_problem(tuned(tiny, "label").ours, "multi_label_classification")
+    said = counterfactuals_figure.say(counterfactuals.run(several, FILM))
+    assert "several labels; the answer here is the likeliest one, above 50 % or not" in said
+    said = counterfactuals_figure.say(counterfactuals.run(tuned(tiny, "label").ours, FILM))
+    assert "several labels" not in said

@@ -133,9 +133,18 @@ def test_the_sentence_reports_where_the_run_answers_differently() -> None:
         replace(labels(), training=Training("x", crf=True, features=("age",), max_tokens=2), longest=3, left_out=7)
     )
     assert "chooses its tags with a CRF" in message and "also reads age" in message
-    assert "cut its texts to 2 tokens; here all 3 are read" in message and "7 tokens beyond" in message
+    assert "cut its texts to 2 tokens; here 3 are read" in message and "7 tokens beyond" in message
     ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), training=Training("reranking"))
     assert figure.say(ranked) == "The score is 0.00, a relevance of 50 %."
+
+
+def test_the_sentence_says_how_the_run_looks_for_spans() -> None:
+    run = Training("question-answering", True, 2.5, max_tokens=2, longest=7)
+    message = figure.say(replace(spans(), training=run, longest=6))
+    assert "The run reads windows of 2 tokens; here it is one of 6." in message and "cut its texts" not in message
+    assert "“no answer” if its logits exceed those of the best span by more than 2.50." in message
+    assert "at most 30 tokens here, in the run 7" in message
+    assert "logits exceed" not in figure.say(replace(spans(), training=replace(run, allows_no_answer=False)))
 
 
 def test_chosen_labels_that_are_not_named_are_counted() -> None:

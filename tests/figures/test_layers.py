@@ -81,7 +81,7 @@ def test_the_sentence_describes_how_the_answer_develops() -> None:
     assert sentence.startswith(
         f"“{EVIL}” stays the first choice from layer 2 of 3 on and ends at 50 %; the input alone"
     )
-    assert "would have given “first0”" in sentence
+    assert "would have put “first0” first" in sentence
     assert "The hidden “word1” goes from rank 12 to rank 3." in sentence
     assert "from 8.0 to 7.0 bits" in sentence and "still 0.8 bits away" in sentence
     assert sentence.endswith("This is about the first of 2 masks.")

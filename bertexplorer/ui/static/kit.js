@@ -45,17 +45,19 @@ export function roving(element, all, then = () => {}) {
 /** Call *use* when an entry of *list* is chosen. The arrow keys change a closed list with every press, so then Enter chooses;
  *  without it, the entry of before returns when the list loses the focus. */
 export function choosing(list, use) {
-  let keys = false, before = null;  // whether a key changed the closed list; the entry before such changes
+  let keys = false, before = null;  // whether a key is just changing the closed list; the entry before such changes
   const hint = h("small", { role: "status" }, "Press Enter to use it.");
   const settle = () => { before = null; hint.remove(); };
   const choose = () => { settle(); use(list.value); };
-  list.addEventListener("pointerdown", () => { keys = false; });
   list.addEventListener("keydown", (event) => {
-    keys = !event.altKey && !["Enter", " "].includes(event.key);  // these open the list, which then chooses itself
+    if (event.key === "Enter" && hint.isConnected) {
+      event.preventDefault();
+      choose();
+      return;
+    }
+    keys = !event.altKey && !["Enter", " "].includes(event.key);  // these open the list, as all arrows do on a Mac
     if (keys) before ??= list.value;
-    if (event.key !== "Enter" || !hint.isConnected) return;
-    event.preventDefault();
-    choose();
+    setTimeout(() => { keys = false; });  // a closed list changes at once, an opened one later
   });
   list.addEventListener("change", () => (keys ? list.after(hint) : choose()));
   list.addEventListener("blur", () => {
