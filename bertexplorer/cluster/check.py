@@ -6,11 +6,13 @@ import platform
 import secrets
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.cluster.ray_backend import BASE_MB, connect
+from bertexplorer.cluster.ray_backend import BASE_MB
+from bertexplorer.cluster.ray_connection import connect
 from bertexplorer.cluster.remote_folder import RemoteFolder
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available_cores
@@ -202,7 +204,8 @@ def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
     finally:
         marker.unlink(missing_ok=True)
         if remote:
-            remote.delete()
+            with suppress(OSError):  # what remains of the probe is harmless
+                remote.delete()
 
 
 def check_storage(url: str) -> None:

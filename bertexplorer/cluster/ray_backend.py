@@ -8,8 +8,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-import secrets
-import socket
 import threading
 import time
 from collections.abc import Collection, Sequence
@@ -21,111 +19,22 @@ from uuid import uuid4
 
 from bertexplorer.api.admission import Reply, SendLine, error_reply, problem
 from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.cluster.ray_connection import connect
 from bertexplorer.cluster.replica import RayReplica
 from bertexplorer.cluster.routing import replica_stats
 from bertexplorer.cluster.wire import Header, decode_reply, encode_call, encode_settings, pack_frame, unpack_frame
 from bertexplorer.cluster.worker_pool import GAVE_UP, MAX_DEATHS, RETRY_AFTER_S, OwnedRuns
 from bertexplorer.engine.queues import Busy
-from bertexplorer.errors import ExplorerError, need
+from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 
-OBJECT_STORE_MB = 200  # of a local cluster: answers are small
 BASE_MB = 1000  # memory of a replica without checkpoints: torch and Python
-MAX_ONGOING = 64  # concurrent calls in a replica, whose own queues order them
-NO_USAGE_STATS = {"RAY_USAGE_STATS_ENABLED": "0", "RAY_USAGE_STATS_PROMPT_ENABLED": "0"}
-RECONNECT = {
-    "RAY_gcs_rpc_server_reconnect_timeout_s": "86400",  # Ray ends this process if the head is away for longer
-    "RAY_gcs_server_request_timeout_seconds": "10",
-}
-CONNECT_TIMEOUT_S = 5.0
+MAX_ONGOING = 64  # concurrent calls in a replica besides those that wait; its own queues order them
 START_S = 35.0  # until the server starts with the replicas that are running
 WARM_UP_TIMEOUT_S = 60.0
 ROUTING_TIMEOUT_S = 20.0  # until a call must have reached a replica; Serve replaces a dead replica in 7 to 12 s
 NO_ANSWER = f"The Ray cluster does not answer. Your text is kept; try again in {RETRY_AFTER_S} s."
 log = logging.getLogger(__name__)
-
-
-def connect(settings: Settings) -> None:
-    """Start Ray here, or join the cluster that *settings* name. Raises ExplorerError if that is not possible, or if
-    anyone could use the cluster."""
-    need("ray", "A Ray cluster")
-    os.environ.update(NO_USAGE_STATS | RECONNECT)
-    if settings.ray != "local":
-        os.environ.setdefault("RAY_NUM_REDIS_GET_RETRIES", "1")  # each takes 40 s; Ray's own 20 take 14 minutes
-    elif os.environ.setdefault("RAY_AUTH_MODE", "token") == "token" and "RAY_AUTH_TOKEN_PATH" not in os.environ:
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))  # its ports are open on all interfaces
-    quiet: dict[str, Any] = {"log_to_driver": False, "configure_logging": False}
-    import ray
-
-    if ray.is_initialized():
-        return
-    if settings.ray == "local":
-        os.environ.setdefault("RAY_worker_niceness", "0")  # Ray's own 15 puts answers behind all else on the machine
-        # without the address, Ray would join a cluster that runs here already
-        ray.init("local", include_dashboard=False, object_store_memory=OBJECT_STORE_MB << 20, **quiet)
-        return
-    protected = os.environ.get("BERTEXPLORER_RAY_INSECURE") != "1"
-    if protected and os.environ.get("RAY_AUTH_MODE") != "token":
-        raise ExplorerError(
-            "RAY_AUTH_MODE is not token: anyone who reaches the ports of this Ray cluster can run programs on it. Set "
-            "RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH here and on all its nodes, or BERTEXPLORER_RAY_INSECURE=1 if "
-            "nobody else reaches them."
-        )
-    try:
-        reach(settings.ray)
-    except (OSError, OverflowError) as error:
-        raise no_cluster(settings, error) from error
-    try:
-        ray.init(address=settings.ray, **quiet)
-    except ray.exceptions.AuthenticationError as error:
-        raise ExplorerError(
-            f"This Ray cluster needs a token, and there is none here ({str(error).partition('. ')[0]}). Set "
-            "RAY_AUTH_TOKEN_PATH to the file with the token of the cluster."
-        ) from error
-    except (RuntimeError, ValueError, OSError) as error:
-        raise no_cluster(settings, error) from error
-    if protected and accepts_anyone(ray.get_runtime_context().gcs_address):
-        ray.shutdown()
-        raise ExplorerError(
-            "This Ray cluster answers without a token: anyone who reaches its ports can run programs on it. Start its "
-            "head and all its nodes with RAY_AUTH_MODE=token and RAY_AUTH_TOKEN_PATH, or set "
-            "BERTEXPLORER_RAY_INSECURE=1 if nobody else reaches them."
-        )
-
-
-def accepts_anyone(address: str) -> bool:
-    """Whether the head at *address* answers a call without a token."""
-    import grpc
-
-    with grpc.insecure_channel(address, [("grpc.enable_http_proxy", 0)]) as channel:
-        try:
-            channel.unary_unary("/ray.rpc.NodeInfoGcsService/CheckAlive")(b"", timeout=CONNECT_TIMEOUT_S)
-        except grpc.RpcError:
-            return False
-    return True
-
-
-def no_cluster(settings: Settings, error: Exception) -> ExplorerError:
-    return ExplorerError(
-        f"BERTEXPLORER_RAY is {settings.ray!r:.80}, but no Ray cluster accepts this server there ({str(error)[:300]}). "
-        "Give the address of its head, such as 10.0.0.5:6379, or local for one on this machine. If the address is "
-        "right, use the token and the version of Ray of its nodes."
-    )
-
-
-def reach(address: str) -> None:
-    """Raises OSError if nobody listens at *address*, HOST:PORT, which Ray notices much later. Ray itself checks
-    others, such as auto."""
-    host, _, port = address.rpartition(":")
-    if host and "/" not in host and port.isdecimal():
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_TIMEOUT_S).close()
-
-
-def reach_head() -> None:
-    """Raises OSError if the head of the cluster that this process has joined cannot be reached."""
-    import ray
-
-    reach(ray.get_runtime_context().gcs_address)
 
 
 def application_name(settings: Settings) -> str:
@@ -146,8 +55,8 @@ def deploy(settings: Settings, name: str) -> Any:
         RayReplica,
         name="replica",
         num_replicas=settings.workers or 1,
-        max_ongoing_requests=MAX_ONGOING,
-        max_queued_requests=settings.waiting,
+        max_ongoing_requests=MAX_ONGOING + settings.waiting,
+        max_queued_requests=max(1, settings.waiting),
         health_check_period_s=5,
         health_check_timeout_s=30,
         graceful_shutdown_timeout_s=2,
@@ -173,6 +82,7 @@ def wait_for_replicas(name: str) -> None:
     while (application := serve.status().applications[name]).status != "RUNNING":
         reason = " ".join(replica.message for replica in application.deployments.values()) or application.message
         if application.status == "DEPLOY_FAILED":
+            serve.delete(name)  # those that are running
             raise ExplorerError(
                 f"The replicas cannot be started on the Ray cluster: {reason[:300]} Run `bertexplorer cluster check` "
                 "to see what its nodes lack."

@@ -15,12 +15,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.cluster.check import check_storage
-from bertexplorer.cluster.ray_backend import connect, reach_head
-from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
+from bertexplorer.cluster.ray_connection import connect, reach_head
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, describe
 from bertexplorer.cluster.synced_run import (
     RETRY_S,
     SYNC_S,
@@ -60,7 +61,7 @@ class RunActor:
         try:
             self.exit_code = self.run_synced() if self.url else self.start_process().wait()
         except Exception as error:  # of the disk, the storage or what it contains; the server reports it
-            self.error = f"It could not be started: {error}"
+            self.error = f"It could not be started: {describe(error)}"
             self.exit_code = START_FAILED
 
     def start_process(self) -> subprocess.Popen[bytes]:
@@ -98,23 +99,22 @@ class RunActor:
     def upload(self, remote: RemoteFolder, process: subprocess.Popen[bytes]) -> int:
         """Upload what the process writes, until it has ended and everything is uploaded, or a stop has waited for that
         for STOP_S. Return its exit code."""
-        waited_s = 0.0  # since it ended and was stopped
+        deadline = inf  # set once it has ended and was stopped
         while True:
             exit_code = process.poll()  # before the upload, which then includes its last output
             uploaded = self.attempt(lambda: remote.push(self.folder), OSError)
-            if exit_code is not None and (uploaded or waited_s > STOP_S):
+            if exit_code is not None and (uploaded or time.monotonic() > deadline):
                 return exit_code
-            pause_s = RETRY_S if self.error else SYNC_S
             if exit_code is not None and self.stopping.is_set():
-                waited_s += pause_s
-            time.sleep(pause_s)
+                deadline = min(deadline, time.monotonic() + STOP_S)
+            time.sleep(RETRY_S if self.error else SYNC_S)
 
     def attempt(self, action: Callable[[], object], errors: type[OSError] = StorageError) -> bool:
         """Do *action*. If it raises one of *errors*, keep it for the server and return False."""
         try:
             action()
         except errors as error:
-            self.error = str(error)
+            self.error = describe(error)
             return False
         self.error = ""
         return True
@@ -158,13 +158,12 @@ class RayRun:
                 try:
                     code, self.error = ray.get(self.pending_poll)
                     self.placed = True
-                except ActorDiedError:
-                    code = -9  # somebody has killed the actor permanently
+                except ActorDiedError as error:  # it could not be created, or somebody has killed it permanently
+                    code = -9 if self.placed else START_FAILED
+                    self.error = "" if self.placed else f"It could not be started on its node: {str(error)[:300]}"
                 except RayError:  # its node has died, and Ray restarts it on another one
                     self.placed = False
                 self.pending_poll = None
-                if code is not None:
-                    ray.kill(self.actor)
                 self.exit_code = code
             elif time.monotonic() - self.asked_at > PATIENCE_S:
                 self.error = NO_ANSWER if self.placed else NO_CORE
@@ -173,6 +172,11 @@ class RayRun:
     def stop(self) -> None:
         if self.placed:
             self.actor.stop.remote()
+
+    def release(self) -> None:
+        import ray
+
+        ray.kill(self.actor)
 
     def send(self, number: int) -> None:
         """Send a signal to the process. An actor that does not answer is given up."""

@@ -18,10 +18,10 @@ from typing import Any
 from bertexplorer.training.checkpointing import MANIFEST, digest
 from bertexplorer.training.ownership import Superseded
 
-LOGS = ("events.jsonl", "log.txt", "output.txt")  # append-only
+LOGS = ("events.jsonl", "log.txt", "output.txt", "suite/outcomes.jsonl")  # append-only
 SERVER_FILES = ("spec.json", "inputs")  # written by the server only
 PRUNED_FOLDERS = ("best", "commits", "snapshots")  # in which a run deletes files
-LOCAL_FILES = ("epoch", "launch", "lock", "name", "process", "stop", "trouble")  # never synchronized
+LOCAL = ("epoch", "launch", "lock", "name", "process", "stop", "trouble", "vectors")  # never synchronized
 SMALL_BYTES = 1 << 20  # smaller files are read before they are hashed, as the run may rewrite them meanwhile
 ATTEMPTS = 5  # to read a folder or a state that changes meanwhile
 KEPT_STATES = 2
@@ -34,7 +34,12 @@ class StorageError(OSError):
     """Raised if the storage cannot be read or written."""
 
     def __init__(self, url: str, reason: object) -> None:
-        super().__init__(f"The storage at {url} failed: {reason or type(reason).__name__}")
+        super().__init__(f"The storage of runs failed: {describe(reason).replace(url, '…')}")
+
+
+def describe(error: object) -> str:
+    """What failed, without the paths of this machine, as visitors may read it."""
+    return (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
 
 
 @contextmanager
@@ -64,8 +69,7 @@ class RemoteFolder:
         self.state_name = ""  # of the state that was last written or read
         self.states: list[State] = []  # the last ones that were written or read
         self.digests: dict[str, tuple[int, int, str]] = {}  # path -> size, mtime in ns, sha256
-        local = self.url.startswith(("file:", "local:"))
-        options: dict[str, Any] = {"auto_mkdir": True} if local else {}
+        options: dict[str, Any] = {"auto_mkdir": True} if self.url.startswith(("file:", "local:")) else {}
         with storage_errors(self.url):
             import fsspec  # from the extra "ray"
 
@@ -114,9 +118,7 @@ class RemoteFolder:
         if not owners:
             raise StorageError(self.url, "the run is no longer there")
         if owners[-1] != self.owner:
-            raise Superseded(
-                f"Another process has taken over the run in {self.url}. This one stops without writing anything."
-            )
+            raise Superseded("Another process has taken over the run. This one stops without writing anything.")
 
     def push(self, folder: Path, inputs: Mapping[str, Path] | None = None) -> bool:
         """Write the changes in *folder* as a new state; False if there are none. *inputs*: names below inputs/ ->
@@ -124,9 +126,9 @@ class RemoteFolder:
 
         Raises Superseded, and StorageError, after which the earlier state still counts."""
         for _ in range(ATTEMPTS):
-            with suppress(FileNotFoundError):  # the run has just deleted a commit
+            with suppress(FileNotFoundError):  # the run has just deleted or changed a file
                 return self.push_once(folder, inputs)
-        raise StorageError(self.url, f"files in {folder} vanish while they are read")
+        raise StorageError(self.url, "files of the run change while they are read")
 
     def push_once(self, folder: Path, inputs: Mapping[str, Path] | None) -> bool:
         with_inputs = inputs is not None
@@ -144,6 +146,8 @@ class RemoteFolder:
         self.check_ownership()
         for name, content in contents.items():
             self.write(f"blobs/{name}", content)
+            if isinstance(content, Path) and self.digests[str(content)][:2] != size_and_time(content):
+                raise FileNotFoundError(content)
         name = f"{self.owner}.{int(number) + 1 if owner == self.owner else 0:08d}"
         self.write(f"states/{name}", json.dumps({"files": state}).encode())
         self.state_name, self.states = name, [*self.states, state]
@@ -152,12 +156,12 @@ class RemoteFolder:
 
     def split(self, name: str, path: Path, contents: dict[str, bytes | Path]) -> tuple[Blob, ...]:
         """The blobs of a file. The contents of new ones are added to *contents*, by name."""
-        stat = path.stat()
-        if name not in LOGS and stat.st_size > SMALL_BYTES:
+        size, mtime = size_and_time(path)
+        if name not in LOGS and size > SMALL_BYTES:
             known = self.digests.get(str(path), (0, 0, ""))
-            if known[:2] != (stat.st_size, stat.st_mtime_ns):
-                known = self.digests[str(path)] = (stat.st_size, stat.st_mtime_ns, digest(path))
-            return (self.reuse_or_add(known[2], stat.st_size, path, contents),)
+            if known[:2] != (size, mtime):
+                known = self.digests[str(path)] = (size, mtime, digest(path))
+            return (self.reuse_or_add(known[2], size, path, contents),)
         data, blobs, position = path.read_bytes(), [], 0
         for blob in self.state.get(name, ()) if name in LOGS else ():
             if sha256(data[position : position + blob[1]]).hexdigest() != sha_of(blob):
@@ -267,17 +271,23 @@ def is_server_file(path: str) -> bool:
     return path.split("/")[0] in SERVER_FILES
 
 
+def size_and_time(path: Path) -> tuple[int, int]:
+    return (stat := path.stat()).st_size, stat.st_mtime_ns
+
+
 def parse_state(content: bytes) -> State:
-    """Raises ValueError if *content* is incomplete."""
+    """Raises ValueError if *content* is incomplete, or names a file outside the folder."""
     files: dict[str, list[Blob]] = json.loads(content)["files"]
+    if outside := [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]:
+        raise ValueError(f"{outside[0]!r} is outside the folder of the run")
     return {path: tuple((name, size) for name, size in blobs) for path, blobs in files.items()}
 
 
 def list_files(folder: Path) -> list[str]:
-    """The files in *folder* as relative paths, without hidden ones and LOCAL_FILES."""
+    """The files in *folder* as relative paths, without hidden ones and LOCAL."""
     paths = sorted(path.relative_to(folder) for path in folder.rglob("*") if path.is_file())
     visible = [path for path in paths if not any(part.startswith(".") for part in path.parts)]
-    return [path.as_posix() for path in visible if str(path) not in LOCAL_FILES]
+    return [path.as_posix() for path in visible if path.parts[0] not in LOCAL]
 
 
 def delete_others(folder: Path, wanted: State) -> None:

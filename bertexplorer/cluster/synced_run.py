@@ -4,6 +4,7 @@ object storage."""
 from __future__ import annotations
 
 import json
+import logging
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -11,10 +12,11 @@ from pathlib import Path
 from typing import Protocol
 
 from bertexplorer import locks
-from bertexplorer.cluster.remote_folder import RemoteFolder
+from bertexplorer.cluster.remote_folder import RemoteFolder, describe
 
 SYNC_S = 1.0  # between two looks at a run
 RETRY_S = 5.0  # after an error
+log = logging.getLogger(__name__)
 
 
 class NodeRun(Protocol):
@@ -25,6 +27,9 @@ class NodeRun(Protocol):
     def poll(self) -> int | None: ...
 
     def stop(self) -> None: ...
+
+    def release(self) -> None:
+        """Free what the run occupies on the cluster, once it has ended and its folder is complete."""
 
 
 class FollowedRun:
@@ -76,14 +81,16 @@ class FollowedRun:
         started = self.node_run is not None or self.retry(self.start, until=lambda: self.stopping)
         if self.closing.is_set():
             return None
-        if not started or self.node_run is None:
-            return 0  # stopped before it started
+        if not started or self.node_run is None:  # stopped before it started
+            self.attempt(self.discard)
+            return 0
         while self.node_exit_code is None:
             self.attempt(self.sync)
             if self.node_exit_code is None and self.closing.wait(SYNC_S):
                 return None
         if not self.finish():
             return None
+        self.attempt(self.node_run.release)
         end_trouble(self.folder, self.node_run.error)
         return self.node_exit_code
 
@@ -101,6 +108,9 @@ class FollowedRun:
         """Complete the folder of a run that has ended. False if the server ends first."""
         return True
 
+    def discard(self) -> None:
+        """Delete what a run that was stopped before its start has uploaded."""
+
     def retry(self, action: Callable[[], object], until: Callable[[], bool] = lambda: False) -> bool:
         """Do *action*, again and again until it succeeds. False if *until* comes true first, or the server ends."""
         while not self.attempt(action):
@@ -114,7 +124,8 @@ class FollowedRun:
         try:
             action()
         except Exception as error:  # from the storage, the cluster or the disk
-            write_trouble(self.folder, f"{str(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.")
+            log.warning("a run on the cluster waits", extra={"run": self.folder.name, "error": str(error)})
+            write_trouble(self.folder, f"{describe(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.")
             return False
         write_trouble(self.folder, self.node_run.error if self.node_run and self.node_exit_code is None else "")
         return True
@@ -136,8 +147,10 @@ class SyncedRun(FollowedRun):
         """Upload the folder, including what a run whose node was lost had written, and start the run."""
         if not self.has_gone_on():
             self.remote.pull(self.folder)
-        self.remote.take_ownership()
         checkpoint = Path(json.loads((self.folder / "spec.json").read_text("utf-8"))["folder"])
+        if not checkpoint.exists():
+            raise FileNotFoundError("The checkpoint that the run starts from is no longer there. Stop the run")
+        self.remote.take_ownership()
         self.remote.push(self.folder, {"checkpoint": checkpoint})
         super().start()
 
@@ -150,6 +163,10 @@ class SyncedRun(FollowedRun):
         log = self.folder / "events.jsonl"
         here = log.read_bytes() if log.is_file() else b""
         return not self.remote.read_log(log.name).startswith(here[: here.rfind(b"\n") + 1])
+
+    def discard(self) -> None:
+        if self.remote.owner:  # all that an earlier node had written is here
+            self.remote.delete()
 
     def finish(self) -> bool:
         return self.retry(lambda: self.remote.pull(self.folder)) and self.retry(self.remote.delete)
@@ -179,7 +196,7 @@ def prepare_folder(remote: RemoteFolder, folder: Path) -> None:
     become the owner. Raises OSError and Superseded."""
     remote.take_ownership()
     if not remote.pull(folder, inputs=True) and not remote.state:
-        raise FileNotFoundError(f"There is no run at {remote.url}")
+        raise FileNotFoundError("The storage has no such run")
     path = folder / "spec.json"
     spec = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps({**spec, "folder": str(folder / "inputs" / "checkpoint")}), "utf-8")

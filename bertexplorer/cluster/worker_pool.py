@@ -20,7 +20,7 @@ SILENCE_S = 60.0  # a worker without a sign of life for this long is killed
 CHECK_INTERVAL_S = 5.0
 RETRY_AFTER_S = 5  # for clients
 GAVE_UP = (
-    "Two processes ended while they computed this, perhaps because memory ran out. "
+    "Two processes ended before they answered this, perhaps because memory ran out. "
     "Shorten the text or choose a smaller checkpoint, then try again."
 )
 NO_WORKER = (

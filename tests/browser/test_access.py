@@ -182,6 +182,7 @@ def choose_a_checkpoint(page: Page) -> None:
     tab_to(page, "#picker > summary", "Shift+Tab")
     page.keyboard.press("Enter")
     tab_to(page, "#checkpoint-list")
+    expect(page.locator("#checkpoint-list option")).not_to_have_count(1)  # the list of the server is here
     before = page.locator("#checkpoint-list").input_value()
     page.keyboard.press("End")
     expect(page.locator("#checkpoint-list")).not_to_have_value(before)

@@ -36,7 +36,7 @@ def test_a_node_like_the_server_has_no_problems() -> None:
         ({"clock": 400.0}, {}, ("600 s behind", "NTP")),
         ({"data_marker": "No such file or directory"}, {}, ("/data", "No such file", "Mount it")),
         (
-            {"storage_marker": "The storage at s3://runs failed: 403"},
+            {"storage_marker": "The storage of runs failed: 403"},
             {},
             ("storage of runs", "403", "credentials for s3://runs"),
         ),

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,9 +12,11 @@ from typing import Any
 import pytest
 
 from bertexplorer.api.admission import Reply, error_reply
-from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, accepts_anyone, application_name, connect
+from bertexplorer.cluster.ray_backend import NO_ANSWER, RayTask, application_name
+from bertexplorer.cluster.ray_connection import connect, require_token
 from bertexplorer.cluster.worker_pool import RETRY_AFTER_S
 from bertexplorer.engine.queues import Busy
+from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 
 
@@ -38,13 +41,16 @@ def test_a_cluster_on_this_machine_has_a_token(monkeypatch: pytest.MonkeyPatch) 
     assert "RAY_AUTH_TOKEN" not in os.environ, "the file has one"
 
 
-@pytest.mark.parametrize("wants_token", [False, True])
-def test_a_head_that_requires_no_token_is_rejected(wants_token: bool) -> None:
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [("", "answers without a token"), ("UNAVAILABLE", "did not say whether"), ("UNAUTHENTICATED", "")],
+)
+def test_a_head_that_may_require_no_token_is_rejected(status: str, message: str) -> None:
     grpc = pytest.importorskip("grpc", reason="needs Ray: pip install -r requirements-ray.txt")
 
     def check_alive(request: bytes, context: Any) -> bytes:
-        if wants_token:
-            context.abort(grpc.StatusCode.UNAUTHENTICATED, "InvalidAuthToken")
+        if status:
+            context.abort(grpc.StatusCode[status], "InvalidAuthToken")
         return b""
 
     method = grpc.unary_unary_rpc_method_handler(check_alive)
@@ -54,7 +60,8 @@ def test_a_head_that_requires_no_token_is_rejected(wants_token: bool) -> None:
     )
     port = head.add_insecure_port("127.0.0.1:0")
     head.start()
-    assert accepts_anyone(f"127.0.0.1:{port}") is not wants_token
+    with pytest.raises(ExplorerError, match=message) if message else nullcontext():
+        require_token(f"127.0.0.1:{port}")
     head.stop(None)
 
 

@@ -31,6 +31,8 @@ class FakeNodeRun:
 
     def stop(self) -> None: ...
 
+    def release(self) -> None: ...
+
 
 def test_a_run_counts_as_started_before_it_has_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synced_run, "SYNC_S", 0.01)

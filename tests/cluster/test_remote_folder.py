@@ -13,7 +13,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 
 from bertexplorer.cluster.check import check_storage
-from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
+from bertexplorer.cluster.remote_folder import SMALL_BYTES, RemoteFolder, StorageError
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.ownership import Superseded
@@ -247,11 +247,40 @@ def test_damage_is_detected(tmp_path: Path, objects: type[Objects]) -> None:
         remote(owner=False).pull(tmp_path / "there")
 
 
+def test_a_file_that_changes_during_its_upload_is_uploaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here, source, write_blob, versions = tmp_path / "here", remote(), RemoteFolder.write, iter(range(2))
+    write(here, {"best/model": "0" * (SMALL_BYTES + 1)})
+
+    def change(self: RemoteFolder, name: str, content: bytes | Path) -> None:
+        if isinstance(content, Path) and (version := next(versions, None)) is not None:
+            content.write_text(f"{version + 1}" * (SMALL_BYTES + 2 + version))
+        write_blob(self, name, content)
+
+    monkeypatch.setattr(RemoteFolder, "write", change)
+    assert source.push(here) and remote(owner=False).pull(tmp_path / "there")
+    assert contents(tmp_path / "there") == contents(here)
+
+
+def test_a_state_writes_only_into_its_folder(tmp_path: Path, objects: type[Objects]) -> None:
+    source = remote()
+    write(tmp_path / "here", {"best.json": "1"})
+    source.push(tmp_path / "here")
+    (path,) = [path for path in objects.store if "/states/" in path]
+    state = json.loads(objects.store[path].getvalue())["files"]
+    for number, name in enumerate(("../../outside", "/tmp/outside", "data/../../outside"), 1):
+        content = json.dumps({"files": state | {name: state["best.json"]}}).encode()
+        MemoryFileSystem.pipe_file(objects(), f"{source.root}/states/{source.owner}.{number:08d}", content)
+    there = tmp_path / "a" / "b" / "there"
+    assert not remote(owner=False).pull(there) and not list(tmp_path.rglob("outside"))
+
+
 def test_an_incomplete_state_is_skipped_for_the_previous_one(tmp_path: Path, objects: type[Objects]) -> None:
     source = remote()
     write(tmp_path / "here", {"best.json": "1"})
     source.push(tmp_path / "here")
-    MemoryFileSystem.pipe_file(objects(), f"/runs/1/states/{source.owner}.00000009", b'{"files": {"best')
+    MemoryFileSystem.pipe_file(objects(), f"{source.root}/states/{source.owner}.00000009", b'{"files": {"best')
     assert remote(owner=False).pull(tmp_path / "there")
     assert contents(tmp_path / "there") == {"best.json": b"1"}
 

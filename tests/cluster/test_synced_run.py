@@ -21,7 +21,7 @@ class Node:
     def __init__(self, url: str, folder: Path) -> None:
         self.remote, self.folder = RemoteFolder(url), folder
         self.exit_code: int | None = None
-        self.error, self.stops, self.step = "", 0, 0
+        self.error, self.stops, self.step, self.released = "", 0, 0, 0
         prepare_folder(self.remote, folder)
 
     def poll(self) -> int | None:
@@ -29,6 +29,9 @@ class Node:
 
     def stop(self) -> None:
         self.stops += 1
+
+    def release(self) -> None:
+        self.released += 1
 
     def work(self, event: str = "steps") -> None:
         with (self.folder / "events.jsonl").open("a") as log:
@@ -111,11 +114,11 @@ def test_failing_storage_is_reported_and_retried(
     store.write_text("in the way again")
     node.exit_code = 0
     until(lambda: "failed" in runs.read(run).message)
-    assert synced.poll() is None
+    assert synced.poll() is None and not node.released, "a server that starts now must find it"
     store.unlink()
     (tmp_path / "aside").rename(store)
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "finished" and not (run / "trouble").exists()
+    assert runs.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
 
 
 def test_a_run_stops_and_resumes(start_run: Callable[..., SyncedRun], run: Path) -> None:
@@ -145,6 +148,31 @@ def test_a_run_can_be_stopped_before_its_start(start_run: Callable[..., SyncedRu
     assert synced.node_run is None and not runs.is_alive(run)
 
 
+def test_a_run_that_is_stopped_before_its_start_leaves_nothing_on_the_storage(
+    run: Path, url: str, tmp_path: Path
+) -> None:
+    def refuse() -> Node:
+        raise RuntimeError("no cluster")
+
+    synced = SyncedRun(run, url, refuse)
+    until(lambda: "no cluster" in runs.read(run).message)
+    assert (tmp_path / "store" / "1").exists()
+    (run / "stop").touch()
+    until(lambda: synced.poll() == 0)
+    assert not (tmp_path / "store" / "1").exists()
+
+
+def test_visitors_read_no_paths_of_the_server(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
+    (tmp_path / "store").write_text("in the way")
+    start_run()
+    until(lambda: "The storage of runs failed" in runs.read(run).message)
+    assert str(tmp_path) not in runs.read(run).message
+    (tmp_path / "store").unlink()
+    (tmp_path / "model").rename(tmp_path / "gone")
+    until(lambda: "The checkpoint that the run starts from is no longer there" in runs.read(run).message)
+    assert str(tmp_path) not in runs.read(run).message
+
+
 def test_a_failing_cluster_is_reported_and_retried(
     start_run: Callable[..., SyncedRun], run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,7 +192,7 @@ def test_a_failing_cluster_is_reported_and_retried(
     node.work("finished")
     node.exit_code = 0
     until(lambda: synced.poll() == 0)
-    assert runs.read(run).state == "finished" and not (run / "trouble").exists()
+    assert runs.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
 
 
 def test_another_server_takes_over_a_run(start_run: Callable[..., SyncedRun], run: Path) -> None:
@@ -225,7 +253,7 @@ def test_a_run_that_was_resumed_here_keeps_its_training(
 
 
 def test_a_missing_run_is_an_error(url: str, tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no run"):
+    with pytest.raises(FileNotFoundError, match="no such run"):
         prepare_folder(RemoteFolder(url), tmp_path / "node")
 
 

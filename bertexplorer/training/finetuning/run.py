@@ -205,7 +205,8 @@ class Run(RunDriver):
                 yield from self.evaluate(learner, dev)
             stopped = self.distributed.any(self.stop())
             elapsed = time.monotonic() - last_commit
-            if last or self.out_of_patience or stopped or elapsed >= max(COMMIT, commit_seconds / SPENT):
+            due = self.distributed.any(self.distributed.main and elapsed >= max(COMMIT, commit_seconds / SPENT))
+            if last or self.out_of_patience or stopped or due:
                 if window.steps and (stopped or self.out_of_patience):
                     yield {"event": "steps"} | self.progress() | window.summary()
                 event = self.commit(learner, optimiser)

@@ -1,6 +1,7 @@
 """Which parameters are trained and how fast: all, the head alone, the upper layers, or LoRA matrices."""
 
 import copy
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -83,7 +84,7 @@ def frozen_vectors(learner: Learner, items: Sequence[Item], folder: Path) -> lis
     path, shape = folder / "vectors.npy", (int(starts[-1]), size)
     cached = np.load(path, mmap_mode="r") if path.is_file() else None
     if cached is None or cached.shape != shape:
-        partial = folder / "partial.npy"
+        partial = folder / f"partial-{os.environ.get('RANK', '0')}.npy"  # each process of several writes its own
         vectors = np.lib.format.open_memmap(partial, mode="w+", dtype=np.float32, shape=shape)
         device = learner.checkpoint.device
         with evaluation_mode(learner):

@@ -119,6 +119,11 @@ class ExperimentService:
     def start(self, name: str, minutes: float, file: str, owner: str) -> str:
         """Queue every arm of an experiment for *minutes* each. Returns the group of its runs: the same group if the
         button is clicked again at once. Raises ExplorerError."""
+        if self.training.settings.runs_url:
+            raise ExplorerError(
+                "This server keeps its runs on object storage, over which only the runs of the Train page travel. Use "
+                "the command line: python -m bertexplorer pretrain."
+            )
         if name not in BY_NAME:
             raise ExplorerError("No experiment is chosen. Pick one.")
         if not 0 < minutes <= MAX_MINUTES:

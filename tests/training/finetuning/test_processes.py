@@ -19,15 +19,17 @@ Begin = Callable[..., Path]
 
 
 def start(*command: str) -> subprocess.CompletedProcess:
-    env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
-    return subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=200)
+    env = {**os.environ, "OMP_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": str(ROOT)}
+    return subprocess.run([sys.executable, *command], cwd=ROOT, env=env, capture_output=True, text=True, timeout=120)
+
+
+TWO = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
 
 
 def test_two_processes_train_the_same_weights_as_one(begin: Begin) -> None:
     first, second = (begin(name, epochs=1, dropout=0.0, snapshots=0) for name in ("one", "two"))
     assert start("-m", "bertexplorer", "train", str(first)).returncode == 0
-    command = ("torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "bertexplorer", "train")
-    done = start("-m", *command, str(second))
+    done = start(*TWO, "-m", "bertexplorer", "train", str(second))
     assert done.returncode == 0, done.stderr[-2000:]
     ready = [[e for e in runs.history(folder) if e["event"] == "ready"][0] for folder in (first, second)]
     assert [r["processes"] for r in ready] == [1, 2]
@@ -38,6 +40,29 @@ def test_two_processes_train_the_same_weights_as_one(begin: Begin) -> None:
         [e["loss"]["label"] for e in runs.history(folder) if e["event"] == "steps"] for folder in (first, second)
     ]
     assert 0.5 < sum(message[1]) / len(message[1]) / (sum(message[0]) / len(message[0])) < 2
+
+
+SCRIPT = """
+import os, sys
+from bertexplorer.cli import main
+from bertexplorer.training.finetuning import run
+run.COMMIT = 1e9 if os.environ["RANK"] == COMMITS_NEVER else 0.0
+sys.exit(main(["train", FOLDER]))
+"""
+
+
+def test_processes_whose_clocks_disagree_commit_together(begin: Begin, tmp_path: Path) -> None:
+    """The main one decides: it finds no commit due, or one after the first step. Only the head is trained, so both also
+    write the vectors of the encoder at the same time."""
+    for never in ("0", "1"):
+        folder = begin(f"never-{never}", epochs=1, dropout=0.0, snapshots=0, method="frozen")
+        script = tmp_path / "train.py"
+        script.write_text(SCRIPT.replace("COMMITS_NEVER", repr(never)).replace("FOLDER", repr(str(folder))))
+        done = start(*TWO, str(script))
+        assert done.returncode == 0, done.stderr[-2000:]
+        commits = sum(event["event"] == "committed" for event in runs.history(folder))
+        assert (commits == 1) is (never == "0"), commits
+        assert [path.name for path in (folder / "vectors").iterdir()] == ["vectors.npy"]
 
 
 def test_the_command_line_starts_and_resumes_a_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
