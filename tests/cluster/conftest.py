@@ -2,10 +2,11 @@
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import orjson
 import pytest
 
@@ -16,6 +17,7 @@ from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui.explore import Explore, opening
+from tests.cluster.object_storage import UNLIMITED, Objects
 
 OWNER = "a" * 32
 TIMES = re.compile(rb"[\d,.]+ m?s\b")
@@ -74,3 +76,11 @@ def in_process(settings: Settings) -> InProcess:
     """The backend of this process."""
     explore = Explore(CheckpointRegistry(settings).for_owner(""))
     return InProcess(explore, Admission(RequestQueues(cores=2, quick_waiting=200)), opening(settings))
+
+
+@pytest.fixture
+def objects() -> Iterator[type[Objects]]:
+    """Empty object storage in memory, at objects://."""
+    fsspec.register_implementation("objects", Objects, clobber=True)
+    Objects.store, Objects.pseudo_dirs, Objects.writes_left, Objects.written = {}, [""], UNLIMITED, []
+    yield Objects

@@ -6,81 +6,17 @@ import shutil
 from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
 
-import fsspec
 import pytest
-from fsspec.implementations.memory import MemoryFileSystem
 
 from bertexplorer.cluster.check import check_storage
-from bertexplorer.cluster.remote_folder import SMALL_BYTES, RemoteFolder, StorageError
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.ownership import Superseded
+from tests.cluster.object_storage import Objects, contents, digest, remote, write
 
-UNLIMITED = 10**9
-
-
-class Objects(MemoryFileSystem):
-    """Object storage in memory with a limited number of writes. Like real ones, it can neither rename nor append."""
-
-    protocol = "objects"
-    writes_left = UNLIMITED
-    written: list[str] = []
-    store: dict[str, Any] = {}
-    pseudo_dirs: list[str] = [""]
-
-    @classmethod
-    def spend(cls, path: str) -> None:
-        if cls.writes_left <= 0:
-            raise PermissionError(13, "no space", path)
-        cls.writes_left -= 1
-        cls.written.append(path)
-
-    def pipe_file(self, path: str, value: bytes, **more: Any) -> None:
-        self.spend(path)
-        super().pipe_file(path, value, **more)
-
-    def put_file(self, lpath: str, rpath: str, **more: Any) -> None:
-        self.spend(rpath)
-        MemoryFileSystem.pipe_file(self, rpath, Path(lpath).read_bytes())
-
-    def rm_file(self, path: str) -> None:
-        if self.writes_left <= 0:
-            raise PermissionError(13, "no space", path)
-        super().rm_file(path)
-
-    def mv(self, *given: Any, **more: Any) -> None:
-        raise NotImplementedError("object storage does not rename")
-
-
-@pytest.fixture(autouse=True)
-def objects() -> Iterator[type[Objects]]:
-    fsspec.register_implementation("objects", Objects, clobber=True)
-    Objects.store, Objects.pseudo_dirs, Objects.writes_left, Objects.written = {}, [""], UNLIMITED, []
-    yield Objects
-
-
-def remote(owner: bool = True) -> RemoteFolder:
-    folder = RemoteFolder("objects://runs/1")
-    if owner:
-        folder.take_ownership()
-    return folder
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    files = {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    return {name: content for name, content in files.items() if not name.rpartition("/")[2].startswith(".")}
-
-
-def digest(folder: Path) -> str:
-    return sha256(repr(sorted(contents(folder).items())).encode()).hexdigest()
+pytestmark = pytest.mark.usefixtures("objects")
 
 
 @pytest.mark.parametrize("url", ["objects://runs/1", "memory://runs/1", "file://{}/store/1"])
@@ -236,53 +172,6 @@ def test_only_one_of_two_simultaneous_owners_writes(tmp_path: Path) -> None:
         except Superseded:
             wrote.append(False)
     assert sorted(wrote) == [False, True]
-
-
-def test_damage_is_detected(tmp_path: Path, objects: type[Objects]) -> None:
-    write(tmp_path / "here", {"data/rows": "rows", "log.txt": "one\n"})
-    remote().push(tmp_path / "here")
-    for path in [path for path in objects.store if "/blobs/" in path]:
-        MemoryFileSystem.pipe_file(objects(), path, b"else")
-    with pytest.raises(StorageError, match="is damaged"):
-        remote(owner=False).pull(tmp_path / "there")
-
-
-def test_a_file_that_changes_during_its_upload_is_uploaded_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here, source, write_blob, versions = tmp_path / "here", remote(), RemoteFolder.write, iter(range(2))
-    write(here, {"best/model": "0" * (SMALL_BYTES + 1)})
-
-    def change(self: RemoteFolder, name: str, content: bytes | Path) -> None:
-        if isinstance(content, Path) and (version := next(versions, None)) is not None:
-            content.write_text(f"{version + 1}" * (SMALL_BYTES + 2 + version))
-        write_blob(self, name, content)
-
-    monkeypatch.setattr(RemoteFolder, "write", change)
-    assert source.push(here) and remote(owner=False).pull(tmp_path / "there")
-    assert contents(tmp_path / "there") == contents(here)
-
-
-def test_a_state_writes_only_into_its_folder(tmp_path: Path, objects: type[Objects]) -> None:
-    source = remote()
-    write(tmp_path / "here", {"best.json": "1"})
-    source.push(tmp_path / "here")
-    (path,) = [path for path in objects.store if "/states/" in path]
-    state = json.loads(objects.store[path].getvalue())["files"]
-    for number, name in enumerate(("../../outside", "/tmp/outside", "data/../../outside"), 1):
-        content = json.dumps({"files": state | {name: state["best.json"]}}).encode()
-        MemoryFileSystem.pipe_file(objects(), f"{source.root}/states/{source.owner}.{number:08d}", content)
-    there = tmp_path / "a" / "b" / "there"
-    assert not remote(owner=False).pull(there) and not list(tmp_path.rglob("outside"))
-
-
-def test_an_incomplete_state_is_skipped_for_the_previous_one(tmp_path: Path, objects: type[Objects]) -> None:
-    source = remote()
-    write(tmp_path / "here", {"best.json": "1"})
-    source.push(tmp_path / "here")
-    MemoryFileSystem.pipe_file(objects(), f"{source.root}/states/{source.owner}.00000009", b'{"files": {"best')
-    assert remote(owner=False).pull(tmp_path / "there")
-    assert contents(tmp_path / "there") == {"best.json": b"1"}
 
 
 def test_random_changes_arrive(tmp_path: Path) -> None:
