@@ -33,6 +33,7 @@ EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import na
     "mcp": ("mcp",),
     "ray": ("fsspec", "grpc", "ray"),
 }
+ADDRESS = re.compile(r"\S*[/\\]\S*|\(?'?\d+(\.\d+){3}\S*( \d+\))?")  # a path, a URL, or (host, port)
 
 
 class ExplorerError(ValueError):
@@ -85,3 +86,9 @@ def need(extra: str, what: str) -> None:
             f"{what} needs {len(names)} {packages} not installed: {', '.join(names)}. "
             f'Run: pip install "bertexplorer[{extra}]"'
         )
+
+
+def describe(error: object) -> str:
+    """What failed, without paths and addresses, as visitors may read it."""
+    words = (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+    return ADDRESS.sub("…", words)

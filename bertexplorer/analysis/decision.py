@@ -55,7 +55,7 @@ class Decision:
         if self.kind == "tag" and training.crf:
             sentences += ("The tag and its probability are the head's own, before the run's CRF; Answer may differ.",)
         if self.rejected:
-            sentences += ("The run's answer is that the passage has none; this is about the best span.",)
+            sentences += ("The answer is that the passage has none; this is about the best span.",)
         return sentences
 
     @property

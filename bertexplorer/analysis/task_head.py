@@ -120,13 +120,13 @@ def training_of(checkpoint: Checkpoint) -> Training:
             threshold=float(options.get("threshold", 0.0)),
             crf=options.get("head") == "crf",
             plain=bool(described.get("plain", False)),
-            longest=int(options.get("longest", LONGEST)),
+            longest=int(options.get("longest", LONGEST)) if about["task"] == "question-answering" else LONGEST,
             features=tuple(str(feature["name"]) for feature in described.get("features", ())),
             max_tokens=int(described.get("max_tokens", 0)),
             pooling="cls" if options.get("pooling") == "cls" else "mean",
             scale=(float(described["low"]), float(described["high"])) if "low" in described else None,
         )
-    except (ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ExplorerError(
             f"{path.name} of {checkpoint.name} cannot be read ({error}). Copy the run again."
         ) from error
@@ -137,11 +137,12 @@ def caveats(training: Training, kind: AnswerKind, left_out: int) -> tuple[str, .
     checkpoint's limit."""
     sentences = []
     if training.features:
-        sentences.append(f"The run also reads {', '.join(training.features)} of each row, which a text does not have.")
+        names = " and ".join(filter(None, (", ".join(training.features[:-1]), training.features[-1])))
+        sentences.append(f"The run also reads {names} of each row, which a text does not have.")
     if training.task in OTHERS:
         sentences.append("The head is that of the checkpoint that the run started from; the run did not train it.")
     if kind == "similarity" and left_out:
-        sentences.append("Here both texts share the limit; the run reads each up to it, so its cosine differs.")
+        sentences.append("Here both texts share the limit; the run cuts each on its own, so its cosine may differ.")
     return tuple(sentences)
 
 

@@ -82,7 +82,8 @@ def wait_for_replicas(name: str) -> None:
     while (application := serve.status().applications[name]).status != "RUNNING":
         reason = " ".join(replica.message for replica in application.deployments.values()) or application.message
         if application.status == "DEPLOY_FAILED":
-            serve.delete(name)  # those that are running
+            with suppress(Exception):
+                serve.delete(name)  # those that are running
             raise ExplorerError(
                 f"The replicas cannot be started on the Ray cluster: {reason[:300]} Run `bertexplorer cluster check` "
                 "to see what its nodes lack."

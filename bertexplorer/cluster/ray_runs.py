@@ -21,7 +21,7 @@ from typing import Any
 
 from bertexplorer.cluster.check import check_storage
 from bertexplorer.cluster.ray_connection import connect, reach_head
-from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError, describe
+from bertexplorer.cluster.remote_folder import RemoteFolder, StorageError
 from bertexplorer.cluster.synced_run import (
     RETRY_S,
     SYNC_S,
@@ -29,7 +29,7 @@ from bertexplorer.cluster.synced_run import (
     SyncedRun,
     prepare_folder,
 )
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.settings import Settings
 from bertexplorer.store.supervisor import SECRET, Handle, send_signal, spawn
 from bertexplorer.training import ownership
@@ -160,7 +160,8 @@ class RayRun:
                     self.placed = True
                 except ActorDiedError as error:  # it could not be created, or somebody has killed it permanently
                     code = -9 if self.placed else START_FAILED
-                    self.error = "" if self.placed else f"It could not be started on its node: {str(error)[:300]}"
+                    why = describe(str(error).strip().splitlines()[-1])[:200]
+                    self.error = "" if self.placed else f"It could not be started on its node: {why}"
                 except RayError:  # its node has died, and Ray restarts it on another one
                     self.placed = False
                 self.pending_poll = None

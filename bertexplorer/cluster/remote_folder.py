@@ -15,6 +15,7 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from bertexplorer.errors import describe
 from bertexplorer.training.checkpointing import MANIFEST, digest
 from bertexplorer.training.ownership import Superseded
 
@@ -34,12 +35,7 @@ class StorageError(OSError):
     """Raised if the storage cannot be read or written."""
 
     def __init__(self, url: str, reason: object) -> None:
-        super().__init__(f"The storage of runs failed: {describe(reason).replace(url, '…')}")
-
-
-def describe(error: object) -> str:
-    """What failed, without the paths of this machine, as visitors may read it."""
-    return (error.strerror if isinstance(error, OSError) else "") or str(error) or type(error).__name__
+        super().__init__(f"The storage of runs failed: {describe(reason)}")
 
 
 @contextmanager

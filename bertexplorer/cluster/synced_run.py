@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Protocol
 
 from bertexplorer import locks
-from bertexplorer.cluster.remote_folder import RemoteFolder, describe
+from bertexplorer.cluster.remote_folder import RemoteFolder
+from bertexplorer.errors import describe
 
 SYNC_S = 1.0  # between two looks at a run
 RETRY_S = 5.0  # after an error
@@ -48,6 +49,7 @@ class FollowedRun:
         self.exit_code: int | None = None  # once the whole folder is here
         self.node_exit_code: int | None = None  # as soon as the process has ended
         self.closing = threading.Event()
+        self.logged = ""  # the last error in the log
         self.lock = locks.acquire(folder / self.lock_name)
         if self.lock is None:
             raise BlockingIOError(0, "another server watches it")
@@ -90,7 +92,8 @@ class FollowedRun:
                 return None
         if not self.finish():
             return None
-        self.attempt(self.node_run.release)
+        if not self.retry(self.node_run.release):
+            return None
         end_trouble(self.folder, self.node_run.error)
         return self.node_exit_code
 
@@ -124,7 +127,9 @@ class FollowedRun:
         try:
             action()
         except Exception as error:  # from the storage, the cluster or the disk
-            log.warning("a run on the cluster waits", extra={"run": self.folder.name, "error": str(error)})
+            if str(error) != self.logged:
+                log.warning("a run on the cluster waits", extra={"run": self.folder.name, "error": str(error)})
+            self.logged = str(error)
             write_trouble(self.folder, f"{describe(error).rstrip('.')}. The server retries every {RETRY_S:.0f} s.")
             return False
         write_trouble(self.folder, self.node_run.error if self.node_run and self.node_exit_code is None else "")

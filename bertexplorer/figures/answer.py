@@ -260,11 +260,13 @@ def span_remarks(result: Answer) -> list[str]:
     """How the run itself looks for an answer in a passage."""
     sentences, training = [], result.training
     if 0 < training.max_tokens < result.longest:
-        sentences.append(f"The run reads windows of {training.max_tokens} tokens; here it is one of {result.longest}.")
+        sentences.append(
+            f"The run reads windows of {training.max_tokens} tokens; here one of {result.longest} is read."
+        )
     if training.allows_no_answer and training.threshold:
         by = decimal(training.threshold)
-        sentences.append(f"The run says “no answer” if its logits exceed those of the best span by more than {by}.")
+        sentences.append(f"The run says “no answer” if the logits of that exceed those of the best span by over {by}.")
     if training.task and training.longest != result.span_limit:
         here = result.span_limit
-        sentences.append(f"Spans have at most {here} tokens here, in the run {training.longest} (Longest span).")
+        sentences.append(f"Spans have at most {here} tokens here (Longest span) and {training.longest} in the run.")
     return sentences

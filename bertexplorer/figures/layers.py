@@ -27,6 +27,10 @@ DRAWN = 5  # answers a layer
 CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
 PLOT = 0.64  # share of the width for the lines; their names are to the right
 COLOURS = (*GROUPS, GREY)
+BEST_TOKEN = {
+    "span start": "Start of the answer, among all tokens: ",
+    "span end": "End of the answer, among all tokens: ",
+}
 FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
@@ -160,8 +164,7 @@ def say(result: Layers) -> str:
         else f"stays the first choice from layer {result.settled} of {count} on and ends at "
         f"{percent(final.probability)}"
     )
-    about = {"span start": "Start, of all tokens: ", "span end": "End, of all tokens: "}.get(result.target, "")
-    about = f"Tag of {quote(result.word)}: " if result.word else about
+    about = f"Tag of {quote(result.word)}: " if result.word else BEST_TOKEN.get(result.target, "")
     sentences = [
         f"{about}{quote(final.token)} {start}; the input alone would have put {quote(first.candidates[0].token)} first."
     ]

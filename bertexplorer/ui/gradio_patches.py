@@ -11,8 +11,11 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any
 from unittest.mock import patch
+
+from bertexplorer.version import __version__
 
 
 @contextmanager
@@ -43,10 +46,12 @@ SCRIPTS = {  # the beginning of a script's path -> (code, its replacement)
         b"function ze(){me(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()})}",
         b"function ze(){setTimeout(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()},100)}",
     ),
-    # when the server answers again, gradio reloads the page, which loses what was typed: go on with a new stream
+    # when the server answers again, gradio reloads the page, which loses what was typed: go on with a new stream,
+    # unless it is another version
     "/assets/Blocks-": (
         b"E=null,window.location.reload()",
-        b"E=null,r.app.stream_status.open=!1,R.connection_lost=!1,M(C,w(C).filter(e=>e.type!==`error`),!0)",
+        b"E=null,e===`changed`?window.location.reload():"
+        b"(r.app.stream_status.open=!1,R.connection_lost=!1,M(C,w(C).filter(e=>e.type!==`error`),!0))",
     ),
 }
 log = logging.getLogger(__name__)
@@ -140,6 +145,7 @@ class TracebackLogger:
 def before_mounting(page: gr.Blocks, sessions: int) -> None:
     """Prepare *page* for mounting. *sessions*: the number of open pages to remember."""
     page._queue.sleep_when_free = POLL_S
+    page.app_id = int(sha256(__version__.encode()).hexdigest()[:12], 16)  # else random; a page compares it: see SCRIPTS
     queueing.traceback = TracebackLogger
     page.state_session_capacity = sessions
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # a warning although SSR is off

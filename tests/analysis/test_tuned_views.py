@@ -198,9 +198,9 @@ REJECTS = {"task": "question-answering", "described": {"options": {"threshold": 
     ("what", "run", "sentence"),
     [
         ("label", ADAPTED, "the run did not train it"),
-        ("label", COLUMNS, "The run also reads age, city of each row"),
+        ("label", COLUMNS, "The run also reads age and city of each row"),
         ("tag", CRF, "before the run's CRF"),
-        ("span", REJECTS, "The run's answer is that the passage has none; this is about the best span."),
+        ("span", REJECTS, "The answer is that the passage has none; this is about the best span."),
     ],
 )
 def test_every_view_says_where_the_run_answers_differently(
@@ -227,11 +227,27 @@ def test_a_span_is_as_long_as_in_the_run(tiny: Callable[[str], Path], tmp_path: 
         start, end = (decide(of_run, twin.text, kind).index for kind in ("span start", "span end"))
         assert (start, end) == (best.first, best.last)
         said = answer_figure.say(answer.run(of_run, twin.text))
-        assert f"Spans have at most 30 tokens here, in the run {longest} (Longest span)." in said
+        assert f"Spans have at most 30 tokens here (Longest span) and {longest} in the run." in said
 
 
-def test_layers_follow_the_start_that_the_answer_has(tiny: Callable[[str], Path]) -> None:
+@pytest.mark.parametrize(
+    "about",
+    [{"task": "sequence", "described": {"options": {"longest": 0}}}, {"task": "x", "described": {"options": ["a"]}}],
+)
+def test_a_record_of_another_kind_changes_no_view(about: dict, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    for what in ("label", "span"):
+        twin = tuned(tiny, what)
+        (tmp_path / "task.json").write_text(json.dumps(about))
+        of_other = replace(twin.ours, folder=tmp_path)
+        for view in (saliency, referee, layers, switchboard):
+            assert view.rows(view.run(of_other, twin.text)) == view.rows(view.run(twin.ours, twin.text)), view.__name__
+
+
+def test_layers_follow_the_start_that_the_answer_has(
+    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     twin = tuned(tiny, "span")
+    monkeypatch.setattr(layers, "DEFAULT_FOLLOWED", 1)
     for kind in ("span start", "span end"):
         result = layers.run(twin.ours, twin.text, options=layers.Options(target=kind, top=1))  # type: ignore[arg-type]
         assert decide(twin.ours, twin.text, kind).index in [one.id for one in result.followed]

@@ -11,6 +11,7 @@ from bertexplorer import locks
 from bertexplorer.cluster import synced_run
 from bertexplorer.cluster.remote_folder import RemoteFolder
 from bertexplorer.cluster.synced_run import SyncedRun, prepare_folder
+from bertexplorer.errors import describe
 from bertexplorer.store import runs
 from tests.store.running import until
 
@@ -171,6 +172,24 @@ def test_visitors_read_no_paths_of_the_server(start_run: Callable[..., SyncedRun
     (tmp_path / "model").rename(tmp_path / "gone")
     until(lambda: "The checkpoint that the run starts from is no longer there" in runs.read(run).message)
     assert str(tmp_path) not in runs.read(run).message
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "/data/runs/1"), "No such file or directory"),
+        (
+            OSError('Could not connect to the endpoint URL: "http://10.0.0.5:9000/bucket?list"'),
+            "Could not connect to the endpoint URL: …",
+        ),
+        (ConnectionError("Connect call failed ('10.0.0.5', 9000)"), "Connect call failed …"),
+        (ValueError("C:\\runs\\1 is damaged"), "… is damaged"),
+        (ValueError("version 2.60 of 3"), "version 2.60 of 3"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_errors_are_described_without_paths_and_addresses(error: Exception, words: str) -> None:
+    assert describe(error) == words
 
 
 def test_a_failing_cluster_is_reported_and_retried(

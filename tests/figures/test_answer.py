@@ -141,9 +141,9 @@ def test_the_sentence_reports_where_the_run_answers_differently() -> None:
 def test_the_sentence_says_how_the_run_looks_for_spans() -> None:
     run = Training("question-answering", True, 2.5, max_tokens=2, longest=7)
     message = figure.say(replace(spans(), training=run, longest=6))
-    assert "The run reads windows of 2 tokens; here it is one of 6." in message and "cut its texts" not in message
-    assert "“no answer” if its logits exceed those of the best span by more than 2.50." in message
-    assert "at most 30 tokens here, in the run 7" in message
+    assert "The run reads windows of 2 tokens; here one of 6 is read." in message and "cut its texts" not in message
+    assert "“no answer” if the logits of that exceed those of the best span by over 2.50." in message
+    assert "at most 30 tokens here (Longest span) and 7 in the run" in message
     assert "logits exceed" not in figure.say(replace(spans(), training=replace(run, allows_no_answer=False)))
 
 

@@ -14,7 +14,7 @@ import pytest
 from gradio import component_meta, queueing
 from gradio.state_holder import SessionState, StateHolder
 
-from bertexplorer.ui.gradio_patches import GRADIO, SCRIPTS, Blocks, Pages, Session
+from bertexplorer.ui.gradio_patches import GRADIO, SCRIPTS, Blocks, Pages, Session, before_mounting
 
 RELIED_ON = {  # a patch -> what it expects of gradio
     "Blocks leaves out what does not change": (gr.Blocks, "postprocess_data"),
@@ -49,6 +49,17 @@ def test_the_queue_and_the_app_have_the_patched_attributes() -> None:
 def test_replaced_code_occurs_once_in_its_script(path: str) -> None:
     (file,) = (Path(gr.__file__).parent / "templates" / "frontend").glob(f"{path.lstrip('/')}*.js")
     assert file.read_bytes().count(SCRIPTS[path][0]) == 1
+
+
+def test_a_page_knows_its_server_again_after_a_restart() -> None:
+    """The number that a page compares is that of the version; gradio's own is random."""
+    numbers = set()
+    for _ in range(2):
+        with gr.Blocks() as page:
+            page.queue()
+        before_mounting(page, 10)
+        numbers.add(page.get_config_file()["app_id"])
+    assert len(numbers) == 1
 
 
 ANSWERS = {

@@ -56,7 +56,7 @@ export function choosing(list, use) {
       return;
     }
     keys = !event.altKey && !["Enter", " "].includes(event.key);  // these open the list, as all arrows do on a Mac
-    if (keys) before ??= list.value;
+    if (keys && !hint.isConnected) before = list.value;
     setTimeout(() => { keys = false; });  // a closed list changes at once, an opened one later
   });
   list.addEventListener("change", () => (keys ? list.after(hint) : choose()));

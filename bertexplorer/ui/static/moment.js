@@ -17,7 +17,7 @@ class Moment extends HTMLElement {
       oninput: () => this.#move(false),
       onchange: () => { if (!this.keys) this.#move(true); },
       onpointerdown: () => { this.keys = false; },
-      onkeydown: ({ key }) => { this.keys = true; if (key === "Enter") this.#move(true); },
+      onkeydown: ({ key, repeat }) => { this.keys = true; if (key === "Enter" && !repeat) this.#move(true); },
     });
     this.append(this.label, this.slider);
   }
@@ -36,7 +36,7 @@ class Moment extends HTMLElement {
   /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not fetched. */
   #move(released) {
     const chosen = this.#series[this.slider.value], size = chosen[2];
-    this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download, with Enter` : "");
+    this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download${this.keys ? ", with Enter" : ""}` : "");
     if (released === Boolean(size)) this.dispatchEvent(new CustomEvent(size ? "fetch" : "move", { detail: chosen[0] }));
   }
 }
