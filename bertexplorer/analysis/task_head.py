@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "span"]
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
-OTHERS = ("adaptation", "next-word", "sequence", "summary")  # tasks that leave a fine-tuned head as it was
+HEADLESS = ("adaptation", "next-word", "sequence", "summary")  # tasks that train no head of these kinds
 OUTSIDE = "O"  # the tag of a word in no entity
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
 LONGEST = 30  # tokens of an answer in a passage, as in training
@@ -139,7 +139,7 @@ def caveats(training: Training, kind: AnswerKind, left_out: int) -> tuple[str, .
     if training.features:
         names = " and ".join(filter(None, (", ".join(training.features[:-1]), training.features[-1])))
         sentences.append(f"The run also reads {names} of each row, which a text does not have.")
-    if training.task in OTHERS:
+    if training.task in HEADLESS:
         sentences.append("The head is that of the checkpoint that the run started from; the run did not train it.")
     if kind == "similarity" and left_out:
         sentences.append("Here both texts share the limit; the run cuts each on its own, so its cosine may differ.")

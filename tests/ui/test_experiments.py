@@ -5,6 +5,7 @@ import lzma
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,13 @@ def evaluated(arm: Arm, *values: float) -> None:
     ]
     lines.append({"event": "finished", "step": len(values), "time": time.time(), "share": 1.0})
     (arm.run.folder / "events.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+def test_no_run_starts_whose_text_cannot_travel_to_its_node(service: ExperimentService, text: str) -> None:
+    service.training.settings = replace(service.training.settings, runs_url="s3://bucket/runs")
+    with pytest.raises(ExplorerError, match="object storage.*python -m bertexplorer pretrain"):
+        service.start("tasks", 2.0, text, "one")
+    assert not service.jobs.runs("one")
 
 
 def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -> None:

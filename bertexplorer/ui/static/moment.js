@@ -33,7 +33,8 @@ class Moment extends HTMLElement {
     this.label.textContent = step(series[at]);
   }
 
-  /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not fetched. */
+  /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not
+   *  fetched. */
   #move(released) {
     const chosen = this.#series[this.slider.value], size = chosen[2];
     this.label.textContent = step(chosen) + (size ? `, ${Math.round(size)} MB to download${this.keys ? ", with Enter" : ""}` : "");
