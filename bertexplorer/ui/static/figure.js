@@ -3,10 +3,11 @@
 import { h } from "./kit.js";
 
 const loaded = {};  // bundle -> its Plotly
+const inSpace = (figure) => figure.data.some((trace) => trace.type === "scatter3d");
 
 /** Plotly, in the bundle that *figure* needs. */
 export function plotly(figure) {
-  const bundle = figure.data.some((trace) => trace.type === "scatter3d") ? "gl3d" : "cartesian";
+  const bundle = inSpace(figure) ? "gl3d" : "cartesian";
   loaded[bundle] ??= new Promise((done, failed) => {
     const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
     document.head.append(h("script", { src, onload: () => done(window.Plotly), onerror: () => {
@@ -48,6 +49,9 @@ function shrinkHeadings(plot) {
   }
 }
 const LABELS_WIDTH = 90;  // pixels for the labels of rows
+// In ms. Plotly looks at most every 50 ms for the point under the pointer, and never during a press, so its own click event
+// may name a former point or not come at all. A press therefore waits until it has looked, and holds back later moves.
+const HOVER_INTERVAL = 60;
 const times = (value, by) => (Array.isArray(value) ? value.map((one) => times(one, by)) : typeof value === "number" ? by * value : value);
 
 class Figure extends HTMLElement {
@@ -124,14 +128,23 @@ class Figure extends HTMLElement {
     this.#resizeObserver.observe(this);
     shrinkHeadings(plot);
     plot.on("plotly_afterplot", () => shrinkHeadings(plot));
-    let presses = 0, reported = 0;  // plotly reports some presses twice
-    plot.addEventListener("pointerdown", () => { presses += 1; }, true);
-    plot.on("plotly_click", (event) => {
-      if (reported === presses) return;
-      reported = presses;
-      if (this.stale) [this.#pendingPoint] = event.points;
-      else this.#jump(event.points);
-    });
+    let press = 0, held = null;
+    for (const type of ["mousemove", "mouseout"]) plot.addEventListener(type, (event) => {
+      if (!press) return;
+      event.stopPropagation();
+      held = event;
+    }, true);
+    const report = (points) => {
+      clearTimeout(press);  // plotly reports some presses several times
+      press = setTimeout(() => {
+        press = 0;
+        if (this.stale) [this.#pendingPoint] = points(); else this.#jump(points());
+        held?.target.dispatchEvent(new MouseEvent(held.type, held));
+        held = null;
+      }, HOVER_INTERVAL);
+    };
+    if (inSpace(plot)) plot.on("plotly_click", (event) => report(() => event.points));
+    else plot.addEventListener("click", () => report(() => plot._hoverdata ?? []));
   }
 
   #jump(points) {
