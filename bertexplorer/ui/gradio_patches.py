@@ -47,11 +47,14 @@ SCRIPTS = {  # the beginning of a script's path -> (code, its replacement)
         b"function ze(){setTimeout(()=>{F(Pe,(performance.now()-w(de))/1e3),W&&ze()},100)}",
     ),
     # when the server answers again, gradio reloads the page, which loses what was typed: go on with a new stream,
-    # unless it is another version
+    # unless it is another version, and end the events that the server no longer knows: while one is pending, further
+    # presses of its button are ignored
     "/assets/Blocks-": (
         b"E=null,window.location.reload()",
         b"E=null,e===`changed`?window.location.reload():"
-        b"(r.app.stream_status.open=!1,R.connection_lost=!1,M(C,w(C).filter(e=>e.type!==`error`),!0))",
+        b"(R.submissions.forEach((e,t)=>{R.submissions.delete(t),"
+        b"R.update_loading_status({status:`complete`,fn_index:t,stream_state:null})}),R.update_loading_stati_state(),"
+        b"r.app.stream_status.open=!1,R.connection_lost=!1,M(C,w(C).filter(e=>e.type!==`error`),!0))",
     ),
 }
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import App, opened
 from tests.browser.steps import upload, wait_until_quiet
@@ -121,6 +121,33 @@ def test_the_page_goes_on_when_the_server_answers_again(browser: Browser, tmp_pa
             expect(page.get_by_label("Name of the run")).to_have_value("typed before")
             page.locator("#check").click()
             expect(page.locator("#looked")).to_contain_text("training rows", timeout=SOON)
+    finally:
+        app.close()
+
+
+def test_a_press_that_the_old_server_had_accepted_can_be_repeated(browser: Browser, tmp_path: Path) -> None:
+    """The server accepts the press and is killed before the page knows, while another answer is on its way."""
+    app = App(tmp_path / "models", tmp_path / "data", tmp_path / "hub")
+    lost = "Connection to the server was lost"
+    try:
+        with opened(browser, app.url + "train", gone=True) as page:
+            wait_until_quiet(page)
+
+            def accept_and_die(route: Route) -> None:
+                response = route.fetch()
+                app.kill()
+                expect(page.get_by_text(lost)).to_be_visible()
+                route.fulfill(response=response)
+
+            with page.expect_response("**/queue/data**"):
+                page.locator("#check").click()
+            page.route("**/queue/join*", accept_and_die, times=1)
+            page.locator("#start").click()
+            expect(page.get_by_text(lost)).to_be_visible()
+            app.start()
+            expect(page.get_by_text(lost)).to_have_count(0, timeout=SOON)
+            page.locator("#start").click()
+            expect(page.locator("#headline .state")).to_be_visible(timeout=40_000)
     finally:
         app.close()
 
