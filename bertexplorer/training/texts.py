@@ -16,7 +16,7 @@ from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.text import Tokenizer
 
 OVERHEAD = 60  # the fixed cost of a batch on a CPU, in tokens
-GPU_OVERHEAD = 4096  # and on a GPU, where each batch launches hundreds of kernels
+GPU_OVERHEAD = 16384  # and on a GPU, where each batch launches hundreds of kernels
 AT_ONCE = 4096  # padded tokens of a batch without gradients
 
 

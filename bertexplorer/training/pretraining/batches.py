@@ -27,6 +27,7 @@ class MaskedBatch:
     kinds: Int[Tensor, " m"]  # MASKED, SAME or RANDOM of masking.py
     labels: Int[Tensor, " b"]  # FOLLOWS, NOT or SINGLE of pool.py
     pairs: Int[Tensor, " p"]  # rows of two segments; listed, since counting them would have to wait for the GPU
+    singles: Int[Tensor, " s"]  # rows of one segment
     tokens: int  # without padding
 
     @property
@@ -57,12 +58,14 @@ class Collator:
     cls_id: int
     sep_id: int
     pad_id: int
+    multiple: int = 1  # padded lengths are multiples of it
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer, masking: Masking) -> "Collator":
+    def of(cls, tokenizer: Tokenizer, masking: Masking, multiple: int = 1) -> "Collator":
         ids = tokenizer.backend.get_vocab(with_added_tokens=True)
         special = tokenizer.special
-        return cls(Vocabulary.of(tokenizer), masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id)
+        vocabulary = Vocabulary.of(tokenizer)
+        return cls(vocabulary, masking, ids[special["cls"]], ids[special["sep"]], tokenizer.pad_id, multiple)
 
     def batches(
         self, examples: Examples, max_tokens: int, rng: np.random.Generator, overhead: int = OVERHEAD
@@ -76,7 +79,7 @@ class Collator:
     def collate(self, examples: Examples, rng: np.random.Generator) -> MaskedBatch:
         """One batch of *examples*, padded on the right to the longest."""
         first, sizes = examples.lengths[:, :1], examples.sizes[:, None]
-        column = np.arange(sizes.max())
+        column = np.arange(-(-sizes.max() // self.multiple) * self.multiple)
         is_token, in_second = column < sizes, (column > first + 1) & (column < sizes)
         is_special = (column == 0) | (column == first + 1) | (column >= sizes - 1)
         ids = np.where(is_token, self.sep_id, self.pad_id)
@@ -93,5 +96,6 @@ class Collator:
             kinds=torch.from_numpy(kinds[chosen].astype(np.int64)),
             labels=torch.from_numpy(examples.labels),
             pairs=torch.from_numpy(np.flatnonzero(examples.labels != SINGLE)),
+            singles=torch.from_numpy(np.flatnonzero(examples.labels == SINGLE)),
             tokens=int(sizes.sum()),
         )

@@ -17,6 +17,7 @@ PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
     "start": "folder of the checkpoint to start from, or from --layers of its layers; default: from scratch",
     "vocabulary": "folder of the tokenizer, for a start from scratch; default: one is trained on the text",
+    "teacher": "folder of a checkpoint with the same vocabulary; the mean vectors of single texts learn to equal its own",
     "heldout": "list of documents to hold out; default: chosen from the text",
     "cache": "folder for token ids",
 }
@@ -75,7 +76,7 @@ def prepare_folder(folder: Path, text: Sequence[str], settings: Mapping[str, Any
         specs.save_stages([specs.make_spec(fields, values)], path)
     elif new_stage:
         if unchangeable := [
-            name for name in (*sizes, "start", "vocabulary", "heldout") if name in {**fields, **values}
+            name for name in (*sizes, "start", "vocabulary", "teacher", "heldout") if name in {**fields, **values}
         ]:
             raise ExplorerError(f"A new stage cannot change the start of the run; omit {', '.join(unchangeable)}.")
         stages = specs.read_stages(path)

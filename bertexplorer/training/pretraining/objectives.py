@@ -31,16 +31,32 @@ def aligned_logits(head: MaskedLM, vectors: Float[Tensor, "m d"]) -> Float[Tenso
 
 
 class MaskedLanguage:
-    """Masked language modelling, and next-sentence or sentence-order prediction if *pairs* (Devlin et al., 2019)."""
+    """Masked language modelling, and next-sentence or sentence-order prediction if *pairs* (Devlin et al., 2019).
 
-    def __init__(self, checkpoint: Checkpoint, *, pairs: bool, weight: float = 1.0) -> None:
+    With a *teacher*, the mean of the last hidden states of each single text, masked, also learns the direction of the
+    teacher's, which reads the text unmasked: 1 - cosine (the third loss of DistilBERT, Sanh et al., 2019, of one vector
+    per text). A sentence encoder that is pretrained further remains one. The teacher is not trained."""
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        pairs: bool,
+        weight: float = 1.0,
+        teacher: nn.Module | None = None,
+        teacher_weight: float = 1.0,
+    ) -> None:
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-        self.pairs = pairs
-        self.weights = {"mlm": 1.0, "nsp": weight} if pairs else {"mlm": 1.0}
+        self.pairs, self.teacher = pairs, teacher
+        self.weights = {"mlm": 1.0}
+        if pairs:
+            self.weights["nsp"] = weight
+        if teacher is not None:
+            self.weights["vectors"] = teacher_weight
 
     def counts(self, batch: MaskedBatch) -> dict[str, int]:
-        counts = {"mlm": len(batch.chosen)}
-        return counts | {"nsp": len(batch.pairs)} if self.pairs else counts
+        counts = {"mlm": len(batch.chosen), "nsp": len(batch.pairs), "vectors": len(batch.singles)}
+        return {name: count for name, count in counts.items() if name in self.weights}
 
     def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
         last = forward_batch(self.modules["encoder"], batch, batch.ids)
@@ -52,7 +68,21 @@ class MaskedLanguage:
             pooled = cast(Pooler, self.modules["pooler"])(last[batch.pairs, :1])
             logits = cast(NextSentence, self.modules["next_sentence"])(pooled)
             losses["nsp"] = cross_entropy(logits, batch.labels[batch.pairs])
+        if self.teacher is not None and len(batch.singles):
+            losses["vectors"] = self.distance(self.teacher, batch, last)
         return losses
+
+    @staticmethod
+    def distance(teacher: nn.Module, batch: MaskedBatch, last: Float[Tensor, "b t d"]) -> Loss:
+        """1 - cosine of the mean vectors of each single text, and how many cosines are above 0.9."""
+        rows = batch.singles
+        mask = None if batch.mask is None else batch.mask[rows]
+        with torch.no_grad():
+            theirs = texts.forward(teacher, batch.original[rows], batch.segments[rows], mask)
+        weights = torch.ones_like(batch.original[rows], dtype=torch.float) if mask is None else mask.float()
+        sums = [(vectors.float() * weights[:, :, None]).sum(1) for vectors in (last[rows], theirs)]
+        cosines = F.cosine_similarity(sums[0], sums[1])  # of the sums, which have the direction of the means
+        return Loss((1 - cosines).sum(), len(rows), (cosines.detach() > 0.9).sum())
 
 
 class CausalLanguage:

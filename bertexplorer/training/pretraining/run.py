@@ -84,6 +84,10 @@ class Run(RunDriver):
             load_setup(commit, self.spec, self.device) if commit else create_setup(self.spec, tokenizer, self.device)
         )
         set_dropout(setup.objective.modules, self.spec.running.dropout)
+        if self.spec.running.compile:
+            for encoder in (setup.checkpoints["model"].encoder, getattr(setup.objective, "teacher", None)):
+                for layer in encoder.layers if encoder else ():
+                    layer.compile(dynamic=True)
         optimiser = adamw(setup.objective.modules, self.spec.learning)
         yield from self.resume(setup.objective.modules, optimiser, commit)
         max_positions = setup.checkpoints["model"].config.max_positions
@@ -149,8 +153,9 @@ class Run(RunDriver):
     def batches(self, pool: DocumentPool, length_buckets: tuple[Bucket, ...], tokenizer: Tokenizer) -> StepBatches:
         """A step's number -> its batches; text and masks depend only on seed and step."""
         spec, running = self.spec, self.spec.running
-        collator = Collator.of(tokenizer, spec.masking)
-        overhead = GPU_OVERHEAD if self.device.type == "cuda" else OVERHEAD
+        gpu = self.device.type == "cuda"
+        collator = Collator.of(tokenizer, spec.masking, 8 if gpu else 1)  # its attention is faster with such lengths
+        overhead = GPU_OVERHEAD if gpu else OVERHEAD
 
         def step_batches(step: int) -> list[MaskedBatch]:
             text_step = step % running.repeat_steps if running.repeat_steps else step

@@ -53,6 +53,12 @@ class Running:
     pair_weight: Annotated[
         float, Option("Weight of the pairs", 0.0, 100.0, "of their loss, relative to that of the masked words")
     ] = 1.0
+    teacher_weight: Annotated[
+        float, Option("Weight of the teacher", 0.0, 1000.0, "of the loss that keeps its sentence vectors")
+    ] = 1.0
+    compile: Annotated[
+        bool, Option("Compile", info="the layers with torch.compile: a minute at the start, then faster on a GPU")
+    ] = False
     dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.0
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1)] = 0
     precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
@@ -78,6 +84,7 @@ class Spec:
     start: str = ""  # a checkpoint's folder; "": from scratch, as `size` says
     start_layers: int = 0  # number of its layers to keep, spread from first to last as in DistilBERT; 0: all
     vocabulary: str = ""  # a folder with a tokenizer, for a start from scratch; "": trained on the text
+    teacher: str = ""  # a checkpoint's folder, whose sentence vectors the run keeps; "": none
     heldout: str = ""  # a list of held-out documents; "": chosen from the text
     cache: str = ""  # folder of cached token ids
     masking: Masking = field(default_factory=Masking)

@@ -92,9 +92,29 @@ def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trainin
     elif task == "causal":
         objective = CausalLanguage(model)
     else:
-        objective = MaskedLanguage(model, pairs=spec.pairs != "none", weight=spec.running.pair_weight)
+        objective = MaskedLanguage(
+            model,
+            pairs=spec.pairs != "none",
+            weight=spec.running.pair_weight,
+            teacher=load_teacher(spec.teacher, model) if spec.teacher else None,
+            teacher_weight=spec.running.teacher_weight,
+        )
     objective.modules.requires_grad_(True)
     return TrainingSetup(checkpoints, objective)
+
+
+def load_teacher(folder: str, student: Checkpoint) -> nn.Module:
+    """The encoder of the checkpoint in *folder*. Raises ExplorerError unless it reads the ids of *student* and has
+    vectors of the same size."""
+    teacher = load(folder, precision="fp32", device=student.device)
+    if teacher.tokenizer.backend.get_vocab() != student.tokenizer.backend.get_vocab():
+        raise ExplorerError(f"{teacher.name} has another vocabulary than {student.name}; wanted a teacher with the same.")
+    if teacher.config.hidden_size != student.config.hidden_size:
+        raise ExplorerError(
+            f"{teacher.name} has vectors of {teacher.config.hidden_size} numbers, {student.name} of "
+            f"{student.config.hidden_size}; wanted a teacher with the same size."
+        )
+    return teacher.encoder.requires_grad_(False).eval()
 
 
 def move_to_device(checkpoint: Checkpoint, device: torch.device) -> Checkpoint:
