@@ -60,9 +60,7 @@ WANTED: dict[str, Wanted] = {
         [Arm("mini", {"epochs": 4, "rate": 3e-4})],
     ),
     "retrieval": Wanted("Find the passage", "retrieval", "retrieval.jsonl", [Arm("mini", {"epochs": 3})]),
-    "reranking": Wanted(
-        "Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini", {"epochs": 10, "rate": 3e-4})]
-    ),
+    "reranking": Wanted("Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini", {"epochs": 20})]),
     "summary": Wanted("Pick the sentences of a summary", "summary", "summary.jsonl", [Arm("mini")]),
     "sequence": Wanted("From one to many", "sequence", "sequence.tsv", [Arm("mini", {"epochs": 8})]),
     "frozen": Wanted(
