@@ -30,7 +30,7 @@ ATTENTION = View(
         Example(
             "The keys to the cabinet",
             "The keys to the cabinet [MASK] on the table.",
-            options={"show": "arcs", "layer": 4, "head": 2, "special": "hidden"},
+            options={"show": "arcs", "layer": 5, "head": 11, "special": "hidden"},
         ),
         Example(
             "Pieces to words",
@@ -133,7 +133,7 @@ BERTVIZ = View(
         ),
         Example("All heads", "The keys to the cabinet [MASK] on the table.", options={"kind": "model"}),
         Example("Queries and keys", "The capital of France is [MASK].", options={"kind": "neuron"}),
-        Example("River bank", "She sat on the bank of the river.", options={"kind": "head", "layers": "5"}),
+        Example("River bank", "She sat on the bank of the river.", options={"kind": "head", "layers": "1"}),
     ),
     chips="pick",
 )
@@ -153,7 +153,7 @@ QUERY_KEY = View(
     ),
     examples=(
         Example(
-            "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"layer": 4, "head": 2}
+            "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"layer": 5, "head": 11}
         ),
         Example("River bank", "She sat on the bank of the river.", options={"layer": 1, "head": 11}, picked="0:15-19"),
         Example(

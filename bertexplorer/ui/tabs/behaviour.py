@@ -77,22 +77,22 @@ COUNTERFACTUALS = View(
         "Feng et al., 2018, Pathologies of Neural Models Make Interpretations Difficult",
     ),
     examples=(
-        Example("He or she?", "The doctor said that [MASK] was tired.", options={"word": "she"}),
+        Example("He or she?", "The doctor said that [MASK] was happy.", options={"word": "she"}),
         Example("To Japan", "The capital of France is [MASK].", options={"word": "tokyo"}),
         Example(
             "The key to the cabinets",
-            "The key to the cabinets [MASK] on the table.",
+            "The key to the cabinets [MASK] in the drawer.",
             options={"method": "fill-mask", "word": "are"},
         ),
         Example(
             "Penguins at the store",
             "The man went to the store.",
-            "Penguins are flightless birds.",
+            "Penguins eat fish.",
             {"method": "fill-mask"},
         ),
         Example(
             "What is enough?",
-            "The nurse who had worked in the hospital for years said that [MASK] was tired.",
+            "The queen who had ruled the country for many years said that [MASK] was tired.",
             options={"method": "reduction"},
         ),
     ),

@@ -8,8 +8,8 @@ BANK = (
     "money for a house. | money: She works at a bank in the city."
 )
 SPRING = (
-    "season: In spring the birds come back. | coil: The spring in the clock is broken. | coil: A spring pushes the lid "
-    "open. | water: They drank from a spring in the rocks. | water: The river begins at a spring."
+    "season: In spring the birds come back. | coil: The metal spring of the watch is broken. | coil: The clock needs a "
+    "new steel spring. | water: Water flows from a spring in the rocks. | water: They drank water from a spring."
 )
 WORD_IN_CONTEXT = View(
     "word_in_context",

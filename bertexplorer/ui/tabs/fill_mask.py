@@ -15,7 +15,7 @@ FILL_MASK = View(
     papers=("Devlin et al., 2019, BERT",),
     examples=(
         Example("The capital of France", "The capital of France is [MASK]."),
-        Example("A robin is (not) a bird", "A robin is not a [MASK]."),
+        Example("A pigeon is (not) a bird", "A pigeon is not a [MASK]."),
         Example(
             "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"words": "is, are"}
         ),
@@ -35,9 +35,9 @@ DECODING = View(
     ),
     papers=("Jiang et al., 2020, X-FACTR",),
     examples=(
-        Example("Two words that must agree", "She drank a [MASK] of [MASK] every morning."),
-        Example("New York", "He lives in [MASK] [MASK], the largest city of the United States."),
-        Example("A whole phrase", "The [MASK] [MASK] [MASK] was very happy."),
+        Example("Two words that must agree", "They drank a [MASK] of [MASK] every evening."),
+        Example("New York", "She was born in [MASK] [MASK], a city in the United States."),
+        Example("A whole phrase", "The [MASK] [MASK] [MASK] was full of people."),
         Example("Cause and effect", "It was so [MASK] that he could not [MASK]."),
         Example("Singular or plural", "[MASK] of the children [MASK] happy."),
     ),
@@ -83,10 +83,10 @@ CONTRAST = View(
         ),
         Example(
             "Doctor, nurse",
-            "The doctor said that [MASK] is busy.",
-            options={"other": "The nurse said that [MASK] is busy."},
+            "The doctor put on [MASK] coat.",
+            options={"other": "The nurse put on [MASK] coat."},
         ),
-        Example("Is, is not", "A robin is a [MASK].", options={"other": "A robin is not a [MASK]."}),
+        Example("Is, is not", "A pigeon is a [MASK].", options={"other": "A pigeon is not a [MASK]."}),
         Example(
             "River bank, savings bank",
             "We sat by the river and looked at the [MASK].",
@@ -94,8 +94,8 @@ CONTRAST = View(
         ),
         Example(
             "Then, now",
-            "In the Middle Ages soldiers fought with [MASK].",
-            options={"other": "Today soldiers fight with [MASK]."},
+            "In the 14th century they built a [MASK].",
+            options={"other": "In the 20th century they built a [MASK]."},
         ),
     ),
 )
@@ -137,7 +137,7 @@ TEMPLATE = View(
             options={"words": "he, she"},
         ),
         Example("Countries", "The capital of {France|Spain|Russia|Japan|Egypt} is [MASK]."),
-        Example("Negation", "A {robin|trout|rose} is {a|not a} [MASK]."),
+        Example("Negation", "A {pigeon|trout|rose} is {a|not a} [MASK]."),
         Example(
             "Agreement", "The {key|keys} to the {cabinet|cabinets} [MASK] on the table.", options={"words": "is, are"}
         ),

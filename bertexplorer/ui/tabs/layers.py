@@ -22,7 +22,7 @@ LAYERS = View(
         Example(
             "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"words": "is, are"}
         ),
-        Example("A robin is (not) a bird", "A robin is not a [MASK]."),
+        Example("A pigeon is (not) a bird", "A pigeon is not a [MASK]."),
         Example("He or she", "The doctor said that [MASK] is busy.", options={"words": "he, she"}),
         Example(
             "The farmers", "The farmers cultivate the [MASK] to grow crops.", options={"words": "land, crops, rice"}
