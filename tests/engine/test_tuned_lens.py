@@ -149,15 +149,15 @@ def test_every_family_is_fitted(family: str, tiny: Callable[[str], Path]) -> Non
 
 
 def test_the_sample_represents_the_vocabulary(bundled: Path) -> None:
+    """In a sample whose pieces weigh twice or half as much as they should, the mean is off by more than 0.07."""
     checkpoint = load(bundled, precision="fp32", device="cpu")
-    texts = "The [MASK] sat on the [MASK] of the [MASK].", "[MASK] is the [MASK] of [MASK] and of his [MASK]."
-    encodings = [checkpoint.tokenizer.encode(text) for text in texts]
+    encodings, _ = masked_sentences(checkpoint, 60)
     vectors = states_of(refer(bundled).model, encodings)[-1]
     with torch.no_grad():
         matrix, bias = sample_vocabulary(checkpoint.masked_lm, vectors)
         whole = checkpoint.masked_lm(vectors).logsumexp(dim=-1)
         part = (checkpoint.masked_lm.transform(vectors) @ matrix.T + bias).logsumexp(dim=-1)
-    assert len(matrix) < 1300 and abs(float((part - whole).mean())) < 0.05
+    assert len(vectors) >= 60 and len(matrix) < 2500 and abs(float((part - whole).mean())) < 0.03
     assert torch.allclose(part, whole, atol=0.25)  # the noise of a sample of 1,000
 
 
