@@ -132,7 +132,7 @@ SEARCH = View(
     examples=(
         Example("A judge in court", "A judge in court"),
         Example("Feeling ill", "She has a fever and a headache."),
-        Example("River bank", "Ducks rest on the bank."),
+        Example("River bank", "They fish from the bank."),
         Example("Money bank", "She keeps her savings at a bank."),
         Example("By [CLS]", "A judge in court", options={"pooling": "CLS"}),
     ),
