@@ -17,7 +17,7 @@ PLAIN = {  # fields of a Spec besides its settings
     "weights": "shares of files, by the beginning of their name: kids=3,books=0.2",
     "start": "folder of the checkpoint to start from, or from --layers of its layers; default: from scratch",
     "vocabulary": "folder of the tokenizer, for a start from scratch; default: one is trained on the text",
-    "teacher": "folder of a checkpoint with the same vocabulary; the mean vectors of single texts learn to equal its own",
+    "teacher": "folder of a checkpoint with the same vocabulary, whose vectors of single texts the run learns",
     "heldout": "list of documents to hold out; default: chosen from the text",
     "cache": "folder for token ids",
 }

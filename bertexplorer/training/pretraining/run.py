@@ -84,10 +84,6 @@ class Run(RunDriver):
             load_setup(commit, self.spec, self.device) if commit else create_setup(self.spec, tokenizer, self.device)
         )
         set_dropout(setup.objective.modules, self.spec.running.dropout)
-        if self.spec.running.compile:
-            for encoder in (setup.checkpoints["model"].encoder, getattr(setup.objective, "teacher", None)):
-                for layer in encoder.layers if encoder else ():
-                    layer.compile(dynamic=True)
         optimiser = adamw(setup.objective.modules, self.spec.learning)
         yield from self.resume(setup.objective.modules, optimiser, commit)
         max_positions = setup.checkpoints["model"].config.max_positions
@@ -154,7 +150,7 @@ class Run(RunDriver):
         """A step's number -> its batches; text and masks depend only on seed and step."""
         spec, running = self.spec, self.spec.running
         gpu = self.device.type == "cuda"
-        collator = Collator.of(tokenizer, spec.masking, 8 if gpu else 1)  # its attention is faster with such lengths
+        collator = Collator.of(tokenizer, spec.masking, 8 if gpu else 1)  # lengths that the attention of a GPU needs
         overhead = GPU_OVERHEAD if gpu else OVERHEAD
 
         def step_batches(step: int) -> list[MaskedBatch]:

@@ -53,11 +53,11 @@ class Running:
     pair_weight: Annotated[
         float, Option("Weight of the pairs", 0.0, 100.0, "of their loss, relative to that of the masked words")
     ] = 1.0
-    teacher_weight: Annotated[
-        float, Option("Weight of the teacher", 0.0, 1000.0, "of the loss that keeps its sentence vectors")
-    ] = 1.0
+    teacher_weight: Annotated[float, Option("Weight of the teacher", 0.0, 1000.0, "of the distance to its vectors")] = (
+        1.0
+    )
     compile: Annotated[
-        bool, Option("Compile", info="the layers with torch.compile: a minute at the start, then faster on a GPU")
+        bool, Option("Compile", info="the layers with torch.compile: half a minute at the start, then faster on a GPU")
     ] = False
     dropout: Annotated[float, Option("Dropout", 0.0, 0.9)] = 0.0
     seed: Annotated[int, Option("Seed", 0, 2**31 - 1)] = 0
@@ -84,7 +84,7 @@ class Spec:
     start: str = ""  # a checkpoint's folder; "": from scratch, as `size` says
     start_layers: int = 0  # number of its layers to keep, spread from first to last as in DistilBERT; 0: all
     vocabulary: str = ""  # a folder with a tokenizer, for a start from scratch; "": trained on the text
-    teacher: str = ""  # a checkpoint's folder, whose sentence vectors the run keeps; "": none
+    teacher: str = ""  # a checkpoint's folder; its vectors of single texts are learned beside the masked tokens
     heldout: str = ""  # a list of held-out documents; "": chosen from the text
     cache: str = ""  # folder of cached token ids
     masking: Masking = field(default_factory=Masking)
@@ -98,6 +98,11 @@ class Spec:
             raise ExplorerError("[MASK] and Random are shares of the chosen tokens; together they are above 1.")
         if self.learning.warmup + self.learning.hold > 1 + 1e-9:
             raise ExplorerError("Warm-up and Hold are shares of the budget; together they are above 1.")
+        if self.teacher and self.running.objective in ("causal", "replaced"):
+            raise ExplorerError(
+                f"A teacher was given with the objective {self.running.objective}; wanted one with masked tokens "
+                "(mlm, mlm+nsp or mlm+order). Leave the teacher out, or change the objective."
+            )
         if not self.running.steps and not self.running.minutes:
             raise ExplorerError("Steps and Minutes are both 0; wanted a budget.")
         _ = self.snapshot_steps, self.weight("")

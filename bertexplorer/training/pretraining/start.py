@@ -10,6 +10,7 @@ from torch import nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.initialise import fresh, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
@@ -80,6 +81,7 @@ def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trainin
     """The checkpoints with the objective that *spec* names, all parameters trainable."""
     task = spec.running.objective
     model = checkpoints["model"]
+    teacher = load_teacher(spec.teacher, model) if spec.teacher else None
     objective: Objective[Any]
     if task == "replaced":
         if "generator" not in checkpoints or "replaced_token" not in model.heads:
@@ -92,27 +94,26 @@ def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trainin
     elif task == "causal":
         objective = CausalLanguage(model)
     else:
-        objective = MaskedLanguage(
-            model,
-            pairs=spec.pairs != "none",
-            weight=spec.running.pair_weight,
-            teacher=load_teacher(spec.teacher, model) if spec.teacher else None,
-            teacher_weight=spec.running.teacher_weight,
-        )
+        weights = {"weight": spec.running.pair_weight, "teacher_weight": spec.running.teacher_weight}
+        objective = MaskedLanguage(model, pairs=spec.pairs != "none", teacher=teacher, **weights)
     objective.modules.requires_grad_(True)
+    if spec.running.compile:
+        for encoder in filter(None, (*(c.encoder for c in checkpoints.values()), teacher)):
+            for layer in encoder.layers:
+                layer.compile(dynamic=True)  # one program for all layers and lengths
     return TrainingSetup(checkpoints, objective)
 
 
-def load_teacher(folder: str, student: Checkpoint) -> nn.Module:
-    """The encoder of the checkpoint in *folder*. Raises ExplorerError unless it reads the ids of *student* and has
+def load_teacher(folder: str, student: Checkpoint) -> Encoder:
+    """The encoder of the checkpoint in *folder*. Raises ExplorerError unless it has the vocabulary of *student* and
     vectors of the same size."""
     teacher = load(folder, precision="fp32", device=student.device)
     if teacher.tokenizer.backend.get_vocab() != student.tokenizer.backend.get_vocab():
-        raise ExplorerError(f"{teacher.name} has another vocabulary than {student.name}; wanted a teacher with the same.")
-    if teacher.config.hidden_size != student.config.hidden_size:
+        raise ExplorerError(f"The teacher {teacher.name} has another vocabulary. Choose one that has that of the run.")
+    theirs, own = teacher.config.hidden_size, student.config.hidden_size
+    if theirs != own:
         raise ExplorerError(
-            f"{teacher.name} has vectors of {teacher.config.hidden_size} numbers, {student.name} of "
-            f"{student.config.hidden_size}; wanted a teacher with the same size."
+            f"The teacher {teacher.name} has vectors of {theirs} numbers, the run {own}. Choose one that has {own}."
         )
     return teacher.encoder.requires_grad_(False).eval()
 

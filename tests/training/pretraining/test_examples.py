@@ -251,7 +251,7 @@ def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokeniz
         assert (batch.original[row, size:] == 0).all()
         assert batch.mask is not None and batch.mask[row].tolist() == [i < size for i in range(batch.ids.shape[1])]
     assert batch.labels.tolist() == [FOLLOWS, SINGLE, NOT] and batch.tokens == result.sizes.sum()
-    assert batch.pairs.tolist() == [0, 2]
+    assert batch.pairs.tolist() == [0, 2] and batch.singles.tolist() == [1]
     assert set(batch.original.flatten()[batch.chosen].tolist()).isdisjoint({0, 2, 3})
     changed = (batch.ids != batch.original).flatten().nonzero().squeeze(1)
     assert set(changed.tolist()) <= set(batch.chosen.tolist())

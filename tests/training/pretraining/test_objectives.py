@@ -144,6 +144,7 @@ def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, c
             batch.kinds,
             batch.labels[:3],
             batch.pairs[:3],
+            batch.singles[:0],
             count + 3,
         )
         loss = CausalLanguage(checkpoint).losses(part)["causal"]
@@ -261,5 +262,6 @@ def join(batches: list[MaskedBatch], pad: int) -> MaskedBatch:
     chosen = torch.cat([b.chosen + i * longest for i, b in enumerate(batches)])
     kinds, labels = torch.cat([b.kinds for b in batches]), torch.cat([b.labels for b in batches])
     parts = [padded("ids", pad), padded("original", pad), padded("segments", 0)]
-    pairs = (labels >= 0).nonzero().squeeze(1)
-    return MaskedBatch(*parts, mask, chosen, kinds, labels, pairs, sum(b.tokens for b in batches))
+    pairs, singles = ((labels >= 0) == two for two in (True, False))
+    rows = [are.nonzero().squeeze(1) for are in (pairs, singles)]
+    return MaskedBatch(*parts, mask, chosen, kinds, labels, *rows, sum(b.tokens for b in batches))
