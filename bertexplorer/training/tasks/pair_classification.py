@@ -22,7 +22,7 @@ METRIC, HIGHER = "accuracy", True
 LEARNER, ROWS = "classification:Classifier", "pair-classification"
 USES_FEATURES = True
 SPLIT_BY: tuple[str, ...] = ()
-DEFAULTS: dict[str, Any] = {}
+DEFAULTS: dict[str, Any] = {"epochs": 6.0}
 
 
 def examples(rows: Sequence[Row], options: Options) -> tuple[list[Any], list[Any]]:
