@@ -32,6 +32,7 @@ def teaching(browser: Browser, address: str, **more) -> Iterator[tuple[Page, str
         code = teacher.url[-4:]
         expect(teacher.locator(".join .code")).to_have_text(code)
         yield teacher, code
+        wait_until_quiet(teacher, 0.1)  # the QR code ends with the class
         teacher.once("dialog", lambda dialog: dialog.accept())
         teacher.get_by_role("button", name="End and delete").click()
         teacher.wait_for_url("**/learn")
