@@ -33,7 +33,7 @@ EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import na
     "mcp": ("mcp",),
     "ray": ("fsspec", "grpc", "ray"),
 }
-ADDRESS = re.compile(r"\S*[/\\]\S*|\(?'?\d+(\.\d+){3}\S*( \d+\))?")  # a path, a URL, or (host, port)
+ADDRESS = re.compile(r"(?<!\S)\S*[/\\]\S*|\(?'?(?<!\d)\d+(\.\d+){3}\S*( \d+\))?")  # a path, a URL, or (host, port)
 
 
 class ExplorerError(ValueError):

@@ -6,7 +6,7 @@ import re
 import secrets
 from collections import Counter
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
@@ -90,7 +90,7 @@ class LessonCatalogue:
     def lesson(self, slug: str, language: str = "") -> Lesson:
         """The lesson *slug*, in *language* where there is a translation. Raises ExplorerError if there is no lesson."""
         if self.uploads is not None and OWN.fullmatch(slug) and (file := self.uploads / f"{slug}.md").is_file():
-            return read_file(file, slug)
+            return read_upload(file, slug)
         if slug not in self.files:
             raise ExplorerError(f"There is no lesson {slug!r:.60}; there are {', '.join(self.files)}.")
         return self.translations.get((slug, language), self.lessons[slug])
@@ -114,6 +114,12 @@ class LessonCatalogue:
 def views_of(block: Block) -> set[str]:
     """The view that *block* shows, if any."""
     return {view for name, view in parse_qsl(urlsplit(block.link).query) if name == "view"}
+
+
+@lru_cache(maxsize=64)
+def read_upload(path: Path, slug: str) -> Lesson:
+    """The uploaded lesson in the file *path*, read once: its slug is the hash of its content."""
+    return read_file(path, slug)
 
 
 def read_file(path: Path, slug: str = "") -> Lesson:

@@ -20,7 +20,7 @@ OPENING = re.compile(r"(`{3,}|~{3,})")
 FIELD = re.compile(r"([a-z]+):(?:\s+(.*))?$")
 ITEM = re.compile(r"- (?:\[( |x)\] )?(.+)$")
 UNDER = re.compile(r"\s+(?:> ?(.*)|(when|value):\s+(.+))$")
-NEAR = re.compile(r"(?:(.+?)\s*->\s*)?\"(.*)\"$")  # in a translation, without the condition
+HINT_BEGINS = re.compile(r'->\s*"')  # after the condition of near:
 RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_CHARACTERS, MAX_PROBLEMS = 100_000, 50
@@ -127,7 +127,7 @@ def read_lesson(source: str, slug: str) -> Lesson:
     MAX_PROBLEMS of them.
 
     Example:
-        >>> read("---\\ntitle: Masks\\n---\\nHello.", "masks").title
+        >>> read_lesson("---\\ntitle: Masks\\n---\\nHello.", "masks").title
         'Masks'
     """
     if len(source) > MAX_CHARACTERS:
@@ -198,8 +198,8 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
             name, value = match[1], (match[2] or "").strip().strip('"') if match[1] == "example" else (match[2] or "")
             if name != "near":
                 fields[name] = value.strip()
-            elif (hint := NEAR.match(value)) and bool(hint[1]) == (block.kind != "text"):
-                near.append((hint[1] or "", hint[2]))
+            elif hint := parse_near(value, block.kind != "text"):
+                near.append(hint)
             else:
                 wanted = '"hint"' if block.kind == "text" else 'condition -> "hint"'
                 problems.append(Problem(number, f"near: is not of the form: {wanted}."))
@@ -210,6 +210,21 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
         else:
             prompt.append(line)
     return replace(block, prompt="\n".join(prompt).strip(), fields=fields, near=tuple(near), items=tuple(items))
+
+
+def parse_near(value: str, conditional: bool) -> tuple[str, str] | None:
+    """(condition, hint) from `condition -> "hint"`, or from `"hint"` where it is not *conditional*, as in a
+    translation; None for anything else."""
+    start, condition = 0, ""
+    if conditional:
+        arrow = HINT_BEGINS.search(value)
+        if arrow is None or not (condition := value[: arrow.start()].strip()):
+            return None
+        start = arrow.end() - 1
+    hint = value[start:].strip()
+    if len(hint) < 2 or not (hint.startswith('"') and hint.endswith('"')):
+        return None
+    return condition, hint[1:-1]
 
 
 def block_problem(block: Block) -> str:

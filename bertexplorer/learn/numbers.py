@@ -8,7 +8,8 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 
-NUMBER = re.compile(r"\s*([-+]?(?:\d*[.,]?\d+|[1-9]\d{0,2}(?:,\d{3})+))\s*(%?)\s*")
+NUMBER = re.compile(r"\s*([-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+|[1-9]\d{0,2}(?:,\d{3})+))\s*(?:(%)\s*)?")
+MAX_TYPED = 100  # characters of a typed number
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+")
 MINUS = str.maketrans("\N{MINUS SIGN}", "-")
 
@@ -22,9 +23,11 @@ def readings(answer: Any, prompt: str = "") -> list[float]:
     """The numbers that *answer* may mean, typed for the question *prompt*. The first one counts where no answer is
     known. 1,595 is 1595 or 1.595. If the question asks for per cent, 13 is 0.13, 0.4 is 0.004 or 0.4, and a comma is a
     decimal comma. Raises ExplorerError for anything but a number."""
-    typed = answer.translate(MINUS) if isinstance(answer, str) else str(answer)
-    match = NUMBER.fullmatch(typed)
     percent = in_percent(prompt)
+    typed = answer.translate(MINUS) if isinstance(answer, str) and len(answer) <= MAX_TYPED else ""
+    if type(answer) in (int, float):
+        typed = str(answer)
+    match = NUMBER.fullmatch(typed)
     if not match or (percent and typed.count(",") > 1):
         raise ExplorerError(f"{answer!r:.40} is not a number; wanted one such as 0.13 or 13 %.")
     digits, sign = match.groups()

@@ -11,6 +11,7 @@ from bertexplorer.model.text import Span, Text, Tokenizer
 
 COMPARISONS = ("", "random weights", "another checkpoint", "another text", "its training")
 SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_WORD = 500  # characters of a word to look for
 SPAN = re.compile(r"([012]):(\d{1,6})-(\d{1,6})")
 SPANS = re.compile(rf"({SPAN.pattern}(,{SPAN.pattern}){{0,599}})?")
 
@@ -56,6 +57,8 @@ def find_word_spans(tokenizer: Tokenizer, text: str, pair: str, word: str) -> tu
     ExplorerError if there is none of a word."""
     if not word:
         return ()
+    if len(word) > MAX_WORD:
+        raise ExplorerError(f"The word has {len(word):,} characters; the limit is {MAX_WORD}. Pick a word of the text.")
     spans = [
         Span(side, match.start(), match.end())
         for side, content in enumerate((text, pair))

@@ -175,6 +175,8 @@ def is_header(rows: Sequence[Sequence[str]]) -> bool:
     """Whether the first of *rows* names the columns: it contains a known name, or a word where all other rows have a
     number, or a word that does not recur in a column of few values."""
     head, below = rows[0], rows[1:200]
+    if len(head) > MAX_COLUMNS:
+        return False
     names = len(head) > 1 and len(set(head)) == len(head) and max(map(len, head)) <= 60
     for i, cell in enumerate(head):
         values = [row[i] for row in below if i < len(row)]

@@ -4,6 +4,7 @@ answers and their positions (Rajpurkar et al., 2016 and 2018)."""
 import io
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
@@ -117,8 +118,7 @@ def too_deep(value: Any, levels: int) -> bool:
 def unique_names(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
+        (repeated, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise ValueError(f"names {repeated!r:.60} twice")
     return result
 

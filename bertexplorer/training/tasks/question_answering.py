@@ -46,6 +46,7 @@ OFFER = "; “Realign” takes the nearest place where it occurs"
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 WORDS = ("who", "what", "when", "where", "which", "why", "how")
 POINTS = 21  # on the curve
+MAX_SEARCHED = 2000  # characters of an answer that is looked for in its passage
 
 
 @dataclass(frozen=True)
@@ -153,6 +154,8 @@ def locate_answer(context: str, text: str, start: int | None, realign: bool) -> 
     and take the occurrence nearest to the stated position."""
     if start is not None and start >= 0 and context[start : start + len(text)] == text:
         return Answer(text, start)
+    if len(text) > MAX_SEARCHED:
+        raise UnusableRow(f"has an answer of {len(text):,} characters that is not where the row says it begins")
     exact = re.escape(text)
     loose = r"\s+".join(map(re.escape, text.split()))
     patterns = [rf"(?<!\w){exact}(?!\w)", exact, *([rf"(?i:{loose})"] if realign else [])]
