@@ -9,13 +9,15 @@ from urllib.parse import parse_qsl
 
 import orjson
 from fastapi import APIRouter, UploadFile
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, problem, task_response
+from bertexplorer.api.admission import Admission, Reply, json_reply, parse_json, problem, task_response, to_response
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
+from bertexplorer.api.upload_turns import UploadTurns
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.learn.catalogue import LessonCatalogue
@@ -96,31 +98,31 @@ def routes(
         call = Call("export" if kind else "view", kind, owner, fields, is_slow(fields))
         return task_response(request, backend.task(call))
 
-    add_upload_routes(router, explore, admission)
+    add_upload_routes(router, explore)
     return router
 
 
-def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission) -> None:
+def add_upload_routes(router: APIRouter, explore: Explore) -> None:
     """Add the routes that store files for views."""
 
+    turns = UploadTurns()
+
     @router.post("/lines", operation_id="keep-lines", summary="Upload lines")
-    def lines(request: Request, file: UploadFile) -> Response:
+    async def lines(request: Request, file: UploadFile) -> Response:
         """Store the lines of a file for views that search them; their key is a setting of those views."""
-        return store(request, file, "lines", explore.lines)
+        return await store(request, file, "lines", explore.lines)
 
     @router.post("/rows", operation_id="keep-rows", summary="Upload rows")
-    def rows(request: Request, file: UploadFile) -> Response:
+    async def rows(request: Request, file: UploadFile) -> Response:
         """Store the rows of a table for a suite or a probe; their key is a setting of these views."""
-        return store(request, file, "rows", explore.rows)
+        return await store(request, file, "rows", explore.rows)
 
-    def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
-        own, content = explore.for_owner(request.scope["state"]["owner"]), file.file.read()
-
-        def save(send_line: SendLine) -> Reply:
-            key, notice = own.save_upload(uploads, content, file.filename or f"{what}.csv")
-            return json_reply({what: key, "notice": notice})
-
-        return admission.respond(request, save, queued=False)
+    async def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
+        own = explore.for_owner(request.scope["state"]["owner"])
+        async with turns.turn(own.owner):
+            content = await file.read()
+            key, notice = await run_in_threadpool(own.save_upload, uploads, content, file.filename or f"{what}.csv")
+        return to_response(json_reply({what: key, "notice": notice}))
 
 
 def export_reply(explore: Explore, state: State, kind: str) -> Reply:

@@ -13,6 +13,7 @@ job_db.py              the table of jobs in SQLite, for one server at a time; de
 jobs.py                accepts, queues, renames, resumes and deletes runs
 supervisor.py          starts queued runs as processes, adopts running ones, records how they ended
 uploads.py             files that a page sent and exports for it, for a day; what one owner may take of the disk
+parsing.py             reads large uploads in a separate process, two at a time
 text_uploads.py        uploaded lines and suites, stored under a hash of owner and content
 syneval.py             reads the pickles of LM_syneval as data
 suite_folder.py        a suite of any size in a folder, stopped and resumed, read back and compared with another

@@ -16,6 +16,7 @@ from bertexplorer.errors import ExplorerError
 SUFFIXES = (".pickle", ".pkl")
 MAX_BYTES = 20 * 2**20
 MAX_OPCODES = 5_000_000  # a sentence needs about five
+MAX_CHARACTERS = 50_000_000  # of all pairs together: a pickle may name one long sentence many times
 
 NO_EFFECT = {"PROTO", "FRAME", "STOP"}
 STRINGS = {"UNICODE", "BINUNICODE", "SHORT_BINUNICODE", "BINUNICODE8", "STRING", "BINSTRING", "SHORT_BINSTRING"}
@@ -52,10 +53,11 @@ def syneval(content: bytes, name: str) -> Iterator[dict[str, str]]:
             f"{name} cannot be read as a file of LM_syneval: {reason}. Wanted: a pickle of a dictionary with lists of "
             "sentences. Give that, or a CSV with the columns good, bad and category."
         ) from error
-    return rows(categories)
+    return rows(categories, name)
 
 
-def rows(categories: dict[str, Any]) -> Iterator[dict[str, str]]:
+def rows(categories: dict[str, Any], name: str) -> Iterator[dict[str, str]]:
+    characters = 0
     for category, groups in categories.items():
         if not isinstance(groups, (list, tuple)):
             yield {UNREAD: f"of {category[:40]} is not a list"}
@@ -65,6 +67,10 @@ def rows(categories: dict[str, Any]) -> Iterator[dict[str, str]]:
             if not complete or not all(isinstance(text, str) for text in group):
                 yield {UNREAD: f"of {category[:40]} is not two or more sentences"}
                 continue
+            characters += sum(map(len, group)) + (len(group) - 2) * len(group[0])
+            if characters > MAX_CHARACTERS:
+                limit = f"more than {MAX_CHARACTERS:,} characters of sentences, which is the limit"
+                raise ExplorerError(f"{name} has {limit}. Give part of it.")
             good, *others = (f"{text.strip()} ." for text in group)
             yield from ({"good": good, "bad": bad, "category": category} for bad in others)
 

@@ -1,20 +1,26 @@
-"""Uploads for views: files read as labelled texts or as rows of a suite, stored under a hash of owner and content."""
+"""Uploads for views: files read as labelled texts or as rows of a suite, stored under a hash of owner and content.
 
+A large file is parsed in a separate process, see `parsing`.
+"""
+
+import io
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Generic, TypeVar
 
 from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import syneval
+from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
 from bertexplorer.training.data import delimited
 from bertexplorer.training.data.decode import decode, display_name
 from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, is_header
@@ -22,6 +28,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 
 MAX_LINES = 10_000
+MAX_CELLS = 5_000_000  # of a table of lines
 MAX_ROWS = 100_000
 MAX_UPLOADS = 32  # of one owner; beyond this the oldest are deleted
 SMALLEST_SUITE = "good,bad⏎The dog sleeps.,The dog sleep."  # ⏎ ends a line
@@ -62,7 +69,8 @@ class Uploads(Generic[T]):
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def parse(self, content: bytes, filename: str) -> T:
+    @staticmethod
+    def parse(content: bytes, filename: str) -> T:
         """Parse a file. Raises ExplorerError."""
         raise NotImplementedError
 
@@ -70,9 +78,9 @@ class Uploads(Generic[T]):
         """The same from the JSON that `save` has stored."""
         raise NotImplementedError
 
-    def save(self, content: bytes, filename: str, owner: str = "") -> str:
-        """Store a file for *owner* and return its key. Raises ExplorerError as `parse` does, and for a full disk."""
-        parsed = self.parse(content, filename)
+    def save(self, content: bytes, filename: str, owner: str = "") -> tuple[str, str]:
+        """Store a file for *owner*; return its key and a message about how it was read. Raises ExplorerError as `parse`
+        does, and for a full disk."""
         suffix = Path(filename).suffix.lower()
         key = sha256(f"{owner}{suffix}\0".encode() + content).hexdigest()[:24]
         folder = self.folder_of(owner)
@@ -80,15 +88,25 @@ class Uploads(Generic[T]):
         partial = target.with_suffix(f".{os.getpid()}-{os.urandom(4).hex()}")
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            partial.write_text(json.dumps(asdict(parsed)), "utf-8")  # type: ignore[call-overload]
+            summary = self.write(content, filename, partial)
             partial.replace(target)
             for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MAX_UPLOADS]:
                 old.unlink(missing_ok=True)
         except OSError as error:
+            raise ExplorerError(f"The {self.what} cannot be saved in {folder}: {error}. Make room there.") from error
+        finally:
             with suppress(OSError):
                 partial.unlink()
-            raise ExplorerError(f"The {self.what} cannot be saved in {folder}: {error}. Make room there.") from error
-        return key
+        return key, summary
+
+    def write(self, content: bytes, filename: str, target: Path) -> str:
+        """Parse a file and write the result as JSON to *target*; return the message about how it was read."""
+        if len(content) <= LARGE_BYTES:
+            return write_json(self.parse(content, filename), target)
+        with TemporaryDirectory(dir=target.parent) as folder:
+            source = Path(folder) / "upload"
+            source.write_bytes(content)
+            return parse_apart(filename, write_parsed, str(source), type(self).__name__, filename, str(target))
 
     def folder_of(self, owner: str) -> Path:
         """Raises ExplorerError for a malformed owner."""
@@ -118,7 +136,8 @@ def read_file(path: Path, parse: Callable[[bytes, str], T]) -> T:
 class TextUploads(Uploads[Lines]):
     what = "lines"
 
-    def parse(self, content: bytes, filename: str) -> Lines:
+    @staticmethod
+    def parse(content: bytes, filename: str) -> Lines:
         return parse_lines(content, filename)
 
     def from_json(self, stored: dict[str, Any]) -> Lines:
@@ -128,7 +147,14 @@ class TextUploads(Uploads[Lines]):
 class RowUploads(Uploads[Rows]):
     what = "rows"
 
-    def parse(self, content: bytes, filename: str) -> Rows:
+    @staticmethod
+    def parse(content: bytes, filename: str) -> Rows:
+        if Path(filename).suffix.lower() in syneval.SUFFIXES:
+            raise ExplorerError(
+                f"{display_name(filename)} is a pickle; the page does not open such files. Read it in Python, as "
+                f"bx.suite(rows={display_name(filename)!r}), or on the command line, as bertexplorer suite --rows "
+                f"{display_name(filename)}, or save it as CSV with the columns good, bad and category."
+            )
         return parse_rows(content, filename)
 
     def from_json(self, stored: dict[str, Any]) -> Rows:
@@ -136,6 +162,18 @@ class RowUploads(Uploads[Rows]):
             tuple((line, cells) for line, cells in stored["rows"]),
             stored.get("summary", stored.get("told", "")),
         )
+
+
+def write_json(parsed: Lines | Rows, target: Path) -> str:
+    """Write *parsed* to *target*; return its message."""
+    target.write_text(json.dumps(asdict(parsed)), "utf-8")
+    return parsed.summary
+
+
+def write_parsed(source: str, kind: str, filename: str, target: str) -> str:
+    """Parse the file *source*, uploaded as *filename*, as an upload of *kind*, and write the result to *target*."""
+    parse = {"TextUploads": TextUploads.parse, "RowUploads": RowUploads.parse}[kind]
+    return write_json(parse(Path(source).read_bytes(), filename), Path(target))
 
 
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:
@@ -209,17 +247,24 @@ def parse_lines(content: bytes, filename: str) -> Lines:
         raise ExplorerError(f"{name} is not a {kinds} file. Save it as one of these.")
     text, encoding = decode(content, name)
     if suffix == ".txt":
+        check_count(io.StringIO(text, newline=""), name)
         lines, how = [Line(line.strip()) for line in split_lines(text)], "a line each"
     else:
         lines, how = parse_table(text, suffix, name)
     filled = tuple(line for line in lines if line.text)
     if not filled:
         raise ExplorerError(f"{name} contains no text. Give a file with a sentence on each line.")
-    if len(filled) > MAX_LINES:
-        raise ExplorerError(f"{name} has {len(filled):,} lines; the limit is {MAX_LINES:,}. Give part of it.")
+    check_count((line.text for line in filled), name)
     dropped = len(lines) - len(filled)
     empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
     return Lines(filled, f"{len(filled):,} line{'s' * (len(filled) > 1)} from {name}: {encoding}, {how}{empty}.")
+
+
+def check_count(lines: Iterable[str], name: str) -> None:
+    """Count the *lines* that are not blank. Raises ExplorerError at the first one beyond MAX_LINES."""
+    filled = (line for line in lines if line.strip())
+    if next(islice(filled, MAX_LINES, None), None) is not None:
+        raise ExplorerError(f"{name} has more than {MAX_LINES:,} lines, which is the limit. Give part of it.")
 
 
 def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
@@ -231,6 +276,8 @@ def parse_table(text: str, suffix: str, name: str) -> tuple[list[Line], str]:
     except ExplorerError as error:
         raise ExplorerError(f"{name}: {error}") from error
     width = max(map(len, rows), default=0)
+    if width * len(rows) > MAX_CELLS:
+        raise ExplorerError(f"{name} has {len(rows):,} rows of {width:,} cells; wanted {MAX_CELLS:,} cells at most.")
     cells = [[cell.strip() for cell in row] + [""] * (width - len(row)) for row in rows]
     filled = [row for row in cells if any(row)]
     has_header = bool(filled) and is_header(filled)
@@ -261,7 +308,13 @@ def read_rows(text: str, delimiter: str) -> tuple[list[list[str]], str]:
     CSV is a text as it stands. Each line is one text where the commas are those of sentences: the rows differ in width,
     and no column has a usual name or there is only one."""
     first_records, remaining, note = best_reading(text, delimiter, MAX_LINES + 2)
-    records = [*first_records, *remaining]
+    records = list(first_records)
+    filled = sum(isinstance(row, list) and any(row) for _, _, row in records)
+    for record in remaining:
+        records.append(record)
+        filled += isinstance(record[2], list) and any(record[2])
+        if filled > MAX_LINES + 1:  # one may be the header
+            raise ExplorerError(f"The table has more than {MAX_LINES:,} lines, which is the limit. Give part of it.")
     rows = [row for _, _, row in records if isinstance(row, list)]
     full = [row for row in rows if any(cell.strip() for cell in row)]
     first = full[0] if full else []

@@ -172,8 +172,7 @@ class Explore:
     def save_upload(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
         """Store an uploaded file; return (key, summary of its contents). Raises ExplorerError if it is unusable."""
         self.quota.check(self.owner, len(content))
-        key = uploads.save(content, name, self.owner)
-        return key, uploads.load(key).summary
+        return uploads.save(content, name, self.owner)
 
     def options(self, state: State) -> Any:
         return build(VIEWS[state.view].analysis.Options, dict(state.options))

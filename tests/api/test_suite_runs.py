@@ -83,12 +83,10 @@ def test_a_run_of_a_built_in_suite_has_all_its_rows(served: Served, browser: htt
     assert run["name"].startswith("Suite, agreement") and len(stored) == 130
 
 
-PICKLED = pickle.dumps({"sing": [("the cat sleeps", "the cat sleep")] * 3})
 MANY = "".join(f"The {n} old cats sleep here.,The {n} old cats sleeps here.\n" for n in range(25_000))
 UPLOADS = {  # file name -> (content, excerpts of the notice)
     "accents.csv": ("\ufeffgood,bad\nThe cafés are full.,The cafés is full.\n".encode(), "1 row"),
     "escapes.jsonl": (b'{"good": "The caf\\u00e9s are full.", "bad": "The caf\\u00e9s is full."}\n', "1 row"),
-    "syneval.pickle": (PICKLED, "3 rows"),
     "large.csv": (f"good,bad\n{MANY}".encode(), "25,000 rows"),
     "wide.csv": (f"{ROWS}{'a ' * 5_000_000},short\n".encode(), "line 12 a cell of more than 131,072 characters"),
 }
@@ -101,6 +99,12 @@ def test_a_file_of_any_encoding_and_size_is_stored(browser: httpx.Client, name: 
     answer = browser.post("/rows", files={"file": (name, content)})
     assert answer.status_code == 200, answer.text
     assert notice in answer.json()["notice"]
+
+
+def test_a_pickle_is_refused_with_the_ways_that_read_it(browser: httpx.Client) -> None:
+    content = pickle.dumps({"sing": [("the cat sleeps", "the cat sleep")] * 3})
+    answer = browser.post("/rows", files={"file": ("syneval.pickle", content)})
+    assert answer.status_code == 422 and "bertexplorer suite --rows syneval.pickle" in answer.json()["detail"]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,8 @@ FAULTS["good,bad\n" + "\n".join([*GOOD[:5], "one,two,three", *GOOD[5:]])] = "3 f
 @pytest.mark.parametrize("content", FAULTS, ids=list(FAULTS.values()))
 def test_unreadable_rows_are_counted_and_exported(content: str, tmp_path: Path) -> None:
     uploads = RowUploads(tmp_path / "rows")
-    rows = uploads.load(uploads.save(content.encode(), "pairs.csv")).rows
+    key, _ = uploads.save(content.encode(), "pairs.csv")
+    rows = uploads.load(key).rows
     result = bx.suite(rows=as_file(tmp_path, content), checkpoint="mini", scoring="the differing piece")
     for unusable in (cases(rows)[2], result.value.unusable):
         assert [item.line for item in unusable] == [7] and FAULTS[content] in unusable[0].what

@@ -113,3 +113,17 @@ def test_a_long_file_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bertexplorer.store.syneval.MAX_BYTES", 10)
     with pytest.raises(ExplorerError, match="bytes, the limit is 10"):
         syneval(pickle.dumps(AGREEMENT), "a.pickle")
+
+
+def test_one_long_sentence_that_is_named_many_times_is_refused() -> None:
+    """220 kB that would become 2 GB of rows."""
+    sentence = "a" * 20_000
+    content = pickle.dumps({"simple": [[sentence, sentence]] * 50_000})
+    assert len(content) < 250_000
+    with pytest.raises(ExplorerError, match="more than 50,000,000 characters"):
+        list(syneval(content, "a.pickle"))
+
+
+def test_an_upload_of_a_pickle_is_refused_with_the_ways_that_read_it(tmp_path: Path) -> None:
+    with pytest.raises(ExplorerError, match=r"as bx.suite\(rows=.a.pkl.\).* suite --rows a.pkl"):
+        text_uploads.RowUploads(tmp_path).save(pickle.dumps(AGREEMENT), "a.pkl")

@@ -2,13 +2,15 @@
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store.text_uploads import MAX_UPLOADS, TextUploads, parse_lines
+from bertexplorer.store import parsing, text_uploads
+from bertexplorer.store.text_uploads import MAX_UPLOADS, RowUploads, TextUploads, parse_lines
 
 EVIL = "</script><img src=x onerror=1>"
 
@@ -75,8 +77,8 @@ def test_labels_are_read_from_their_column() -> None:
         (b"\x89PNG\r\n\x1a\n" + bytes(range(1, 9)) * 50, "a.txt", "is not text"),
         (b"a", "a.xlsx", r"a.xlsx is not a .csv, .tsv or .txt file"),
         (b"a", "", "The file is not a .csv"),
-        (b"a\n" * 10_001, "a.txt", "10,001 lines; the limit is 10,000"),
-        (b"text\n" + b"a\n" * 10_001, "a.csv", "10,001 lines; the limit is 10,000"),
+        (b"a\n" * 10_001, "a.txt", "more than 10,000 lines, which is the limit"),
+        (b"text\n" + b"a\n" * 10_001, "a.csv", "more than 10,000 lines, which is the limit"),
         (b"a" * 25_000_001, "a.txt", r"25.0 MB; the limit is 25"),
         (
             b'text,label\n"' + b"a" * 200_000 + b'",x\n',
@@ -97,10 +99,11 @@ def test_ten_thousand_lines_are_read() -> None:
 
 def test_the_key_depends_on_the_content(tmp_path: Path) -> None:
     store = TextUploads(tmp_path / "lines")
-    key = store.save("label,text\nx,é 日\n".encode(), "a.csv")
+    key, summary = store.save("label,text\nx,é 日\n".encode(), "a.csv")
     assert TextUploads(tmp_path / "lines").load(key) == parse_lines("label,text\nx,é 日\n".encode(), "a.csv")
-    assert store.save("label,text\nx,é 日\n".encode(), "b.csv") == key
-    assert store.save("label,text\nx,é 日\n".encode(), "a.txt") != key
+    assert summary == TextUploads(tmp_path / "lines").load(key).summary
+    assert store.save("label,text\nx,é 日\n".encode(), "b.csv")[0] == key
+    assert store.save("label,text\nx,é 日\n".encode(), "a.txt")[0] != key
     assert [file.suffix for file in (tmp_path / "lines").iterdir()] == [".json", ".json"]
 
 
@@ -108,7 +111,7 @@ def test_only_the_newest_uploads_are_kept(tmp_path: Path) -> None:
     store = TextUploads(tmp_path)
     keys = []
     for i in range(MAX_UPLOADS + 2):
-        keys.append(store.save(f"line {i}".encode(), "a.txt"))
+        keys.append(store.save(f"line {i}".encode(), "a.txt")[0])
         os.utime(tmp_path / f"{keys[-1]}.json", (i + 1, i + 1))
     store.save(b"last", "a.txt")
     assert len(list(tmp_path.glob("*.json"))) == MAX_UPLOADS
@@ -192,3 +195,43 @@ def test_quotes_in_a_tab_separated_file_are_part_of_the_text() -> None:
 def test_only_ends_of_lines_end_a_line() -> None:
     text = "One line, with a separator\u2028in it\nAnother\n"
     assert [line.text for line in parse_lines(text.encode(), "a.csv").lines] == text.split("\n")[:2]
+
+
+def test_a_large_file_is_parsed_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The result is that of a small file; here, a file of three bytes counts as large."""
+    monkeypatch.setattr(text_uploads, "LARGE_BYTES", 2)
+    monkeypatch.setattr(text_uploads, "parse_lines", lambda *given: pytest.fail("parsed in this process"))
+    store = TextUploads(tmp_path)
+    key, summary = store.save("label,text\nx,é 日\n".encode(), "a.csv")
+    assert store.load(key).lines == (Line("é 日", "x"),) and summary.startswith("1 line from a.csv: UTF-8, commas")
+    with pytest.raises(ExplorerError, match="b.txt contains no text"):
+        store.save(b"\n\n\n", "b.txt")
+    assert [file.name for file in tmp_path.iterdir()] == [f"{key}.json"]
+
+
+def test_a_file_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
+    """3 MB that would become 700 MB of lists."""
+    with pytest.raises(ExplorerError, match="a.json cannot be used: reading it needed more than 600 MB of memory"):
+        RowUploads(tmp_path).save(b"[" + b"[{}]," * 2_500_000 + b"[]]", "a.json")
+
+
+def test_reading_stops_at_the_limit_of_lines() -> None:
+    def lines() -> Iterator[str]:
+        yield from ["a\n"] * 10_001
+        pytest.fail("read on beyond the limit")
+
+    with pytest.raises(ExplorerError, match="a.txt has more than 10,000 lines"):
+        text_uploads.check_count(lines(), "a.txt")
+
+
+def test_a_table_of_too_many_cells_is_refused() -> None:
+    with pytest.raises(ExplorerError, match="1,001 rows of 10,001 cells; wanted 5,000,000"):
+        parse_lines(b"text;" + b";" * 9_999 + b"\n" + b"a;b\n" * 1_000, "a.csv")
+
+
+def test_a_table_of_a_large_file_is_that_of_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "rows.csv"
+    file.write_text("text,label\na,x\nb\nc,y\n")
+    table = parsing.read_table(file)
+    monkeypatch.setattr(parsing, "LARGE_BYTES", 2)
+    assert parsing.read_table(file) == table and len(table.rows) == 2 and len(table.problems) == 1

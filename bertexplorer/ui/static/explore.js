@@ -15,7 +15,7 @@ const OTHER = {
   "another checkpoint": "Type the name of the other checkpoint, and press Enter. Suite takes several, separated by commas.",
   "another text": "Type the other text, and press Enter.",
 };
-const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt,.pickle,.pkl" };
+const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
 const SHOWN_MS = 1500;
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }));

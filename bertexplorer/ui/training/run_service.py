@@ -20,6 +20,7 @@ from bertexplorer.errors import ExplorerError, need
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
+from bertexplorer.store.parsing import read_table
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.supervisor import JobSupervisor, Launcher
@@ -28,7 +29,6 @@ from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
-from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
@@ -149,10 +149,7 @@ class RunService:
             if not built_in:
                 raise ExplorerError("There are no built-in rows for this task. Upload a file.")
             path = built_in[0]
-        try:
-            return read(path.read_bytes(), path.name)
-        except OSError as error:
-            raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
+        return read_table(path)
 
     def timed(self, preview: RunPreview) -> Iterator[str | RunPreview]:
         """Time three real steps in a separate process. Yields progress messages, and finally *preview* with the
