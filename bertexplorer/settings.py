@@ -55,7 +55,7 @@ class Settings:
     request_kb: int = 1000  # size of one request that is not an upload
     upload_mb: int = 25  # of all files of one upload together
     upload_files: int = 8  # of one upload
-    upload_s: int = 120  # in which any request must arrive completely
+    upload_s: int = 120  # in which an upload must arrive completely
     quota_mb: int | None = None  # of the disk for the uploads and runs of one browser; see quota
     waiting: int = 50  # requests for quick views that may wait; the server rejects further ones
     tokens: int = 1_000_000  # that one answer may compute; 0: no limit

@@ -1,7 +1,7 @@
 """The server: the page inside layers, each with one task.
 
 launch.py          serves the application on its port until a signal ends it
-connections.py     limits how many connections wait for the head of a request, and how long
+connections.py     limits how many connections wait for a whole request, and how long a head may take
 application.py     the page and the layers around it
 request_log.py     gives each request an id, counts, times and logs it
 headers.py         the security headers of every response
@@ -9,6 +9,7 @@ request_filter.py  admits only requests with a valid host name, origin and route
 health.py          /healthz, /readyz and /metrics
 sessions.py        recognizes each browser by a signed cookie and protects its pages from others
 queue_limit.py     limits the pending events of gradio's pages; ends streams that have nothing left to send
+stream_limit.py    bounds the streams that one browser, and all, keep open
 access_code.py     the access code, which each browser enters once
 body.py            limits the size and the time of request bodies; cleans their JSON
 compression.py     compresses pages, and scripts only once for everyone

@@ -1,36 +1,44 @@
 """Access code: if other machines can reach the page, each browser must enter the code once."""
 
+import asyncio
 import hmac
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict, defaultdict
 from html import escape
 from urllib.parse import parse_qs, quote
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.asgi import HTML, cookie_values, header, reply, set_cookie
-from bertexplorer.server.body import Rejected, read_body, send_rejection
+from bertexplorer.server.body import Rejected, read_body, send_rejection, with_deadline
 from bertexplorer.server.connections import network
 from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.settings import ASSETS
 
 MAX_WRONG, PERIOD_S = 30, 60.0  # wrong codes per minute from one address, which a whole class often shares
+TURN_S, MAX_WAITING = 1.0, 60  # beyond these, codes from the address are compared one a second; so many may wait
 MAX_NETWORKS = 10_000  # networks whose wrong codes are remembered
 PROOF_S = 120 * 86_400  # until a browser must enter the code again
 MAX_FORM_BYTES, FORM_TIMEOUT_S = 4000, 20
 OPEN_ROUTES = ("health", "none", "phone", "room")  # a classroom vote has its own code, which permits only voting
 PROGRAM_PATHS = ("/api/", "/mcp")
-TOO_MANY = "Too many wrong codes came from your network. Try again in {:.0f} seconds."
+TOO_MANY = f"Too many wrong codes came from your network, and {MAX_WAITING} wait to be compared. Try again in a minute."
+RETRY = ("retry-after", f"{PERIOD_S:.0f}")
 
 
 class AccessCode:
     """Admits a browser once it has entered the code. This layer is inside OwnerCookies, so that a proof is valid for
-    one browser only."""
+    one browser only.
+
+    Many wrong codes slow down all that come from their address, but the right one is still admitted: one pupil must not
+    lock out the others."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner, code: str) -> None:
         self.app, self.signer, self.code = app, signer, code
         self.name = f"{signer.name}-code"
         self.wrong: OrderedDict[str, list[float]] = OrderedDict()  # network -> times of its wrong codes
+        self.turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self.waiting: Counter[str] = Counter()  # network -> codes that wait to be compared
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         route = scope["state"]["route"] if scope["type"] == "http" else "none"
@@ -51,15 +59,15 @@ class AccessCode:
 
     async def handle_form(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            body = await read_body(scope, receive, MAX_FORM_BYTES, FORM_TIMEOUT_S)
+            body = await read_body(scope, with_deadline(receive, FORM_TIMEOUT_S), MAX_FORM_BYTES)
         except Rejected as rejected:
             await send_rejection(send, rejected)
             return
         fields = parse_qs(body.decode("utf-8", "replace"))
         target = safe_target(fields.get("page", ["/"])[0])
         address = network((scope.get("client") or ("", 0))[0])
-        if wait := self.seconds_to_wait(address):
-            await reply(send, 429, form(target, TOO_MANY.format(wait)), [("retry-after", f"{wait:.0f}")], HTML)
+        if not await self.take_turn(address):
+            await reply(send, 429, form(target, TOO_MANY), [RETRY], HTML)
         elif hmac.compare_digest(fields.get("code", [""])[0].strip().encode(), self.code.encode()):
             proof = self.signer.sign("code", self.code, scope["state"]["owner"])
             await reply(send, 303, "", [("location", target), set_cookie(scope, self.name, proof, PROOF_S)])
@@ -76,19 +84,30 @@ class AccessCode:
                 "The access code is required. Send it as Authorization: Bearer CODE, or open the page at / and type it."
             )
             await reply(send, 401, detail, [("www-authenticate", "Bearer")])
-        elif wait := self.seconds_to_wait(address):
-            await reply(send, 429, TOO_MANY.format(wait), [("retry-after", f"{wait:.0f}")])
+        elif not await self.take_turn(address):
+            await reply(send, 429, TOO_MANY, [RETRY])
         elif hmac.compare_digest(code.strip().encode("latin-1"), self.code.encode()):
             await self.app(scope, receive, send)
         else:
             self.count_wrong(address)
             await reply(send, 401, "Wrong access code (it is case-sensitive).", [("www-authenticate", "Bearer")])
 
-    def seconds_to_wait(self, address: str) -> float:
-        """Seconds until *address* may try again, 0 for now."""
+    async def take_turn(self, address: str) -> bool:
+        """Wait, if many wrong codes came from *address* lately; False if too many wait already."""
         now = time.monotonic()
-        recent = [at for at in self.wrong.get(address, []) if now - at <= PERIOD_S]
-        return max(1.0, PERIOD_S - (now - recent[0])) if len(recent) >= MAX_WRONG else 0.0
+        if sum(now - at <= PERIOD_S for at in self.wrong.get(address, [])) < MAX_WRONG:
+            return True
+        if self.waiting[address] >= MAX_WAITING:
+            return False
+        self.waiting[address] += 1
+        try:
+            async with self.turns[address]:
+                await asyncio.sleep(TURN_S)
+        finally:
+            self.waiting[address] -= 1
+            if not self.waiting[address]:
+                del self.waiting[address], self.turns[address]
+        return True
 
     def count_wrong(self, address: str) -> None:
         """Count a wrong code from *address*."""

@@ -28,6 +28,7 @@ from bertexplorer.server.queue_limit import Events, QueueLimit
 from bertexplorer.server.request_filter import RequestFilter
 from bertexplorer.server.request_log import RequestLog
 from bertexplorer.server.sessions import OwnerCookies, Sessions
+from bertexplorer.server.stream_limit import StreamLimit
 from bertexplorer.server.theme import STATIC, head, scripts, theme
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.ui.explore import Explore, opening
@@ -53,6 +54,7 @@ def add_layers(
     app = AssetCache(PageCompression(app), patches=SCRIPTS)
     app = FileAccess(app, settings.uploads_dir)
     app = QueueLimit(app, events, settings.waiting)
+    app = StreamLimit(app)
     app = BodyLimits(app, settings, sessions, events.problem)
     app = AccessCode(app, signer, settings.code)
     app = OwnerCookies(app, signer)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 import shutil
 import time
@@ -20,6 +21,9 @@ from bertexplorer.server.sessions import Sessions
 from bertexplorer.settings import Settings
 from bertexplorer.store.uploads import Quota
 
+BODY_S = 10.0  # in which a body that is not an upload must arrive, and longer while more of it arrives
+BYTES_PER_S = 10_000  # at least, of such a body: a bad Wi-Fi has that
+MAX_HELD = 100_000_000  # bytes of such bodies that are arriving, all together
 FORM_BYTES = 65_536  # that a form adds to its files
 RESERVE_BYTES = 1_000_000_000  # of the disk that uploads leave free
 DRAIN_FACTOR = 4  # read and discard up to this many times the limit, so that the browser gets to see the response
@@ -47,6 +51,7 @@ class BodyLimits:
     ) -> None:
         """*event_problem*: returns what is wrong with the JSON of an event, "" if it is valid."""
         self.app, self.settings, self.sessions, self.event_problem = app, settings, sessions, event_problem
+        self.held = 0  # bytes of bodies that are arriving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -56,8 +61,7 @@ class BodyLimits:
             if scope["state"]["route"] == "upload":
                 await self.upload(scope, receive, send)
                 return
-            limits = 1000 * self.settings.request_kb, self.settings.upload_s
-            body = await read_body(scope, receive, *limits) if scope["method"] == "POST" else b""
+            body = await self.read_body(scope, receive) if scope["method"] == "POST" else b""
             if scope["state"]["route"] in ("join", "session", "api", "mcp") and body:
                 body = clean_json(body)
             self.check_page(scope, body)
@@ -71,6 +75,25 @@ class BodyLimits:
         headers = [(key, value) for key, value in scope["headers"] if key not in replaced]
         scope = {**scope, "headers": [*headers, (b"content-length", str(len(body)).encode())]}
         await self.app(scope, replay(body, receive), send)
+
+    async def read_body(self, scope: Scope, receive: Receive) -> bytes:
+        """The body of a request. Raises Rejected as `read_body` does, and if all that arrive take too much memory."""
+        receive = with_deadline(receive, min(BODY_S, self.settings.upload_s), BYTES_PER_S)
+        held = 0
+
+        async def receive_and_count() -> Message:
+            nonlocal held
+            message = await receive()
+            held += len(message.get("body", b""))
+            self.held += len(message.get("body", b""))
+            if self.held > MAX_HELD:
+                raise Rejected(503, "Busy: many requests are arriving. What you entered is kept; try again.")
+            return message
+
+        try:
+            return await read_body(scope, receive_and_count, 1000 * self.settings.request_kb)
+        finally:
+            self.held -= held
 
     def check_page(self, scope: Scope, body: bytes) -> None:
         """Raises Rejected if another browser has opened the page that the request is about."""
@@ -180,20 +203,24 @@ class UploadLimits:
                 self.complete = not message.get("more_body", False)
 
 
-def with_deadline(receive: Receive, seconds: float) -> Receive:
-    """*receive* with a deadline for the body. Raises Rejected if it takes longer than *seconds* in total: a client that
-    sends byte by byte could otherwise keep a connection, and a file, open indefinitely."""
-    deadline, complete = time.monotonic() + seconds, False
+def with_deadline(receive: Receive, seconds: float, bytes_per_s: float = math.inf) -> Receive:
+    """*receive* with a deadline for the body: *seconds*, and a second more for each *bytes_per_s* that have arrived.
+    Raises Rejected after it: a client that sends byte by byte could otherwise keep a connection, and a file, open
+    indefinitely."""
+    start, size, complete = time.monotonic(), 0, False
 
     async def receive_in_time() -> Message:
-        nonlocal complete
+        nonlocal size, complete
         if complete:
             return await receive()
+        deadline = start + seconds + size / bytes_per_s
         try:
             message = await asyncio.wait_for(receive(), max(0.0, deadline - time.monotonic()))
         except TimeoutError as error:
-            detail = f"The request took longer than {seconds:g} seconds to arrive. Try again, or send less."
+            taken = time.monotonic() - start
+            detail = f"The request took longer than {taken:.0f} seconds to arrive. Try again, or send less."
             raise Rejected(408, detail) from error
+        size += len(message.get("body", b""))
         complete = not message.get("more_body", False)
         return message
 
@@ -206,10 +233,8 @@ async def send_rejection(send: Send, rejected: Rejected) -> None:
     await reply(send, rejected.status, rejected.detail, headers)
 
 
-async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) -> bytes:
-    """The body of a request that is not an upload. Raises Rejected beyond *limit* bytes or *seconds*."""
-    receive = with_deadline(receive, seconds)
-    detail = f"A request may have {limit / 1000:,.0f} kB. Shorten the text."
+async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
+    """The body of a request that is not an upload. Raises Rejected beyond *limit* bytes."""
     length = header(scope, "content-length")
     parts, size, more = [], 0, True
     while more:
@@ -223,7 +248,7 @@ async def read_body(scope: Scope, receive: Receive, limit: int, seconds: float) 
         if size > DRAIN_BYTES or (length.isdecimal() and int(length) > DRAIN_BYTES):
             break
     if size > limit or more:
-        raise Rejected(413, detail)
+        raise Rejected(413, f"A request may have {limit / 1000:,.0f} kB. Shorten the text.")
     return b"".join(parts)
 
 
@@ -257,14 +282,12 @@ def replace_surrogates(value: Any) -> Any:
 
 def session_of(scope: Scope, body: bytes) -> str:
     """The session hash of the page that a request is about, "" if there is none."""
-    route, path = scope["state"]["route"], str(scope["path"])
+    route = scope["state"]["route"]
     if route == "stream":
         hashes = QueryParams(scope["query_string"]).getlist("session_hash")  # parsed as gradio does
         if len(hashes) > 1:
             raise Rejected(400, f"The request names {len(hashes)} pages; wanted one. Reload the page.")
         return hashes[0] if hashes else ""
-    if "/heartbeat/" in path:
-        return path.rpartition("/")[2]
     if route in ("join", "session") and body:
         try:
             content = json.loads(body)

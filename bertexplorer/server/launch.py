@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -21,7 +22,7 @@ from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server import logs
 from bertexplorer.server.application import add_layers, gradio_events, mount_page
-from bertexplorer.server.connections import Connection, raise_file_limit
+from bertexplorer.server.connections import Connection, WaitingConnections, raise_file_limit
 from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
@@ -71,7 +72,6 @@ def launch(library: CheckpointRegistry, settings: Settings, browse: Callable[[st
     """Serve until interrupted. *browse*: called with the address as soon as the page is up. Returns 0, or 2 after
     printing the reason to stderr."""
     logs.install(settings.log)
-    raise_file_limit()
     try:
         check_access(settings)
         warn_of_problems(settings)
@@ -130,11 +130,13 @@ def serve(
 
 
 def server_config(app: ASGIApp, settings: Settings) -> uvicorn.Config:
-    """The configuration of uvicorn. It reads the client's address from X-Forwarded-For only if the request comes from
+    """The configuration of uvicorn. Half of the files that the process may open are for connections that wait for a
+    request. It reads the client's address from X-Forwarded-For only if the request comes from
     one of Settings.proxies."""
+    waiting = WaitingConnections(raise_file_limit() // 2)
     return uvicorn.Config(
         app,
-        http=Connection,
+        http=partial(Connection, waiting=waiting),  # type: ignore[arg-type]  # uvicorn calls it as it calls a class
         log_config=None,
         log_level="warning",
         access_log=False,

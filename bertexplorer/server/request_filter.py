@@ -30,7 +30,7 @@ ROUTES = (  # (name, methods, path): what the pages need; the other routes of gr
     ("stream", READ, r"/gradio_api/queue/data"),
     ("progress", READ, r"/gradio_api/upload_progress"),
     ("file", READ, r"/gradio_api/file=(/[^/]|[A-Za-z]:[/\\]).*"),  # a path on this disk, never an address
-    ("session", (*READ, *WRITE), r"/gradio_api/(heartbeat/\w+|cancel|reset/?)"),
+    ("session", WRITE, r"/gradio_api/(cancel|reset/?)"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
 DROPPED_HEADERS = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails on odd ranges and trusts the other

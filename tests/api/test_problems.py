@@ -11,6 +11,7 @@ import pytest
 from bertexplorer.api import tools
 from bertexplorer.cli import main
 from bertexplorer.engine.progress import Work
+from bertexplorer.server import access_code
 from tests.api.conftest import Served, settled
 
 TEXT = {"text": "Paris is the [MASK] of France."}
@@ -149,7 +150,8 @@ def test_the_class_code_is_accepted_as_a_bearer_token_or_a_cookie(closed: Served
         assert browser.get("/runs").status_code == 200
 
 
-def test_repeated_wrong_codes_are_locked_out(models: Path, tmp_path: Path) -> None:
+def test_repeated_wrong_codes_are_locked_out(models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_code, "MAX_WAITING", 0)
     server = Served(models, tmp_path, code=CODE)
     with server.browser() as browser:
         for number in range(30):

@@ -1,5 +1,7 @@
 """The access code: asked for once, protected from guessing, and required wherever others can reach the page."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -8,6 +10,7 @@ import httpx
 import pytest
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.server import access_code
 from bertexplorer.server.access_code import MAX_WRONG, form, safe_target
 from bertexplorer.server.connections import network
 from bertexplorer.server.launch import check_access, server_config
@@ -15,6 +18,12 @@ from bertexplorer.settings import Settings
 from tests.server.conftest import settle
 
 CODE = "robin-2026"
+
+
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes that would have to wait are refused at once."""
+    monkeypatch.setattr(access_code, "MAX_WAITING", 0)
 
 
 def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
@@ -43,14 +52,24 @@ def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
     settle(go())
 
 
-def test_repeated_wrong_codes_are_locked_out(alone: Callable[..., Any]) -> None:
+def test_repeated_wrong_codes_slow_down_their_address(
+    alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The right code is admitted all the same: one pupil must not lock out the others of a school."""
+    monkeypatch.setattr(access_code, "TURN_S", 0.05)
+    monkeypatch.setattr(access_code, "MAX_WAITING", 4)
+
     async def go() -> None:
         app = alone(code=CODE)
         async with app.browser("10.0.0.7") as guesser, app.browser("10.0.0.8") as other:
             for _ in range(MAX_WRONG):
                 assert (await guesser.post("/code", data={"code": "x"})).status_code == 401
-            late = await guesser.post("/code", data={"code": CODE})
-            assert late.status_code == 429 and "Try again in" in late.text and late.headers["retry-after"]
+            begun = time.monotonic()
+            codes = ("x", "x", CODE, "x", "x", "x")
+            answers = await asyncio.gather(*(guesser.post("/code", data={"code": code}) for code in codes))
+            assert [answer.status_code for answer in answers] == [401, 401, 303, 401, 429, 429]
+            assert time.monotonic() - begun > 0.2, "one after the other"
+            assert "Try again in" in answers[-1].text and answers[-1].headers["retry-after"] == "60"
             assert (await other.post("/code", data={"code": CODE})).status_code == 303
             assert (await other.post("/code", data={"code": "x" * 9000})).status_code == 413
 
@@ -65,7 +84,7 @@ async def guess(app: Any, client: str, code: str, said: str = "") -> int:
         return (await browser.post("/code", data={"code": code}, headers=heads)).status_code
 
 
-def test_wrong_codes_lock_out_only_the_addresses_that_sent_them(alone: Callable[..., Any]) -> None:
+def test_wrong_codes_slow_down_only_the_addresses_that_sent_them(alone: Callable[..., Any], no_waiting: None) -> None:
     async def go() -> None:
         app = alone(code=CODE).app
         for address in range(11):
@@ -78,7 +97,7 @@ def test_wrong_codes_lock_out_only_the_addresses_that_sent_them(alone: Callable[
 
 @pytest.mark.parametrize(("client", "proxies"), [("127.0.0.1", ()), ("10.0.0.7", ("127.0.0.1",))])
 def test_an_address_claimed_by_a_stranger_is_ignored(
-    alone: Callable[..., Any], client: str, proxies: tuple[str, ...]
+    alone: Callable[..., Any], no_waiting: None, client: str, proxies: tuple[str, ...]
 ) -> None:
     app = alone(code=CODE, proxies=proxies)
     served = server_config(app.app, app.settings)
@@ -92,7 +111,7 @@ def test_an_address_claimed_by_a_stranger_is_ignored(
     settle(go())
 
 
-def test_an_address_passed_on_by_a_named_proxy_is_used(alone: Callable[..., Any]) -> None:
+def test_an_address_passed_on_by_a_named_proxy_is_used(alone: Callable[..., Any], no_waiting: None) -> None:
     app = alone(code=CODE, proxies=("10.0.0.0/24",))
     served = server_config(app.app, app.settings)
     served.load()

@@ -8,8 +8,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.server import connections
-from bertexplorer.server.connections import MAX_IDLE, raise_file_limit
+from bertexplorer.server import body, connections
+from bertexplorer.server.connections import MAX_OF_ADDRESS, WaitingConnections, network, raise_file_limit
 from tests.model.test_scheduler import until
 
 HALF = b"GET / HTTP/1.1\r\nhost: localhost\r\nx-slow: "
@@ -93,36 +93,76 @@ def test_a_request_in_progress_may_take_longer(running: Any, monkeypatch: pytest
 
 
 def waiting(running: Any) -> int:
-    return sum(item.is_idle for item in list(running.server.server_state.connections))
+    connection = next(iter(running.server.server_state.connections))
+    return len(connection.waiting.all)
+
+
+BODY = b"POST /api/v1/class/ABCDEF/vote HTTP/1.1\r\nhost: localhost\r\ncontent-length: 50\r\n\r\n"
 
 
 @pytest.mark.slow
-def test_thousands_of_incomplete_heads_lock_nobody_out(running: Any, held: Held) -> None:
+@pytest.mark.parametrize("sent", [HALF, BODY])
+def test_thousands_of_incomplete_requests_lock_nobody_out(
+    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch, sent: bytes
+) -> None:
+    monkeypatch.setattr(connections, "MAX_OF_ADDRESS", 256)
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     raise_file_limit()
     assert resource.getrlimit(resource.RLIMIT_NOFILE)[0] >= min(4096, before[1])
     with httpx.Client(base_url=running.url, timeout=20) as working:
         for _ in range(1100):
-            held.open()
+            held.open(sent)
         assert working.get("/healthz").text == "ok"
-    assert closed(held.all[0]) and waiting(running) <= MAX_IDLE
-    newest = held.all[-1]
-    newest.sendall(b"\r\n\r\n")
-    assert newest.recv(1000).startswith(b"HTTP/1.1 200")
+    assert closed(held.all[0]) and waiting(running) <= 256
 
 
+@pytest.mark.parametrize("sent", [HALF, BODY])
 def test_the_oldest_of_too_many_connections_from_one_address_are_closed(
-    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
+    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch, sent: bytes
 ) -> None:
-    monkeypatch.setattr(connections, "MAX_IDLE", 3)
-    under_way = held.open(b"POST /code HTTP/1.1\r\nhost: localhost\r\ncontent-length: 3\r\n\r\na")
-    port = under_way.getsockname()[1]  # other connections, of other tests, are idle too
-    there = running.server.server_state.connections
-    until(lambda: any(not item.is_idle and item.client and item.client[1] == port for item in list(there)))
-    first, *_, last = [held.open() for _ in range(5)]
+    """A request whose body is still to come waits as one whose head is still to come."""
+    monkeypatch.setattr(connections, "MAX_OF_ADDRESS", 3)
+    first, *_, last = [held.open(sent) for _ in range(5)]
     assert closed(first)
     until(lambda: waiting(running) <= 3)
-    last.sendall(b"\r\n\r\n")
-    assert last.recv(1000).startswith(b"HTTP/1.1 200")
-    under_way.sendall(b"bc")
-    assert under_way.recv(1000).startswith(b"HTTP/1.1 ")
+    last.sendall(b"\r\n\r\n" if sent is HALF else b"1" * 50)
+    assert last.recv(1000).startswith(b"HTTP/1.1 ")
+
+
+def test_a_body_that_does_not_arrive_closes_its_connection(
+    running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "BODY_S", 0.1)
+    connection = held.open(BODY)
+    assert connection.recv(1000).startswith(b"HTTP/1.1 408 ") and closed(connection)
+
+
+class FakeConnection:
+    """What WaitingConnections knows of a connection."""
+
+    def __init__(self, address: str) -> None:
+        self.address, self.transport, self.aborted = address, self, False
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def test_connections_that_wait_are_bounded_per_address_and_in_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MAX_OF_ADDRESS", 2)
+    waiting: Any = WaitingConnections(4)
+    a, b, c = [[FakeConnection(name) for _ in range(3)] for name in "abc"]
+    for connection in [*a, *b[:2]]:
+        waiting.add(connection)
+    assert [item.aborted for item in a] == [True, False, False], "three of one address"
+    waiting.add(c[0])
+    assert [item.aborted for item in a] == [True, True, False], "five in all"
+    waiting.remove(b[0])
+    waiting.add(c[1])
+    assert not any(item.aborted for item in [*b, *c]) and set(waiting.of_address) == {"a", "b", "c"}
+    for connection in [*a, *b, *c]:
+        waiting.remove(connection)
+    assert not waiting.all and not waiting.of_address
+
+
+def test_a_lecture_hall_behind_one_address_is_let_in() -> None:
+    assert MAX_OF_ADDRESS > 1000 and network("2001:db8::1") == network("2001:db8::2")

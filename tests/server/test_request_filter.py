@@ -115,7 +115,7 @@ def test_routes_that_no_page_needs_do_not_exist(alone: Callable[..., Any], path:
         ("/scripts/0123456789ab/explore.js", "asset"),
         ("/api/v1/view", "api"),
         ("/api/v1/view/csv", "api"),
-        ("/gradio_api/heartbeat/abc", "session"),
+        ("/gradio_api/cancel", "session"),
     ],
 )
 def test_routes_that_pages_need_exist(path: str, route: str) -> None:

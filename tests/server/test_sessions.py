@@ -59,7 +59,6 @@ def test_a_page_belongs_to_the_browser_that_opened_it(alone: Callable[..., Any])
                     await thief.get("/gradio_api/queue/data?session_hash=mine"),
                     await thief.post("/gradio_api/cancel", content=mine),
                     await thief.post(JOIN, content=mine),
-                    await thief.get("/gradio_api/heartbeat/mine"),
                 ):
                     assert refused.status_code == 403 and "another browser" in refused.text
 
