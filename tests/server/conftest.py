@@ -154,8 +154,8 @@ class Listening:
 class Running(Listening):
     """A complete server."""
 
-    def __init__(self, models: Path, data: Path) -> None:
-        self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny")
+    def __init__(self, models: Path, data: Path, **more: Any) -> None:
+        self.settings = Settings(port=0, models_dir=models, data_dir=data, checkpoint="tiny", **more)
         self.library, self.ready = CheckpointRegistry(self.settings), Readiness()
         self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
