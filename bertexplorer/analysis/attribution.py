@@ -15,6 +15,7 @@ from bertexplorer.analysis.attention import check_length
 from bertexplorer.analysis.attention_flow import rollout
 from bertexplorer.analysis.word_merging import frame_flags
 from bertexplorer.engine import progress
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ class Question:
         return tuple(i for i, (odd, token) in enumerate(zip(frame, ids, strict=True)) if not odd and token != mask)
 
     def hidden(self, positions: Sequence[int]) -> Encoding:
-        return self.encoding.with_ids(dict.fromkeys(positions, self.encoding.mask_id))
+        return self.encoding.hide(positions)
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,10 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
 
     checkpoint, encoding = question.checkpoint, question.encoding
     words = gradients.word_vectors(checkpoint, encoding.ids)
-    filler = checkpoint.tokenizer.pad_id if baseline == "[PAD]" else encoding.mask_id
+    tokenizer = checkpoint.tokenizer
+    if baseline == "[MASK]" and tokenizer.mask is None:
+        raise ExplorerError("This checkpoint has no mask token to start from. Choose the baseline [PAD] or zero.")
+    filler = tokenizer.mask_id if baseline == "[MASK]" else tokenizer.pad_id
     replaced = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
     steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
     parts = engine.text_positions(encoding) if question.bi_encoder else (range(len(encoding)),)

@@ -106,7 +106,7 @@ class Editor:
             texts.append(joined if all(changes.values()) else " ".join(joined.split()))
         encoding = self.checkpoint.tokenizer.encode(Text(texts[0], texts[1]))
         read_words = words(encoding)
-        mask = self.checkpoint.tokenizer.mask_token
+        mask = self.checkpoint.tokenizer.special.get("mask")
         if [word.text for word in read_words] != [new if new != mask else "[MASK]" for new in new_words if new]:
             return None
         new_indices = {i: sum(map(bool, new_words[:i])) for i, new in changes.items() if new}

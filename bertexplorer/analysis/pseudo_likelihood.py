@@ -60,10 +60,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         )
     unscored = max(0, len(positions) - options.most)
     positions = positions[: options.most]
-    hidden = [
-        unmasked.with_ids(dict.fromkeys(positions_to_hide(unmasked, i, options.hide), unmasked.mask_id))
-        for i in positions
-    ]
+    hidden = [unmasked.hide(positions_to_hide(unmasked, i, options.hide)) for i in positions]
     log_probabilities = np.full(len(unmasked), np.nan, dtype=np.float32)
     ranks = np.zeros(len(unmasked), dtype=np.int64)
     log_probs = engine.masked_log_probs(checkpoint, hidden, positions=[[position] for position in positions])
@@ -100,7 +97,7 @@ def token_log_probs(checkpoint: Checkpoint, spots: Sequence[tuple[Encoding, Spot
     passes: dict[tuple[int, int, tuple[int, ...]], Encoding] = {}
     keys = []
     for encoding, (position, hidden) in spots:
-        masked = encoding.with_ids(dict.fromkeys(hidden, encoding.mask_id))
+        masked = encoding.hide(hidden)
         keys.append((len(masked), position, masked.ids))
         passes.setdefault(keys[-1], masked)
     order = sorted(passes)

@@ -54,7 +54,7 @@ def masked_sentences(checkpoint: Checkpoint, limit: int) -> tuple[list[Encoding]
             encoding = checkpoint.tokenizer.encode(sentence)
             positions = [i for i, special in enumerate(encoding.special) if not special]
             if masked_positions := positions[len(encodings) % EVERY :: EVERY]:
-                encodings.append(encoding.with_ids(dict.fromkeys(masked_positions, encoding.mask_id)))
+                encodings.append(encoding.hide(masked_positions))
                 held_out.append(group_number % HELD_OUT == 0)
                 count += len(masked_positions)
             if count >= limit:

@@ -155,8 +155,9 @@ def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
         for match in WORD.finditer(text)
         if len(match[0]) > 2 and match[0].isalpha() and match[0].lower() not in COMMON
     ] or [match[0] for match in WORD.finditer(texts[0])]
-    if not candidates and tokenizer.mask_token in sources[0].encoding.texts[0]:
-        return tokenizer.mask_token
+    mask = tokenizer.special.get("mask")
+    if not candidates and mask and mask in sources[0].encoding.texts[0]:
+        return mask
     if not candidates:
         raise ExplorerError("The text has no word. Type a sentence.")
     counts: dict[str, tuple[int, int, int]] = {}
@@ -171,7 +172,8 @@ def content_word(tokenizer: Tokenizer, sources: Sequence[Source]) -> str:
 
 def without_masks(tokenizer: Tokenizer, encoding: Encoding) -> list[str]:
     """The texts of *encoding* with spaces in place of typed masks, which are no word."""
-    return [text.replace(tokenizer.mask_token, " " * len(tokenizer.mask_token)) for text in encoding.texts]
+    mask = tokenizer.special.get("mask", "")
+    return [text.replace(mask, " " * len(mask)) if mask else text for text in encoding.texts]
 
 
 def gather(
@@ -183,7 +185,7 @@ def gather(
     spans_by_source: list[tuple[int, Span]] = []
     lacking = beyond = 0
     for source_index, source in enumerate(sources):
-        with_masks = tokenizer.mask_token in words  # picked
+        with_masks = tokenizer.special.get("mask") in words  # picked
         texts = source.encoding.texts if with_masks else without_masks(tokenizer, source.encoding)
         spans = sorted({Span(side, *m.span()) for side in (0, 1) for p in patterns for m in p.finditer(texts[side])})
         ends = [max((p.end for p in source.encoding.spans if p and p.side == side), default=0) for side in (0, 1)]

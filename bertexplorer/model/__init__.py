@@ -9,6 +9,7 @@ heads.py             the heads of pretraining and of fine-tuning: vectors -> the
 crf.py               linear-chain CRF over tags: log Z, best path, marginals
 text.py              Tokenizer: text (or a pair) -> Encoding, and pieces back to characters and words
 vocabulary.py        the tokenizer files of a folder, read like transformers reads them
+special_tokens.py    which tokens are no words, and their roles, as the tokenizer files say
 scheduler.py         when each caller computes, and which calls share a batch
 cache.py             a cache of expensive values, limited to a number of bytes
 checkpoint.py        an encoder with the heads in its file; reading config.json and the model card

@@ -12,19 +12,14 @@ import tokenizers
 from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.special_tokens import USUAL, find_special_tokens, read_settings
 from bertexplorer.model.vocabulary import VOCABULARIES, convert, load_like_transformers
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
 TOKENS = 2  # the side of a span that counts tokens
 TYPED_MASK = re.compile(r"\[mask\]|<mask>|_{3,}", re.IGNORECASE)
-SPECIAL = {  # the spellings of each special token, BERT's first
-    "mask": ("[MASK]", "<mask>"),
-    "cls": ("[CLS]", "<s>"),
-    "sep": ("[SEP]", "</s>"),
-    "pad": ("[PAD]", "<pad>"),
-    "unk": ("[UNK]", "<unk>"),
-}
+NO_MASK = "This checkpoint has no mask token, so no word can be hidden from it. Choose another checkpoint"
 FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "vocab.txt", "vocab.json", "merges.txt")
 
 
@@ -60,12 +55,12 @@ class Encoding:
     texts: tuple[str, str]  # cleaned; what spans point into
     tokens: tuple[str, ...]  # pieces as the vocabulary spells them, before hiding
     original_ids: tuple[int, ...]  # ids before hiding
-    ids: tuple[int, ...]  # ids with [MASK] where a span is hidden
+    ids: tuple[int, ...]  # ids with the mask where a span is hidden
     segments: tuple[int, ...]
     spans: tuple[Span | None, ...]  # None for [CLS] and [SEP]
     words: tuple[int | None, ...]  # counted from 0 through both texts
     special: tuple[bool, ...]
-    mask_id: int
+    mask_id: int | None  # None if the checkpoint has no mask token
     picked: tuple[int, ...] = ()  # positions that a view is about, ascending
     cut: tuple[int, int] = (0, 0)  # tokens of each side beyond the checkpoint's limit
     notes: tuple[str, ...] = ()  # messages for the user
@@ -91,6 +86,12 @@ class Encoding:
     def with_ids(self, changes: dict[int, int]) -> "Encoding":
         """The same encoding with other ids at the given positions."""
         return replace(self, ids=tuple(changes.get(i, token) for i, token in enumerate(self.ids)))
+
+    def hide(self, positions: Iterable[int]) -> "Encoding":
+        """The same encoding with the mask at *positions*. Raises ExplorerError if the checkpoint has no mask token."""
+        if self.mask_id is None:
+            raise ExplorerError(f"{NO_MASK}.")
+        return self.with_ids(dict.fromkeys(positions, self.mask_id))
 
 
 def clean(text: str) -> tuple[str, int]:
@@ -124,8 +125,10 @@ class Tokenizer:
         pad_id: int = 0,
         segments: int = 0,
         source: Path | None = None,
+        settings: dict[str, Any] | None = None,
     ) -> None:
-        """*segments*: how many segments the checkpoint distinguishes; 0 if it has no vectors for them."""
+        """*segments*: how many segments the checkpoint distinguishes; 0 if it has no vectors for them. *settings*: see
+        `special_tokens.read_settings`. Raises ExplorerError if no tokens stand for the beginning and end of a text."""
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
@@ -136,15 +139,16 @@ class Tokenizer:
         self.truncating_backend = tokenizers.Tokenizer.from_str(backend.to_str())
         self.truncating_backend.enable_truncation(max_tokens)
         self.vocab_size = 1 + max(backend.get_vocab(with_added_tokens=True).values(), default=-1)  # ids may have gaps
-        known = {kind: [t for t in spelt if backend.token_to_id(t) is not None] for kind, spelt in SPECIAL.items()}
-        missing = [SPECIAL[kind][0] for kind in ("mask", "cls", "sep") if not known[kind]]
-        if missing:
-            raise ExplorerError(f"The vocabulary has no {' and no '.join(missing)}; wanted a masked-LM tokenizer.")
-        self.special = {kind: tokens[0] for kind, tokens in known.items() if tokens}
-        self.special_ids = {backend.token_to_id(token) for token in self.special.values()}
-        self.mask_token = self.special["mask"]
-        self.mask_id: int = backend.get_vocab()[self.mask_token]
         model = json.loads(backend.to_str())["model"]
+        found = find_special_tokens(backend, model, settings or {})
+        self.special, self.special_ids = found.roles, found.ids  # role -> token; the ids of all, with a role or without
+        self.mask: int | None = backend.token_to_id(self.special["mask"]) if "mask" in self.special else None
+        missing = [USUAL[role][0] for role in ("cls", "sep") if role not in self.special]
+        if missing:
+            raise ExplorerError(
+                f"The tokenizer's files name no token like {' and none like '.join(missing)}; wanted the tokenizer of "
+                "an encoder, which frames each text."
+            )
         self.kind: str = model["type"]  # WordPiece, BPE or Unigram
         self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
 
@@ -154,6 +158,7 @@ class Tokenizer:
 
         Raises ExplorerError if the folder has no readable tokenizer."""
         try:
+            settings = read_settings(folder)
             backend = load_like_transformers(folder) if (folder / "tokenizer.json").is_file() else convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             possible = dict.fromkeys([*FILES, *(name for names in VOCABULARIES for name in names)])
@@ -162,7 +167,21 @@ class Tokenizer:
                 f"The tokenizer of {folder.name} cannot be read ({files}): {error}. Put the tokenizer.json of the same "
                 "checkpoint next to the weights."
             ) from error
-        return cls(backend, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder)
+        return cls(backend, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder, settings=settings)
+
+    @property
+    def mask_id(self) -> int:
+        """The id of the mask. Raises ExplorerError if the checkpoint has no mask token."""
+        if self.mask is None:
+            raise ExplorerError(f"{NO_MASK}.")
+        return self.mask
+
+    @property
+    def mask_token(self) -> str:
+        """The mask as the vocabulary spells it. Raises ExplorerError if the checkpoint has no mask token."""
+        if self.mask is None:
+            raise ExplorerError(f"{NO_MASK}.")
+        return self.special["mask"]
 
     def save(self, folder: Path) -> None:
         """Write the original files, so that transformers loads the same tokenizer."""
@@ -174,16 +193,20 @@ class Tokenizer:
     def prepare(self, text: str) -> tuple[str, list[str]]:
         """(*text* cleaned, with any spelling of the mask changed to this checkpoint's; notes for the user).
 
-        Raises ExplorerError beyond MAX_CHARACTERS, before anything is tokenised."""
+        Raises ExplorerError beyond MAX_CHARACTERS, before anything is tokenised, and for a mask if the checkpoint has
+        no mask token."""
         if len(text) > MAX_CHARACTERS:
             raise ExplorerError(f"The text has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}. Shorten it.")
         cleaned, removed = clean(text)
         notes = [f"{removed} invisible character{'s' * (removed > 1)} removed."] if removed else []
-        if typed := [t for kind, t in self.special.items() if kind != "mask" and t in cleaned]:
+        special = [str(self.backend.id_to_token(i)) for i in sorted(self.special_ids)]
+        if typed := [token for token in special if token in cleaned and token != self.special.get("mask")]:
             notes.append(
                 f"{' and '.join(typed)} in your text {'are' if typed[1:] else 'is'} read as special, not as words."
             )
-        return TYPED_MASK.sub(self.mask_token, cleaned), notes
+        if self.mask is None and (mask := TYPED_MASK.search(cleaned)):
+            raise ExplorerError(f"{NO_MASK}, or write a word in place of {mask[0]:.20}.")
+        return TYPED_MASK.sub(self.special.get("mask", ""), cleaned), notes
 
     def encode(self, text: Text | str) -> Encoding:
         """Tokenise. Raises ExplorerError if nothing is left to read, or for a second text without a first."""
@@ -232,7 +255,9 @@ class Tokenizer:
             start += len(piece) - len(piece.lstrip())  # some byte-level tokenizers count the space before a word
             spans.append(Span(side, start, max(start, end)))
             words.append(word + (count if side else 0))
-        special = tuple(i in self.special_ids and i != self.mask_id for i in encoded.ids)
+        if text.hidden and self.mask is None:
+            raise ExplorerError(f"{NO_MASK}.")
+        special = tuple(i in self.special_ids and i != self.mask for i in encoded.ids)
         typed = [odd and token != self.special.get("unk") for odd, token in zip(special, encoded.tokens, strict=True)]
         ids = [
             self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
@@ -247,7 +272,7 @@ class Tokenizer:
             spans=tuple(spans),
             words=tuple(words),
             special=special,
-            mask_id=self.mask_id,
+            mask_id=self.mask,
             picked=tuple(
                 i
                 for i, span in enumerate(spans)
@@ -271,7 +296,7 @@ class Tokenizer:
         if self.kind == "Unigram" and not spaced:  # `encode` puts a space before it
             read = self.backend.normalizer.normalize_str(word) if self.backend.normalizer else word
             ids = tuple(token.id for token in self.backend.model.tokenize(read.replace(" ", "▁")))
-        if not ids or self.mask_id in ids:
+        if not ids or self.mask in ids:
             raise ExplorerError(f"{word!r} is not a word to look up. Type a word such as 'paris'.")
         if self.special.get("unk") in (self.backend.id_to_token(i) for i in ids):
             raise ExplorerError(f"{word!r} is not in the vocabulary, so it has no probability. Choose another word.")
