@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -93,22 +94,28 @@ class Bert(Methods):
             raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
         return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
 
-    def encode(self, texts: str | Sequence[str], *, pooling: str = "mean", layer: int = -1) -> Float[np.ndarray, "n d"]:
-        """A vector for each of *texts*, in fp32: n texts by d numbers, d the hidden size; for one string, d numbers.
+    def encode(self, texts: str | Sequence[str], *, pooling: str = "own", layer: int = -1) -> Float[np.ndarray, "n d"]:
+        """A vector for each of *texts*, in fp32: n texts by d numbers; for one string, d numbers. d is the hidden size,
+        unless the checkpoint's own sentence encoder makes vectors of another.
 
-        *pooling*: "mean" or "max" over all tokens, "CLS", or "last four summed". *layer*: 0 is the input of the first
-        layer, -1 the output of the last. Raises ExplorerError for an unknown pooling or layer."""
+        *pooling*: "own", as the sentence encoder in the checkpoint's files says, and the mean if there is none; "mean"
+        or "max" over all tokens, "CLS", or "last four summed". *layer*: 0 is the input of the first layer, -1 the
+        output of the last. Warns if a text is cut at the limit of tokens, and if the pooling or the layer departs from
+        the checkpoint's own sentence encoder. Raises ExplorerError for an unknown pooling or layer."""
         from bertexplorer import engine
         from bertexplorer.analysis import search
-        from bertexplorer.analysis.vectors import layer_of
+        from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
 
         options = build(search.Options, {"pooling": pooling, "layer": layer})
         text_list = [texts] if isinstance(texts, str) else list(texts)
         if not text_list:
             raise ExplorerError("No texts were given. Give a text or a list of them.")
-        encodings = [self.checkpoint.tokenizer.encode(Text(text)) for text in text_list]
+        encodings = [encode_sentence(self.checkpoint, text) for text in text_list]
         depth = layer_of(self.checkpoint, options.layer)
         vectors = engine.sentence_vectors(self.checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
+        departs = departure(self.checkpoint, options.pooling, depth, lengths=True)
+        for note in filter(None, (cut_note(encodings, "text"), departs)):
+            warnings.warn(note, stacklevel=2)
         return vectors[0] if isinstance(texts, str) else vectors
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:

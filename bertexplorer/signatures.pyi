@@ -181,7 +181,7 @@ def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         word: Word (empty: the picked one; commas between several)
         sentences: Other sentences (one per line, or with | between)
     """
-def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
+def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
     """Tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
     Lay out the tokens or sentences of *lines* if there are any, else those of *text* (sentences: among the built-in
     ones). Raises ExplorerError for fewer than three points, an unknown layer or point, or without UMAP.
@@ -189,13 +189,13 @@ def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
         unit: What is a point
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         method: Method (t-SNE of 10,000 points takes a minute; UMAP needs umap-learn)
-        pooling: A sentence's vector (last four summed: for tokens, too)
+        pooling: A sentence's vector (own: as the checkpoint's files say, else the mean; last four summed: for tokens, too)
         dimensions: Dimensions
         colour: Colour by
         neighbours: Neighbours, 1 to 20
         point: Point, -1 to 10000 (-1: the picked token)
     """
-def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result:
+def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result:
     """Which lines mean something like the text, by the cosine of their vectors.
     Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
     The vectors of *lines* are stored in the *index*, under `collection`. Built-in lines, and all lines if there is no
@@ -204,7 +204,7 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     Options:
         top: Results, 1 to 50
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
-        pooling: A line's vector
+        pooling: A line's vector (own: as the checkpoint's files say, else the mean)
     """
 def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
     """The prediction of the checkpoint's own head after each layer, and the layer at which it settles.
@@ -343,8 +343,8 @@ class Methods:
     def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
-    def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
-    def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['mean', 'CLS', 'max', 'last four summed'] = 'mean', lines: Sequence[str] | str | Path | None = None) -> Result: ...
+    def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
+    def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result: ...
     def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 import transformers
+from safetensors.torch import save_file
 from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from tokenizers import decoders as decode
 
@@ -136,6 +137,43 @@ def write(folder: Path, name: str = "bert", *, seed: int = 0, **numbers: Any) ->
             parameter.copy_(centre + 0.2 * torch.randn_like(parameter))
     model.save_pretrained(folder)
     write_tokenizer(folder, tokenizer)
+    return folder
+
+
+def write_sentence_encoder(
+    folder: Path, pooling: dict[str, Any], *, dense: Sequence[str] = (), normalize: bool = True, **limits: Any
+) -> Path:
+    """Add the files of sentence-transformers to the checkpoint in *folder*. *pooling*: 1_Pooling/config.json; *dense*:
+    the activation of each dense layer, 40 and 41 … numbers wide; *limits*: sentence_bert_config.json."""
+    config = json.loads((folder / "config.json").read_text())
+    older = [key for key, value in pooling.items() if key.startswith("pooling_mode_") and value]
+    newer = pooling.get("pooling_mode", [])
+    modes = 1 if isinstance(newer, str) else len(older) or len(newer) or 1
+    size = modes * config.get("hidden_size", config.get("dim"))
+    files: dict[str, Any] = {"1_Pooling/config.json": pooling}
+    kinds = ["Transformer", "Pooling", *["Dense"] * len(dense), *["Normalize"] * normalize]
+    paths = ["", *(f"{i}_{kind}" for i, kind in enumerate(kinds) if i)]
+    if limits:
+        files["sentence_bert_config.json"] = limits
+    for i, activation in enumerate(dense):
+        layer = torch.nn.Linear(size, 40 + i)
+        size = layer.out_features
+        where = folder / paths[2 + i]
+        where.mkdir()
+        save_file({f"linear.{key}": tensor for key, tensor in layer.state_dict().items()}, where / "model.safetensors")
+        files[f"{where.name}/config.json"] = {
+            "in_features": layer.in_features,
+            "out_features": layer.out_features,
+            "bias": True,
+            "activation_function": f"torch.nn.modules.activation.{activation}",
+        }
+    files["modules.json"] = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (kind, path) in enumerate(zip(kinds, paths, strict=True))
+    ]
+    for path, content in files.items():
+        (folder / path).parent.mkdir(exist_ok=True)
+        (folder / path).write_text(json.dumps(content))
     return folder
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -20,10 +21,13 @@ from bertexplorer.analysis.sentence_matrix import sentences
 from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
+    OWN_INFO,
     Line,
     Pooling,
     baseline,
+    departure,
     encode_lines,
+    encode_sentence,
     layer_of,
     mean_cosine,
     principal,
@@ -52,7 +56,9 @@ class Options:
         Literal["PCA", "t-SNE", "UMAP"],
         Option("Method", info="t-SNE of 10,000 points takes a minute; UMAP needs umap-learn"),
     ] = "PCA"
-    pooling: Annotated[Pooling, Option("A sentence's vector", info="last four summed: for tokens, too")] = "mean"
+    pooling: Annotated[
+        Pooling, Option("A sentence's vector", info=f"{OWN_INFO}; last four summed: for tokens, too")
+    ] = "own"
     dimensions: Annotated[Literal["2-D", "3-D"], Option("Dimensions")] = "2-D"
     colour: Annotated[Literal["word", "position", "label"], Option("Colour by")] = "word"
     neighbours: Annotated[int, Option("Neighbours", 1, 20)] = 5
@@ -142,7 +148,7 @@ def token_points(
     checkpoint: Checkpoint, above: Encoding, lines: Sequence[Line], layer: int, options: Options
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The tokens of the lines, or of the text. [CLS] and [SEP] are included only for the text."""
-    encodings, line_indices, notes = encode_lines(checkpoint, lines) if lines else ([above], [0], "")
+    encodings, line_indices, notes = encode_lines(checkpoint.tokenizer.encode, lines) if lines else ([above], [0], "")
     points: list[Point] = []
     encodings_used: list[Encoding] = []
     rows, count = [], 0
@@ -176,9 +182,10 @@ def sentence_points(
     all_lines = [*lines, *own_lines, *(() if lines else BUILT_IN)]
     if len(all_lines) > MAX_POINTS:
         raise ExplorerError(f"{len(all_lines):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
-    encodings, line_indices, notes = encode_lines(checkpoint, all_lines)
+    encodings, line_indices, notes = encode_lines(partial(encode_sentence, checkpoint), all_lines)
     points = [Point(all_lines[i].text, all_lines[i].label, i, position) for position, i in enumerate(line_indices)]
     vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=options.pooling).numpy()
+    notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
     plural = "s" * (len(own_lines) != 1)
     own_source = f"{len(own_lines)} sentence{plural} of the text among {len(BUILT_IN)} built-in ones"
     return points, vectors, f"{len(points):,} uploaded lines" if lines else own_source, notes

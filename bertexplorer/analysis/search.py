@@ -7,7 +7,8 @@ each result comes with the mean cosine of two unrelated sentences (over all pair
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,12 +20,16 @@ from bertexplorer.analysis import facts
 from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
+    OWN_INFO,
     Line,
     Pooling,
     VectorIndex,
+    departure,
     encode_lines,
+    encode_sentence,
     layer_of,
     mean_cosine,
+    own_or_mean,
     unit_vectors,
 )
 from bertexplorer.engine.progress import working
@@ -44,7 +49,7 @@ BEST_ONLY = True  # rows lists only those with the largest numbers
 class Options:
     top: Annotated[int, Option("Results", 1, 50)] = 10
     layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
-    pooling: Annotated[Pooling, Option("A line's vector")] = "mean"
+    pooling: Annotated[Pooling, Option("A line's vector", info=OWN_INFO)] = "own"
     lines: Annotated[str, Option("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
 
 
@@ -88,7 +93,8 @@ def run(
     check_given("lines", options.lines, lines or None)
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
-    encoding = checkpoint.tokenizer.encode(text)
+    options = replace(options, pooling=own_or_mean(checkpoint, options.pooling))
+    encoding = encode_sentence(checkpoint, text)
     searched = list(lines) or list(BUILT_IN)
     query = vectors(checkpoint, [encoding], layer, options.pooling)[0]
     if index is None or not lines:
@@ -96,7 +102,9 @@ def run(
     else:
         best, count, indexed, notes = search_index(index, checkpoint, searched, query, layer, options)
     if encoding.left_out:
-        notes = f"{encoding.left_out:,} tokens of the text are beyond the checkpoint's limit. {notes}".strip()
+        limit = f"the checkpoint's limit of {len(encoding):,} tokens"
+        notes = f"{encoding.left_out:,} tokens of the text are beyond {limit}. {notes}".strip()
+    notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
     hits = (
         Hit(rank, i, searched[i].text, searched[i].label, min(1.0, cosine)) for rank, (cosine, i) in enumerate(best, 1)
     )
@@ -123,7 +131,7 @@ def vectors(
 def search_lines(
     checkpoint: Checkpoint, lines: Sequence[Line], query: Float[np.ndarray, " d"], layer: int, options: Options
 ) -> tuple[list[tuple[float, int]], int, str, str]:
-    encodings, line_indices, notes = encode_lines(checkpoint, lines)
+    encodings, line_indices, notes = encode_lines(partial(encode_sentence, checkpoint), lines)
     cosines = vectors(checkpoint, encodings, layer, options.pooling) @ query
     best = np.argsort(-cosines, kind="stable")[: options.top]
     return [(float(cosines[i]), line_indices[i]) for i in best], len(line_indices), "", notes
@@ -142,7 +150,7 @@ def search_index(
     stored = index.count(name)
     best = index.query(name, query, options.top) if stored else []
     if not best or best[0][1]["of"] != stored:  # empty, or the process that filled it was stopped midway
-        encodings, line_indices, notes = encode_lines(checkpoint, lines)
+        encodings, line_indices, notes = encode_lines(partial(encode_sentence, checkpoint), lines)
         about = {"of": len(line_indices), "notes": notes}
         line_vectors = vectors(checkpoint, encodings, layer, options.pooling)
         index.upsert(
@@ -156,8 +164,11 @@ def search_index(
 
 def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str) -> str:
     """The name of the collection with the vectors of these lines. It changes with any weight, the precision, the layer,
-    the pooling and any line."""
-    digest = sha256("\0".join([checkpoint.revision, checkpoint.precision, str(layer), pooling]).encode())
+    the pooling, the checkpoint's own sentence encoder and any line."""
+    parts = [checkpoint.revision, checkpoint.precision, str(layer), pooling]
+    if checkpoint.sentence_encoder:
+        parts.append(checkpoint.sentence_encoder.fingerprint)
+    digest = sha256("\0".join(parts).encode())
     for line in lines:
         digest.update(b"\0" + line.text.encode("utf-8", "surrogatepass"))
     return f"bertexplorer-{digest.hexdigest()[:32]}"
@@ -167,7 +178,7 @@ def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
     """Mean cosine of two built-in sentences. Cached with the checkpoint."""
 
     def measure() -> float:
-        encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
+        encodings = [encode_sentence(checkpoint, line.text) for line in BUILT_IN]
         with working(None):
             return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -14,12 +14,14 @@ from bertexplorer import engine
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Encoding, Span, overlap
+from bertexplorer.model.sentence_encoder import Dense
+from bertexplorer.model.text import TOKENS, Encoding, Span, Text, overlap
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-Pooling = Literal["mean", "CLS", "max", "last four summed"]
+Pooling = Literal["own", "mean", "CLS", "max", "last four summed"]
+OWN_INFO = "own: as the checkpoint's files say, else the mean"
 WORD = re.compile(r"\w+")
 
 
@@ -60,13 +62,54 @@ def layer_of(checkpoint: Checkpoint, layer: int) -> int:
     return count if layer == -1 else layer
 
 
-def encode_lines(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
+def own_or_mean(checkpoint: Checkpoint, pooling: Pooling) -> Pooling:
+    """*pooling*; "mean" for "own" if the checkpoint has no sentence encoder of its own."""
+    return "mean" if pooling == "own" and checkpoint.sentence_encoder is None else pooling
+
+
+def departure(checkpoint: Checkpoint, pooling: str, layer: int, *, lengths: bool) -> str:
+    """A sentence that says that *pooling* at *layer* (an index) makes other vectors than the checkpoint's own sentence
+    encoder; '' if it does not, or if there is none. *lengths*: whether the lengths of vectors matter, as they do not
+    for cosines."""
+    own = checkpoint.sentence_encoder
+    if own is None:
+        return ""
+    if own.problem:
+        return own.problem
+    steps = own.steps if lengths or not own.steps or isinstance(own.steps[-1], Dense) else own.steps[:-1]
+    alike = pooling == "own" or (not steps and engine.sentence_encoder_of(checkpoint, pooling).modes == own.modes)
+    if alike and pooling != "last four summed" and layer == checkpoint.config.num_layers:
+        return ""
+    return f"This departs from the checkpoint's own sentence encoder: {own}, at the last layer."
+
+
+def encode_sentence(checkpoint: Checkpoint, text: Text | str) -> Encoding:
+    """The input of the encoder for the vector of *text*: cut at the limit of the checkpoint's own sentence encoder, and
+    in lower case if that reads it so. Raises ExplorerError as `Tokenizer.encode` does."""
+    text = Text.of(text)
+    if checkpoint.sentence_encoder and checkpoint.sentence_encoder.lower_case:
+        text = in_lower_case(text)
+    return checkpoint.sentence_tokenizer.encode(text)
+
+
+def in_lower_case(text: Text) -> Text:
+    """*text* in lower case. Some letters become two, which moves the spans behind them."""
+
+    def move(span: Span) -> Span:
+        part = text.second if span.side else text.first
+        return span if span.side == TOKENS else Span(span.side, *(len(part[:end].lower()) for end in span[1:]))
+
+    hidden, picked = (tuple(map(move, spans)) for spans in (text.hidden, text.picked))
+    return Text(text.first.lower(), text.second.lower(), hidden, picked)
+
+
+def encode_lines(encode: Callable[[str], Encoding], lines: Sequence[Line]) -> tuple[list[Encoding], list[int], str]:
     """(encodings, their indices in *lines*, a note for the user). Lines that are empty or too long are left out.
     Raises ExplorerError if none is left."""
     encodings, indices = [], []
     for index, line in enumerate(lines):
         try:
-            encodings.append(checkpoint.tokenizer.encode(line.text))
+            encodings.append(encode(line.text))
             indices.append(index)
         except ExplorerError:
             continue
@@ -75,10 +118,16 @@ def encode_lines(checkpoint: Checkpoint, lines: Sequence[Line]) -> tuple[list[En
     notices, skipped = [], len(lines) - len(indices)
     if skipped:
         notices.append(f"{skipped:,} of {len(lines):,} lines cannot be read and are left out.")
-    cut = sum(encoding.left_out > 0 for encoding in encodings)
-    if cut:
-        notices.append(f"{cut:,} {'lines are' if cut > 1 else 'line is'} longer than the checkpoint reads and cut.")
+    if cut := cut_note(encodings, "line"):
+        notices.append(cut)
     return encodings, indices, " ".join(notices)
+
+
+def cut_note(encodings: Sequence[Encoding], noun: str) -> str:
+    """A sentence that says how many of *encodings*, each a *noun*, were cut at the limit of tokens; '' if none was."""
+    cut = [len(encoding) for encoding in encodings if encoding.left_out]
+    subject = f"{len(cut):,} {noun}{'s are' if cut[1:] else ' is'}"
+    return f"{subject} longer than the {max(cut):,} tokens that are read, and cut." if cut else ""
 
 
 def unit_vectors(vectors: Float[np.ndarray, "*n d"]) -> Float[np.ndarray, "*n d"]:

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
         token_logits,
     )
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
-    from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_vectors
+    from bertexplorer.engine.vectors import sentence_encoder_of, sentence_vectors, token_vectors, word_vectors
 
 __all__ = [
     "TunedLens",
@@ -73,6 +73,7 @@ __all__ = [
     "select_tokens",
     "queries_and_keys",
     "token_scores",
+    "sentence_encoder_of",
     "sentence_vectors",
     "sequence_logits",
     "text_positions",
@@ -106,6 +107,7 @@ MODULES = {
     "select_tokens": "bi_encoder",
     "queries_and_keys": "activations",
     "token_scores": "activations",
+    "sentence_encoder_of": "vectors",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
     "text_positions": "bi_encoder",

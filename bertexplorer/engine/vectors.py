@@ -7,11 +7,14 @@ from jaxtyping import Float
 from torch import Tensor
 
 from bertexplorer.engine.inference import batches_by_length, check_finite
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Forward
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
-LAST_FOUR = "last four summed"
+OWN, LAST_FOUR = "own", "last four summed"
+MODES_OF = {"mean": ("mean",), "CLS": ("cls",), "max": ("max",), LAST_FOUR: ("mean",)}  # pooling -> modes
 
 
 def sentence_vectors(
@@ -19,17 +22,30 @@ def sentence_vectors(
 ) -> Float[Tensor, "n d"]:
     """One vector for each encoding, in their order; fp32 on the CPU. *layer* 0 is the input of the first layer.
 
-    *pooling*: "mean" or "max" over all tokens including [CLS] and [SEP], as in sentence-transformers; "CLS", the first
-    token's vector; "last four summed", the mean over all tokens of the sum of the last four layers (of all, if there
-    are fewer), which ignores *layer*. Raises ExplorerError if a vector is not finite."""
+    *pooling*: see `sentence_encoder_of`; with "last four summed", the tokens' vectors are the sums of the last four
+    layers (of all, if there are fewer), whatever *layer* is. d is the hidden size, unless the checkpoint's own sentence
+    encoder makes vectors of another. Raises ExplorerError if a vector is not finite."""
+    sentence_encoder = sentence_encoder_of(checkpoint, pooling)
     vectors: dict[int, Tensor] = {}
     for indices, batch in batches_by_length(checkpoint, encodings):
         states = states_of(batch, layer, pooling)
         for row, i in enumerate(indices):
             tokens = states[row, : len(encodings[i])].float()  # without the padding
-            pooled = tokens[0] if pooling == "CLS" else tokens.amax(dim=0) if pooling == "max" else tokens.mean(dim=0)
-            vectors[i] = pooled.cpu()
-    return check_finite(checkpoint, torch.stack([vectors[i] for i in range(len(encodings))]))
+            vectors[i] = sentence_encoder.pool(tokens).cpu()
+    pooled = torch.stack([vectors[i] for i in range(len(encodings))])
+    return check_finite(checkpoint, sentence_encoder.transform(pooled))
+
+
+def sentence_encoder_of(checkpoint: Checkpoint, pooling: str) -> SentenceEncoder:
+    """What makes one vector of a text's tokens. *pooling*: "own", as the checkpoint's files say, the mean if they say
+    nothing; "mean" or "max" over all tokens, including [CLS] and [SEP]; "CLS", the first token's vector; "last four
+    summed", whose mean over all tokens is taken. Raises ExplorerError if the files cannot be followed."""
+    if pooling != OWN:
+        return SentenceEncoder(MODES_OF[pooling])
+    own = checkpoint.sentence_encoder or SentenceEncoder()
+    if own.problem:
+        raise ExplorerError(f"{own.problem} Choose the pooling, such as the mean.")
+    return own
 
 
 def word_vectors(

@@ -12,6 +12,7 @@ vocabulary.py        the tokenizer files of a folder, read like transformers rea
 special_tokens.py    which tokens are no words, and their roles, as the tokenizer files say
 scheduler.py         when each caller computes, and which calls share a batch
 cache.py             a cache of expensive values, limited to a number of bytes
+sentence_encoder.py  how a checkpoint's files say to make one vector of a text: pooling, dense, normalisation
 checkpoint.py        an encoder with the heads in its file; reading config.json and the model card
 tensors.py           the tensors of a folder: safetensors only, checked before they are read
 weight_map.py        maps our tensor names to the published ones and back, by a family's table

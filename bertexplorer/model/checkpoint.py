@@ -25,6 +25,7 @@ from bertexplorer.model.heads import (
     TokenClassifier,
 )
 from bertexplorer.model.scheduler import ComputeScheduler
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.tensors import stored_tensors, weight_files
 from bertexplorer.model.text import Tokenizer
 
@@ -45,6 +46,7 @@ class Checkpoint:
     hf_config: dict[str, Any]
     folder: Path
     licence: str
+    sentence_encoder: SentenceEncoder | None = None  # as the files beside the weights say; None if there are none
     unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
     # shared by all checkpoints of an app
     scheduler: ComputeScheduler = field(default_factory=ComputeScheduler, repr=False)
@@ -95,6 +97,12 @@ class Checkpoint:
         """The labels of the classifier in the order of its logits; LABEL_i if config.json names none."""
         names = self.hf_config.get("id2label") or {}
         return tuple(str(names.get(str(i), f"LABEL_{i}")) for i in range(self.config.num_labels))
+
+    @cached_property
+    def sentence_tokenizer(self) -> Tokenizer:
+        """The tokenizer for texts of which a vector is made: it cuts them where the sentence encoder does."""
+        limit = self.sentence_encoder.max_tokens if self.sentence_encoder else None
+        return self.tokenizer if limit is None else self.tokenizer.limited(limit)
 
     @cached_property
     def num_parameters(self) -> int:

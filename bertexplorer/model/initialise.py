@@ -1,6 +1,7 @@
 """Fresh weights: a whole untrained checkpoint, or the heads that one lacks."""
 
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -14,6 +15,7 @@ from bertexplorer.model.config import HEAD_WORDS
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.heads import HEADS, MaskedLM
+from bertexplorer.model.sentence_encoder import Dense, Normalize, SentenceEncoder
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.model.weight_map import ARCHITECTURES, share_layers, source_of
 
@@ -82,7 +84,20 @@ def random_copy(original: Checkpoint) -> Checkpoint:
     )
     for module in (copy.encoder, *copy.heads.values()):
         module.requires_grad_(False).eval()
-    return copy
+    return replace(copy, sentence_encoder=random_sentence_encoder(original.sentence_encoder))
+
+
+def random_sentence_encoder(original: SentenceEncoder | None) -> SentenceEncoder | None:
+    """*original* with random weights in its dense layers."""
+    if original is None:
+        return None
+    steps: list[Dense | Normalize] = []
+    for step in original.steps:
+        if isinstance(step, Dense):
+            step = Dense(deepcopy(step.linear), step.activation)
+            initialise(step.linear, seed=len(steps))
+        steps.append(step)
+    return replace(original, steps=tuple(steps))
 
 
 def with_heads(

@@ -10,6 +10,7 @@ from torch import nn
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
+from bertexplorer.model import sentence_encoder
 from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.encoder import Encoder
@@ -82,6 +83,7 @@ def load(
         hf_config=hf,
         folder=folder,
         licence=read_licence(folder),
+        sentence_encoder=sentence_encoder.read(folder, config.hidden_size),
         unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
     )
 

@@ -4,6 +4,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -168,6 +169,16 @@ class Tokenizer:
                 "checkpoint next to the weights."
             ) from error
         return cls(backend, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder, settings=settings)
+
+    def limited(self, max_tokens: int) -> "Tokenizer":
+        """This tokenizer, which reads at most *max_tokens* tokens of a text, if that is fewer than now."""
+        if max_tokens >= self.max_tokens:
+            return self
+        other = copy(self)
+        other.max_tokens = max_tokens
+        other.truncating_backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
+        other.truncating_backend.enable_truncation(max_tokens)
+        return other
 
     @property
     def mask_id(self) -> int:

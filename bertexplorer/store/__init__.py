@@ -3,6 +3,7 @@
 catalogue.py           the checkpoints that the picker offers, and the snapshots of the training that ships
 hub_cache.py           finds the checkpoints that are on this disk already
 hub.py                 downloads a checkpoint by name, or fails quickly with a clear error
+sentence_files.py      which files belong to the sentence encoder of a checkpoint
 registry.py            finds checkpoints by name, loads each once, shares it, evicts it when memory is short
 sandbox.py             calls a function in a separate process with limits on time and memory
 pickled_weights.py     reads pytorch_model.bin without running code from it

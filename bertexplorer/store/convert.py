@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import sandbox
+from bertexplorer.store import sandbox, sentence_files
 
 SINGLE, INDEX = "pytorch_model.bin", "pytorch_model.bin.index.json"
 ORIGIN = "converted.json"  # says which files the weights come from
@@ -76,9 +76,10 @@ def with_safetensors(name: str, folder: Path, data_dir: Path, *, allowed: bool) 
                 f"{file.name} of {name} has the SHA-256 {digests[file.name][:12]}…; the hub published "
                 f"{published[:12]}…. The download is damaged: delete it from the hub's cache, and open it again."
             )
-    others = sorted(file for file in folder.iterdir() if file.suffix in SUFFIXES and file.is_file())
+    small = {file for file in folder.iterdir() if file.suffix in SUFFIXES and file.is_file()}
+    others = {file.relative_to(folder): file for file in sorted(small | {*sentence_files.find_files(folder)})}
     key = hashlib.sha256()
-    for part in (*digests.values(), *(f"{file.name} {digest(file)}" for file in others)):
+    for part in (*digests.values(), *(f"{path} {digest(file)}" for path, file in others.items())):
         key.update(part.encode())
     target = data_dir / "converted" / key.hexdigest()
     if (target / ORIGIN).is_file():
@@ -96,7 +97,7 @@ def identities(files: list[Path]) -> list[tuple[int, int, int]]:
 
 
 def convert(
-    name: str, files: list[Path], others: list[Path], target: Path, digests: dict[str, str], before: object
+    name: str, files: list[Path], others: Mapping[Path, Path], target: Path, digests: dict[str, str], before: object
 ) -> None:
     """Create the folder *target*, in one step, from *files* whose `identities` were *before*. Raises OSError, and
     ExplorerError as `with_safetensors` does."""
@@ -123,12 +124,13 @@ def convert(
                 raise
 
 
-def write(name: str, files: list[Path], others: list[Path], partial: Path, digests: dict[str, str]) -> None:
-    """Write the converted weights, and copies of the *others*, into the empty folder *partial*."""
+def write(name: str, files: list[Path], others: Mapping[Path, Path], partial: Path, digests: dict[str, str]) -> None:
+    """Write the converted weights, and copies of the *others* (path -> file), into the empty folder *partial*."""
     size = sum(file.stat().st_size for file in files)
     try:
-        for file in others:
-            shutil.copyfile(file, partial / file.name)
+        for path, file in others.items():
+            (partial / path).parent.mkdir(exist_ok=True)
+            shutil.copyfile(file, partial / path)
         paths = {file.name: str(file.resolve()) for file in files}
         weights = str((partial / "model.safetensors").resolve())
         limits = {"megabytes": (BASE_BYTES + MARGIN_BYTES + 2 * size) // 1_000_000, "disk": size + MARGIN_BYTES}

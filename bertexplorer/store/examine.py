@@ -11,7 +11,7 @@ from safetensors import SafetensorError, safe_open
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
-from bertexplorer.store import sandbox
+from bertexplorer.store import sandbox, sentence_files
 
 FORMAT = "1"  # of this examination; results of other versions do not count
 SECONDS, MEGABYTES = 60.0, 3000
@@ -31,7 +31,7 @@ MEMINFO = Path("/proc/meminfo")
 def examine(name: str, folder: Path, data_dir: Path) -> None:
     """Raises ExplorerError if the checkpoint in *folder* cannot be opened safely. Checkpoints that pass are remembered
     in *data_dir* by a hash of their content."""
-    weights = sorted(folder.glob("*.safetensors"))
+    weights = weight_files(folder)
     others = sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file())
     for file in others:
         if (size := file.stat().st_size) > MAX_FILE_BYTES:
@@ -59,6 +59,12 @@ def examine(name: str, folder: Path, data_dir: Path) -> None:
         mark.touch()
 
 
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors in *folder*, with those of a sentence encoder's layers."""
+    modules = [file for file in sentence_files.find_files(folder) if file.suffix == ".safetensors"]
+    return sorted({*folder.glob("*.safetensors"), *modules})
+
+
 def read_header(file: Path, name: str) -> bytes:
     """The name, size and header of a safetensors file. Raises ExplorerError if the header is longer than that of any
     checkpoint. Loading reports files that are too short."""
@@ -76,7 +82,7 @@ def read_header(file: Path, name: str) -> bytes:
 
 def open_files(folder: str) -> None:
     """Open all files that other libraries parse, and tokenize texts. Loading reports ordinary Python errors."""
-    for file in Path(folder).glob("*.safetensors"):
+    for file in weight_files(Path(folder)):
         with suppress(Exception), safe_open(file, framework="np") as tensors:
             for name in tensors.keys():  # noqa: SIM118 - not a dict
                 tensors.get_slice(name).get_shape()
@@ -112,7 +118,7 @@ def weight_bytes(folder: Path, precision: str) -> int:
     """Bytes that the weights in *folder* need at *precision* (fp32 or bf16), by the shapes in their headers. 0 if a
     header cannot be read, which loading reports."""
     count = 0
-    for file in folder.glob("*.safetensors"):
+    for file in weight_files(folder):
         try:
             with safe_open(file, framework="np") as tensors:
                 count += sum(prod(tensors.get_slice(name).get_shape()) for name in tensors.keys())  # noqa: SIM118

@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeVar
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.families import read_config
+from bertexplorer.store import sentence_files
 from bertexplorer.store.convert import digest, published_digest
 from bertexplorer.store.hub_cache import CONVERTED, TOKENIZERS, cache_folder, check_name, delete, file_list
 
@@ -249,7 +250,7 @@ def upload(folder: Path, repo: str, token: str) -> str:
 
 def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) -> list[str]:
     """The safetensors weights, else, if *pickles* are allowed, pytorch_model.bin, as one file or in shards; and the
-    small files. Raises ExplorerError if something necessary is missing."""
+    small files, with those of a sentence encoder. Raises ExplorerError if something necessary is missing."""
     bins = weight_files(sizes, *PICKLED)
     weights = weight_files(sizes) or (bins if pickles else [])
     if not weights:
@@ -265,7 +266,7 @@ def select_files(repo: str, sizes: Mapping[str, int], *, pickles: bool = False) 
     if "config.json" not in sizes or not any(sizes.keys() >= set(names) for names in TOKENIZERS):
         missing = "tokenizer" if "config.json" in sizes else "config.json"
         raise ExplorerError(f"{repo} has no {missing}, so it cannot be used. Choose another one.")
-    return weights + [name for name in SMALL_FILES if name in sizes]
+    return weights + [name for name in SMALL_FILES if name in sizes] + sentence_files.select_files(sizes)
 
 
 def check_disk(repo: str, size: int, cache: Path) -> None:

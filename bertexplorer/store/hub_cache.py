@@ -62,9 +62,10 @@ def file_list(folder: Path) -> Path:
 
 def delete(file: Path) -> None:
     """Delete a file of a snapshot, and what it links to unless another snapshot does too."""
-    blob, snapshots = file.resolve(), file.parent.parent
+    snapshot = next(folder for folder in file.parents if folder.parent.name == "snapshots")
+    blob, name = file.resolve(), file.relative_to(snapshot)
     file.unlink(missing_ok=True)
-    if not any(other.resolve() == blob for other in snapshots.glob(f"*/{file.name}")):
+    if not any(other.resolve() == blob for other in snapshot.parent.glob(f"*/{name}")):
         blob.unlink(missing_ok=True)
 
 
@@ -76,7 +77,8 @@ def ref_files(root: Path) -> list[Path]:
 def is_complete(folder: Path) -> bool:
     """Whether the config, every shard of the weights and a tokenizer exist, and all that this app wanted to download:
     without its small files, such as tokenizer_config.json, a checkpoint would load with other settings."""
-    names = {file.name for file in folder.iterdir() if file.is_file()} if folder.is_dir() else set()
+    files = [*folder.iterdir(), *folder.glob("*/*")] if folder.is_dir() else []
+    names = {file.relative_to(folder).as_posix() for file in files if file.is_file()}
     single_files = ("model.safetensors", "pytorch_model.bin")
     candidates = [name for file in single_files for name in (file, f"{file}.index.json")]
     first = next((name for name in candidates if name in names), single_files[0])
@@ -88,7 +90,7 @@ def is_complete(folder: Path) -> bool:
             weights += list(json.loads((folder / first).read_text("utf-8"))["weight_map"].values())
         except (ValueError, KeyError, TypeError, AttributeError):
             return True  # loading reports what is wrong with the index
-    return names.issuperset(["config.json", *weights]) and any(names.issuperset(files) for files in TOKENIZERS)
+    return names.issuperset(["config.json", *weights]) and any(names.issuperset(needed) for needed in TOKENIZERS)
 
 
 def cached_names(*, pickles: bool = True) -> list[str]:

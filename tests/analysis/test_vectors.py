@@ -113,11 +113,13 @@ def test_an_unknown_layer_is_rejected(small: Checkpoint) -> None:
 
 def test_unreadable_lines_are_reported(small: Checkpoint) -> None:
     lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
-    encodings, places, note = encode_lines(small, lines)
+    encodings, places, note = encode_lines(small.tokenizer.encode, lines)
     assert places == [0, 2, 4] and len(encodings) == 3
-    assert note == ("2 of 5 lines cannot be read and are left out. 1 line is longer than the checkpoint reads and cut.")
+    assert note == (
+        "2 of 5 lines cannot be read and are left out. 1 line is longer than the 64 tokens that are read, and cut."
+    )
     with pytest.raises(ExplorerError, match="None of the 1 lines"):
-        encode_lines(small, [Line(" ")])
+        encode_lines(small.tokenizer.encode, [Line(" ")])
 
 
 def test_the_built_in_lines_are_distinct_and_labelled() -> None:

@@ -188,7 +188,7 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
         (lambda b: b.encode([]), "No texts were given"),
         (lambda b: b.fill_mask(FRANCE, words=["1,000", "ten"]), "'1,000' contains ',', which separates the items of w"),
         (lambda b: b.next_sentence("a", "b", candidates=["a | b"]), "'a | b' contains '|', which separates the items"),
-        (lambda b: b.encode("a", pooling="sum"), "got 'sum'; wanted one of mean, CLS"),
+        (lambda b: b.encode("a", pooling="sum"), "got 'sum'; wanted one of own, mean, CLS"),
         (lambda b: bx.load("no such name!"), "is not a checkpoint name"),
     ],
 )

@@ -48,7 +48,8 @@ class Hub(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def put(self, repo: str, folder: Path, *, without: tuple[str, ...] = ()) -> None:
-        self.repos[repo] = {f.name: f.read_bytes() for f in folder.iterdir() if f.is_file() and f.name not in without}
+        files = {f.relative_to(folder).as_posix(): f.read_bytes() for f in folder.rglob("*") if f.is_file()}
+        self.repos[repo] = {name: body for name, body in files.items() if name not in without}
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -110,7 +111,7 @@ class Answer(BaseHTTPRequestHandler):
             return self.send(json.dumps({"id": repo, "sha": commit, "siblings": entries, "gated": gated}).encode())
         if repo in self.server.gated:
             return self.refuse(403, "GatedRepo")
-        name = rest.rpartition("/")[2]
+        name = rest.removeprefix(f"resolve/{commit}/")
         if name in self.server.broken:
             return self.refuse(403, "")
         return self.file(repo, name, files, commit) if name in files else self.refuse(404, "EntryNotFound")
@@ -139,7 +140,8 @@ class Answer(BaseHTTPRequestHandler):
     def store(self, commit: str, path: str) -> None:
         """A large file, or the rest of it."""
         assert not self.headers["Authorization"], "a token left the hub"
-        repo, name = path.rsplit("/", 1)
+        repo = next(repo for repo in self.server.repos if path.startswith(f"{repo}/"))
+        name = path.removeprefix(f"{repo}/")
         revisions = {sha: files for (one, _), (sha, files) in self.server.revisions.items() if one == repo}
         body = revisions.get(commit, self.server.repos[repo])[name]
         wanted = self.headers["Range"] or ""

@@ -24,6 +24,7 @@ from bertexplorer.store import convert
 from bertexplorer.store.pickled_weights import read
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui import facts
+from tests.tiny import write_sentence_encoder
 
 LEGACY = [False, True]
 
@@ -65,6 +66,16 @@ def test_every_kind_of_tensor_is_read_as_in_torch(tmp_path: Path, legacy: bool) 
         ours = torch.from_numpy(result[name].copy())
         ours = ours.view(torch.bfloat16) if tensor.dtype == torch.bfloat16 else ours
         assert ours.dtype == tensor.dtype and torch.equal(ours, tensor), name
+
+
+def test_a_sentence_encoder_beside_pickled_weights_is_kept(tiny_copy: Callable[[str], Path]) -> None:
+    folder = pickled(tiny_copy)
+    before = library(folder).get("bert")
+    write_sentence_encoder(folder, {"pooling_mode_cls_token": True}, dense=["Tanh"])
+    after = library(folder).get("bert")
+    assert before.sentence_encoder is None and after.sentence_encoder
+    said = "the first token's vector, a dense layer to 40 numbers with Tanh, scaled to length 1"
+    assert str(after.sentence_encoder) == said
 
 
 def test_a_download_that_differs_from_the_published_file_is_rejected(tiny_copy: Callable[[str], Path]) -> None:

@@ -22,6 +22,7 @@ from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.ui import facts
 from tests.store.conftest import SHA, Hub
+from tests.tiny import write_sentence_encoder
 
 NAME = "someone/tiny-bert"
 OTHER = "fedcba9876543210fedcba9876543210fedcba98"
@@ -58,6 +59,37 @@ def test_a_download_reports_its_progress_and_works_offline_afterwards(
     checkpoint = library.get(NAME, "fp32")
     assert checkpoint.name == NAME and checkpoint.revision == SHA
     assert len(hub.asked) == requests, "nothing more was asked of the network"
+
+
+def test_the_files_of_a_sentence_encoder_are_downloaded_and_missed(
+    hub: Hub, library: CheckpointRegistry, tiny_copy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "cls"}, dense=["Tanh"], max_seq_length=6)
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / "model.safetensors").write_bytes(b"never")
+    hub.put(NAME, folder)
+    list(library.fetch(NAME))
+    assert not [path for path in hub.asked if "onnx" in path]
+    wanted, ours = load(folder).sentence_encoder, library.get(NAME).sentence_encoder
+    assert wanted and ours and ours.fingerprint == wanted.fingerprint and ours.max_tokens == 6
+    (snapshot,) = tmp_path.glob("cache/models--someone--tiny-bert/snapshots/*")
+    for lost in ("modules.json", "1_Pooling/config.json", "2_Dense/model.safetensors", "sentence_bert_config.json"):
+        (snapshot / lost).unlink()
+        assert library.find(NAME) is None, lost
+        assert list(library.fetch(NAME))
+        assert library.find(NAME) == snapshot
+
+
+def test_a_dense_layer_that_the_hub_did_not_publish_is_deleted(
+    hub: Hub, library: CheckpointRegistry, tiny_copy: Callable[[str], Path], tmp_path: Path
+) -> None:
+    hub.put(NAME, write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "cls"}, dense=["Tanh"]))
+    list(library.fetch(NAME))
+    (dense,) = tmp_path.glob("cache/models--someone--tiny-bert/snapshots/*/2_Dense/model.safetensors")
+    dense.resolve().write_bytes(b"other")
+    with pytest.raises(ExplorerError, match="not the file that the hub published, so it was deleted"):
+        store.check_content(NAME, [dense])
+    assert not dense.is_symlink() and len(list(dense.parents[1].glob("*.safetensors"))) == 1
 
 
 def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
