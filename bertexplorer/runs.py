@@ -45,7 +45,17 @@ class TrainingRun:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The metrics of the latest evaluation on the validation rows."""
+        """The metrics, on the validation rows, of the best checkpoint so far: the one that `load` and `predict` use.
+        Empty before it is saved, and for a pretraining run. `latest_metrics`: those of the latest evaluation."""
+        from bertexplorer.training.checkpointing import list_commits
+
+        best = list_commits(self.folder / "best")[-1:]
+        return dict(json.loads((best[0] / "task.json").read_text("utf-8"))["metrics"]) if best else {}
+
+    @property
+    def latest_metrics(self) -> dict[str, float]:
+        """The metrics of the latest evaluation on the validation rows, which may be worse than the best. Empty before
+        the first evaluation, and for a pretraining run."""
         metrics = [event["metrics"] for event in self.events if event["event"] == "evaluated" and "metrics" in event]
         return dict(metrics[-1]) if metrics else {}
 
@@ -59,11 +69,12 @@ class TrainingRun:
         raise ExplorerError(f"The run in {self.folder} has no checkpoint yet. Resume it until its first evaluation.")
 
     def load(self) -> Bert:
-        """The best checkpoint, with every analysis."""
+        """The best checkpoint, whose `metrics` the run has, with every analysis."""
         return load(self.best)
 
     def predict(self, rows: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, Any]]:
-        """The answers of the best checkpoint to new *rows*, each a dictionary of the task's columns."""
+        """The answers of the best checkpoint, whose `metrics` the run has, to new *rows*, each a dictionary of the
+        task's columns."""
         from bertexplorer.training.finetuning.artifacts import open_learner
 
         several = [rows] if isinstance(rows, Mapping) else rows

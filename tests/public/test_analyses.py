@@ -167,6 +167,11 @@ def test_a_word_is_hidden_where_the_tokenizer_reads_it(bert: bx.Bert, text: str)
     assert [token for token, was, now in columns if was != now] == ["capital"]
 
 
+def test_a_text_beyond_the_limit_of_tokens_is_announced(bert: bx.Bert) -> None:
+    with pytest.warns(UserWarning, match="2 texts are longer than the 64 tokens that are read, and cut"):
+        bert.encode(["a film " * 40, "a film", "the river " * 50])
+
+
 def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None:
     texts = ["a great film", "the river", "a terrible movie"]
     (tmp_path / "lines.txt").write_text("\n".join(texts), "utf-8")

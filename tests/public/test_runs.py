@@ -1,5 +1,6 @@
 """Training from Python: a run is trained on rows, and its checkpoint answers."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -28,6 +29,30 @@ def test_a_run_trained_on_rows_answers(tiny: Callable[..., Path], tmp_path: Path
     assert {row["label"] for row in answer["labels"]} == {"pos", "neg"}
     assert run.load().checkpoint.labels == ("neg", "pos")
     assert bx.TrainingRun(str(tmp_path / "films")).resume(seen.append).state == "finished"
+
+
+def test_metrics_are_of_the_checkpoint_that_answers_and_the_latest_have_a_name(
+    tiny: Callable[..., Path], tmp_path: Path
+) -> None:
+    dev = ROWS[:8]
+    run = bx.train(
+        tiny("bert"),
+        task="classification",
+        data=ROWS,
+        dev=dev,
+        out=tmp_path / "run",
+        epochs=3,
+        rate=0.01,
+        batch=4,
+        on_event=lambda _: None,
+    )
+    worse = {"event": "evaluated", "time": 0.0, "stretch": 0, "step": 99, "metrics": {"accuracy": 0.0, "loss": 9.0}}
+    with (run.folder / "events.jsonl").open("a") as events:  # as after further steps
+        events.write(json.dumps(worse) + "\n")
+    answers = [max(answer["labels"], key=lambda row: row["probability"])["label"] for answer in run.predict(dev)]
+    right = sum(answer == row["label"] for answer, row in zip(answers, dev, strict=True))
+    assert run.metrics["accuracy"] == right / len(dev) > 0
+    assert run.latest_metrics == worse["metrics"]
 
 
 def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp_path: Path) -> None:
