@@ -82,11 +82,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encoding = checkpoint.tokenizer.encode(text)
     target = targets.resolve_target(checkpoint, text, options.target)
     if target == "mask" and not encoding.masked:
-        raise ExplorerError(
-            "Nothing is hidden and there is no pair, so there is no answer to change. Hide a word, or add a second "
-            "sentence with a checkpoint that has a next-sentence head, such as mini.",
-            missing="mask",
-        )
+        raise nothing_to_change(checkpoint, encoding)
     decision = None
     if target == "next sentence":
         encoding = encode_pair(checkpoint, text)
@@ -116,6 +112,22 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         other_masks=max(0, len(encoding.masked) - 1) if target == "mask" else 0,
         scored=board.scored,
         caveats=decision.caveats if decision else (),
+    )
+
+
+def nothing_to_change(checkpoint: Checkpoint, encoding: Encoding) -> ExplorerError:
+    """The error for a text without a mask whose answer cannot be a pair's either: what is missing. Raises ExplorerError
+    if the checkpoint has neither head."""
+    if "next_sentence" not in checkpoint.heads:
+        _ = checkpoint.masked_lm
+        lacks = f"{checkpoint.name} has no next-sentence head that would judge a pair"
+        advice = "choose a checkpoint that has one, such as mini, and give a pair"
+    elif encoding.second_start is None:
+        lacks, advice = "there is no pair", "add a second sentence"
+    else:
+        lacks, advice = "the measure is the word at a mask", "measure the pair"
+    return ExplorerError(
+        f"Nothing is hidden and {lacks}, so there is no answer to change. Hide a word, or {advice}.", missing="mask"
     )
 
 

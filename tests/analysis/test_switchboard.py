@@ -177,7 +177,26 @@ def test_invalid_settings_are_named(tiny, options: Options, words: str) -> None:
         switchboard.run(ours, TEXT, options=options)
 
 
-def test_a_text_without_a_target_is_rejected(tiny) -> None:
-    for name, text in (("bert", Text("no blank here")), ("roberta", Text("no blank", "and no head"))):
-        with pytest.raises(ExplorerError, match="Nothing is hidden"):
-            switchboard.run(load(tiny(name), precision="fp32", device="cpu"), text)
+@pytest.mark.parametrize(
+    ("name", "text", "target", "said"),
+    [
+        ("bert", Text("no blank here"), "answer", "Nothing is hidden and there is no pair, .* add a second sentence."),
+        (
+            "bert",
+            Text("no blank", "but a pair"),
+            "mask",
+            "hidden and the measure is the word at a mask, .* measure the",
+        ),
+        (
+            "roberta",
+            Text("no blank", "and no head"),
+            "answer",
+            "hidden and roberta has no next-sentence head that woul",
+        ),
+        ("bert-base", Text("no blank", "and no head"), "answer", "bert-base has no fill-mask head"),
+        ("bert-base", Text("no head"), "answer", "bert-base has no fill-mask head"),
+    ],
+)
+def test_a_text_without_a_target_is_rejected_with_what_is_missing(tiny, name, text, target, said) -> None:
+    with pytest.raises(ExplorerError, match=said):
+        switchboard.run(load(tiny(name), precision="fp32", device="cpu"), text, options=Options(target=target))
