@@ -156,6 +156,8 @@ def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> 
     """
     if isinstance(checkpoint, Bert):
         return checkpoint
+    if not isinstance(checkpoint, str | Path):
+        raise ExplorerError(f"checkpoint: got {checkpoint!r:.60}; wanted a name such as 'mini', a folder, or a Bert.")
     name = str(checkpoint)
     for progress in library().fetch(name):
         end = "\n" if progress.done >= progress.total else ""

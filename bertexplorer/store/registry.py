@@ -193,7 +193,11 @@ class CheckpointRegistry:
         inside = folder != root and folder.is_relative_to(root)
         if (inside or self.anywhere) and folder.is_dir():
             return folder  # loading reports missing files
-        if path.is_absolute() or name.startswith((".", "~")) or not inside:
+        if path.is_absolute() or name.startswith((".", "~")) or name.endswith("/") or not inside:
+            if self.anywhere:
+                problem = f"{name} is a file" if path.is_file() else f"There is no folder {name}"
+                wanted = "the folder of a checkpoint, with its config.json, or a name such as mini"
+                raise ExplorerError(f"{problem}; wanted {wanted}. Check the spelling.")
             raise ExplorerError(
                 f"{name} is {'not a folder in' if inside else 'outside'} the models folder {root}. Put the checkpoint "
                 "there, or start the app with BERTEXPLORER_MODELS set to its parent folder."

@@ -195,6 +195,12 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
         (lambda b: b.next_sentence("a", "b", candidates=["a | b"]), "'a | b' contains '|', which separates the items"),
         (lambda b: b.encode("a", pooling="sum"), "got 'sum'; wanted one of own, mean, CLS"),
         (lambda b: bx.load("no such name!"), "is not a checkpoint name"),
+        (lambda b: bx.load("/no/such/folder"), "^There is no folder /no/such/folder; wanted the folder of a"),
+        (lambda b: bx.load(Path("~/no-such-folder")), "^There is no folder ~/no-such-folder"),
+        (lambda b: bx.load("no-such-folder/"), "^There is no folder no-such-folder/"),
+        (lambda b: bx.load(__file__), "test_analyses.py is a file; wanted the folder"),
+        (lambda b: bx.load(None), "^checkpoint: got None; wanted a name such as 'mini', a folder, or a Bert.$"),
+        (lambda b: bx.fill_mask(FRANCE, checkpoint=5), "^checkpoint: got 5; wanted a name such as 'mini'"),
     ],
 )
 def test_bad_input_is_reported(bert: bx.Bert, ask: Callable[[bx.Bert], object], message: str) -> None:
