@@ -6,7 +6,7 @@ as on the command line, a report does nothing. All sizes are tokens that go thro
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
@@ -28,10 +28,12 @@ class Work:
     """The work of one analysis.
 
     *limit*: tokens that it may compute, 0 for any number. *on_long*: called once, before the first batch of work that
-    proves long; it may wait or raise. *stopped*: any thread may set it to end the work before its next batch."""
+    proves long; it may wait or raise. *on_aside*: gives back the place of the work in its queue while a block runs, see
+    `aside`. *stopped*: any thread may set it to end the work before its next batch."""
 
     limit: int = 0
     on_long: Callable[[], None] = lambda: None
+    on_aside: Callable[[], AbstractContextManager[None]] = nullcontext
     done: int = 0
     total: int = 0  # as far as known
     long: bool = False
@@ -107,3 +109,12 @@ def check() -> None:
     """Raises Stopped if the work should end; for loops that compute no tokens."""
     if work := current.get():
         work.check()
+
+
+@contextmanager
+def aside() -> Iterator[None]:
+    """Give back the place of the current work in its queue while the block waits for something other than tokens, such
+    as a checkpoint; afterwards it takes the next place that becomes free."""
+    work = current.get()
+    with work.on_aside() if work else nullcontext():
+        yield

@@ -47,16 +47,16 @@ class RequestQueue:
     def waiting(self) -> int:
         return len(self.line)
 
-    def enter(self, work: Work) -> Ticket:
-        """Wait for the turn of *work* and return its ticket. Raises Busy at once if the queue is full, and Stopped if
-        *work* is dropped from it."""
+    def enter(self, work: Work, *, again: bool = False) -> Ticket:
+        """Wait for the turn of *work* and return its ticket. *again*: it gave back its place, so a full queue takes it.
+        Raises Busy at once if the queue is full, and Stopped if *work* is dropped from it."""
         ticket = Ticket(work)
         with self.lock:
             if work.stopped:
                 raise Stopped
             if len(self.active) < self.capacity:
                 self.admit(ticket)
-            elif self.waiting >= self.max_waiting:
+            elif self.waiting >= self.max_waiting and not again:
                 self.refused += 1
                 raise Busy(self.waiting, self.seconds(self.waiting))
             else:
@@ -134,7 +134,17 @@ class RequestQueues:
             tickets.clear()
             tickets.append((self.slow, self.slow.enter(work)))
 
-        work.on_long = move
+        @contextmanager
+        def aside() -> Iterator[None]:
+            """Give back the place, and take one again after the block."""
+            held = [queue for queue, _ in tickets]
+            for queue, ticket in tickets:
+                queue.leave(ticket)
+            tickets.clear()
+            yield  # an error needs no place any more
+            tickets.extend((queue, queue.enter(work, again=True)) for queue in held)
+
+        work.on_long, work.on_aside = move, aside
         tickets.append((queue, queue.enter(work)))
         try:
             with working(work):

@@ -8,6 +8,7 @@ registry.py            finds checkpoints by name, loads each once, shares it, ev
 sandbox.py             calls a function in a separate process with limits on time and memory
 pickled_weights.py     reads pytorch_model.bin without running code from it
 convert.py             converts such a file to safetensors in a separate process
+opening_turns.py       checkpoints from outside are opened one at a time of each owner and two in all
 examine.py             opens a checkpoint from outside in a separate process first; whether it fits into memory
 runs.py                runs as their folders show them: state, events, checkpoints
 job_db.py              the table of jobs in SQLite, for one server at a time; deleted runs, for a week

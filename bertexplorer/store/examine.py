@@ -13,10 +13,11 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.store import sandbox, sentence_files
 
-FORMAT = "1"  # of this examination; results of other versions do not count
-SECONDS, MEGABYTES = 60.0, 3000
+FORMAT = "2"  # of this examination; results of other versions do not count
+SECONDS, MEGABYTES = 60.0, 1000
 MAX_HEADER_BYTES = 4_000_000  # of a safetensors header; that of BERT-large has 50,000
-MAX_FILE_BYTES = 200_000_000  # of a vocabulary
+MAX_FILE_BYTES = 100_000_000  # of a vocabulary
+MAX_ENTRIES = 1_000_000  # of a vocabulary; that of XLM-V, the largest known, has 901,629
 SUFFIXES = (".json", ".txt", ".model", ".jinja")  # of the files that a tokenizer is built from
 LONG, SHORT = 2000, 60  # repetitions that reveal regular expressions with cubic or exponential run time
 PROBES = ("The cat sat on the mat.", "Caf\u00e9 \u4e2d\u6587 \U0001f600 don't 3.14!", "[MASK] <mask>")
@@ -26,6 +27,14 @@ RESERVE_BYTES = 500_000_000  # to leave free for computing answers
 ITEM_BYTES = {"fp32": 4, "bf16": 2}
 CGROUP = Path("/sys/fs/cgroup")  # limits of a container
 MEMINFO = Path("/proc/meminfo")
+
+
+def check_kinds(name: str, folder: Path) -> None:
+    """Raises ExplorerError if something in *folder* is neither a file nor a folder: reading a pipe would wait for
+    ever."""
+    for path in folder.rglob("*"):
+        if path.exists() and not (path.is_file() or path.is_dir()):
+            raise ExplorerError(f"{path.name} of {name} is not a file. Choose another checkpoint.")
 
 
 def examine(name: str, folder: Path, data_dir: Path) -> None:
@@ -91,6 +100,9 @@ def open_files(folder: str) -> None:
         tokenizer = Tokenizer.from_folder(Path(folder), max_tokens=512, pad_id=0)
     if tokenizer is None:
         return
+    if (entries := tokenizer.backend.get_vocab_size()) > MAX_ENTRIES:
+        limit = f"{MAX_ENTRIES:,} at most"
+        raise ExplorerError(f"The vocabulary has {entries:,} entries; wanted {limit}. Choose another checkpoint.")
     texts = [*PROBES, *(pattern * count + "!" for count in (SHORT, LONG) for pattern in REPEATED)]
     for text in texts:
         with suppress(ExplorerError):

@@ -8,11 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bertexplorer.engine.progress import aside
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
 from bertexplorer.store.catalogue import BUNDLED, BY_NAME, CATALOGUE, series_of
+from bertexplorer.store.opening_turns import OpeningTurns
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -39,6 +41,7 @@ class CheckpointRegistry:
         self.owner: str | None = None  # None: the operator, who may open every run
         self.owned_runs: Callable[[str], set[str]] | None = None  # owner -> ids of the runs that they may open
         self.loading: defaultdict[tuple[str, str], threading.Lock] = defaultdict(threading.Lock)
+        self.turns = OpeningTurns()
 
     def for_owner(self, owner: str) -> "CheckpointRegistry":
         """The same checkpoints for *owner*, with the runs of that owner only."""
@@ -74,14 +77,24 @@ class CheckpointRegistry:
     def read(self, folder: Path, name: str, precision: str, width: str) -> "Checkpoint":
         """Load the checkpoint in *folder*. *width*: what *precision* means on this machine. Raises ExplorerError if it
         is not safe or does not fit into memory."""
-        from bertexplorer.model.load import load
-
-        trusted = (BUNDLED, (self.settings.data_dir / "runs").resolve())
-        source = folder
-        if not any(folder.resolve().is_relative_to(root) for root in trusted):
-            folder = self.converted(name, folder)
+        if not self.is_foreign(folder):
+            return self.load(folder, folder, name, precision, width)
+        with self.turns.turn(self.owner):
+            examine.check_kinds(name, folder)
+            source, folder = folder, self.converted(name, folder)
             with convert.kept_if_usable(folder, source):
                 examine.examine(name, folder, self.settings.data_dir)
+            return self.load(folder, source, name, precision, width)
+
+    def is_foreign(self, folder: Path) -> bool:
+        """Whether the files in *folder* were written neither by this project nor by a run of this server."""
+        trusted = (BUNDLED, (self.settings.data_dir / "runs").resolve())
+        return not any(folder.resolve().is_relative_to(root) for root in trusted)
+
+    def load(self, folder: Path, source: Path, name: str, precision: str, width: str) -> "Checkpoint":
+        """Load the checkpoint in *folder*, which was made from *source*, after evicting others if memory is short."""
+        from bertexplorer.model.load import load
+
         with self.lock:
             missing = examine.missing_bytes(name, folder, width, self.loaded_bytes())
             while missing > 0 and self.loaded:
@@ -114,8 +127,12 @@ class CheckpointRegistry:
     def load_once(self, key: tuple[str, str], load: "Callable[[], Checkpoint]") -> "Checkpoint":
         """The checkpoint of *key*. If it is not loaded, one caller loads it while the others wait."""
         with self.lock:
+            if key in self.loaded:
+                self.loaded.move_to_end(key)
+                return self.loaded[key]
             key_lock = self.loading[key]
-        with key_lock:
+        waiting = self.turns.wait(self.owner) if self.is_foreign(Path(key[0])) else aside()
+        with waiting, key_lock:
             with self.lock:
                 if key in self.loaded:
                     self.loaded.move_to_end(key)

@@ -76,7 +76,7 @@ def test_an_oversized_vocabulary_is_rejected(tiny_copy: Callable[[str], Path]) -
     folder = tiny_copy("bert")
     with (folder / "vocab.txt").open("wb") as opened:
         opened.truncate(examine.MAX_FILE_BYTES + 1)
-    with pytest.raises(ExplorerError, match=r"vocab\.txt of bert has 200 MB; wanted 200 MB at most"):
+    with pytest.raises(ExplorerError, match=r"vocab\.txt of bert has 100 MB; wanted 100 MB at most"):
         library(folder).get("bert")
 
 
