@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import math
 import socket
+from dataclasses import replace
 from typing import Any
 
 import segno
 from fastapi import APIRouter
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -20,10 +22,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
 from bertexplorer.learn.class_votes import vote_table
-from bertexplorer.learn.classroom import ROUND, Classroom, require_teacher
+from bertexplorer.learn.classroom import Classroom, require_teacher
 from bertexplorer.learn.numbers import in_percent, read_number
 from bertexplorer.learn.prose import inline, tree
-from bertexplorer.learn.room import Room
+from bertexplorer.learn.room import ROUND, Room
 from bertexplorer.ui.explore import Explore
 from bertexplorer.ui.state import State
 
@@ -39,20 +41,23 @@ OPENED = body(
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)
 VOTED = body(("question", "round", "choice"), {"question": 0, "round": 1, "choice": 2})
+DOOR = body(("open",), {"open": False})
 STEPPED = body(("question", "phase", "to"), {"question": 0, "phase": "lobby", "to": "vote1"})
 
 
 def routes(
     explore: Explore, admission: Admission, catalogue: LessonCatalogue, rooms: Classroom, opening: State
 ) -> APIRouter:
-    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg and votes.csv, and POST …/vote, …/step, …/end."""
+    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg and votes.csv, and POST …/vote, …/step, …/door, …/code,
+    …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
     add_phone_routes(router, explore, rooms)
+    add_door_routes(router, rooms)
 
     @router.post("", operation_id="open-class", summary="Open a class", openapi_extra=OPENED)
     async def open_class(request: Request) -> Response:
-        """A room with a code of four letters, for the questions of a lesson or one of your own."""
+        """A room with a code of six letters, for the questions of a lesson or one of your own."""
         fields = parse_json(await request.body())
         own_explore = explore.for_owner(request.scope["state"]["owner"])
 
@@ -120,9 +125,10 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
                 )
             )
         rooms.record_poll(room, owner)
+        headers = {"cache-control": "no-store", "poll-ms": str(room.poll_ms)}
         if v == room.changes:
-            return Response(status_code=204, headers={"cache-control": "no-store"})
-        return to_response(json_reply(snapshot(room, owner)))
+            return Response(status_code=204, headers=headers)
+        return to_response(replace(json_reply(snapshot(room, owner)), headers=headers))
 
     @router.get("/{code}/qr.svg", operation_id="class-code", summary="A class's QR code", **of_type("image/svg+xml"))
     def code_of(request: Request, code: str) -> Response:
@@ -137,8 +143,30 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         """One vote for each browser, question and round. It can be changed until the vote closes."""
         room, owner = find_room(rooms, request, code)
         given = fields(parse_json(await request.body()), "question", "round", "choice")
-        rooms.vote(room, owner, integer(given, "question"), integer(given, "round"), parse_choice(room, given))
+        vote = integer(given, "question"), integer(given, "round"), parse_choice(room, given)
+        await run_in_threadpool(rooms.vote, room, owner, *vote)
         return to_response(json_reply({"saved": given["choice"]}))
+
+
+def add_door_routes(router: APIRouter, rooms: Classroom) -> None:
+    """Add the routes with which a teacher keeps strangers out."""
+
+    @router.post("/{code}/door", operation_id="class-door", summary="Close the door of a class", openapi_extra=DOOR)
+    async def door(request: Request, code: str) -> Response:
+        """Close the door to phones that have not joined, or open it again."""
+        room, owner = find_room(rooms, request, code)
+        is_open = fields(parse_json(await request.body()), "open")["open"]
+        if type(is_open) is not bool:
+            raise ExplorerError(f"open: got {is_open!r:.40}; wanted true or false.")
+        rooms.set_door(room, owner, is_open)
+        return to_response(json_reply({"open": room.door_open}))
+
+    @router.post("/{code}/code", operation_id="change-class-code", summary="Change the code of a class")
+    def change_code(request: Request, code: str) -> Response:
+        """Give the class another code, which its phones must enter; the votes of an open round are deleted."""
+        room, owner = find_room(rooms, request, code)
+        rooms.change_code(room, owner)
+        return to_response(json_reply({"code": room.code}))
 
 
 def votes_csv(room: Room) -> Response:
@@ -188,6 +216,7 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
         "teacher": True,
         "lesson": room.lesson,
         "here": room.present(),
+        "door": room.door_open,
         "voted": len(room.votes.get((room.at, round), {})),
     }
     return {**out, **results(room)} if peek and room.phase in ("closed1", "discuss", "closed2") else out

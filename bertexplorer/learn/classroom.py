@@ -1,7 +1,8 @@
 """Classroom: a class that votes before BERT answers. Only this module decides who may do what, and when.
 
-A room has a code of four letters and a list of questions. Its teacher, the browser that opened it, moves it from phase
-to phase. Each other browser has one vote for each question and round, and may change it until the vote closes.
+A room has a code of six letters and a list of questions. Its teacher, the browser that opened it, moves it from phase
+to phase. Each other browser has one vote for each question and round, and may change it until the vote closes. A code
+cannot be guessed, as there are 191 million; if a stranger has it, the teacher closes the door or changes the code.
 A room whose teacher's browser asks for nothing for a day is deleted.
 """
 
@@ -18,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.room import Question, Room, append_line, apply_line, replay
+from bertexplorer.learn.room import ROUND, Question, Room, append_line, apply_line, replay, write_through
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
 NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question
@@ -30,9 +31,10 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
     "closed2": ("reveal",),
     "reveal": ("next",),
 }
-ROUND = {"vote1": 1, "vote2": 2}
+CODE_LENGTHS = (6, 4)  # letters of a code; those of classes opened by version 0.2 have four
+MAX_VOTES = 5000  # in one round; a class has fewer phones, but phones may give away their places
 MAX_ROOMS, MAX_OWN_ROOMS, MAX_VOTERS, MAX_QUESTIONS, MAX_CHOICES = 200, 10, 1000, 50, 40
-JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long, or for good if it voted
+JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long
 EXPIRY_S = 24 * 3600.0  # after this long without a request of its teacher's browser, a room is deleted
 IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
 ACTIVITY_S = 60.0  # seconds between writes of the teacher's last activity, and between searches for expired rooms
@@ -40,7 +42,7 @@ ACTIVITY_S = 60.0  # seconds between writes of the teacher's last activity, and 
 
 def random_code() -> str:
     """Return a random code."""
-    return "".join(secrets.choice(LETTERS) for _ in range(4))
+    return "".join(secrets.choice(LETTERS) for _ in range(CODE_LENGTHS[0]))
 
 
 class Classroom:
@@ -61,7 +63,7 @@ class Classroom:
         with self.lock:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.make_space(teacher)
-            code = next(code for _ in range(1000) if not self.path(code := self.letters()).exists())
+            code = self.free_code()
             room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, clock=self.clock)
             rows = [[question.prompt, list(question.choices), question.link, question.block] for question in questions]
             about = {"teacher": teacher, "lesson": lesson, "language": language, "questions": rows}
@@ -86,6 +88,10 @@ class Classroom:
             if self.clock() - self.last_activity_of(idlest) < IDLE_S:
                 raise ExplorerError(f"There are {MAX_ROOMS} classes in use on this server. Try again in a few minutes.")
             self.remove(idlest.stem, "the server needed its place for another")
+
+    def free_code(self) -> str:
+        """A code that no room has."""
+        return next(code for _ in range(1000) if not self.path(code := self.letters()).exists())
 
     def path(self, code: str) -> Path:
         return self.folder / f"{code}.jsonl"
@@ -134,7 +140,7 @@ class Classroom:
         code = code.strip().upper()
         with self.lock:
             self.remove_expired()
-            known = len(code) == 4 and set(code) <= set(LETTERS)
+            known = len(code) in CODE_LENGTHS and set(code) <= set(LETTERS)
             if known and code not in self.rooms and self.path(code).exists():
                 try:
                     self.rooms[code] = replay(code, self.path(code), self.clock)
@@ -146,16 +152,18 @@ class Classroom:
                 return room
             if reason := self.ended.get(code):
                 raise ExplorerError(f"There is no class {code!r} any more: {reason}.", missing="class")
-            advice = "Compare the four letters with those on the screen."
+            advice = "Compare the letters with those on the screen."
             raise ExplorerError(f"There is no class {code[:8]!r}. {advice}", missing="class")
 
     def record_poll(self, room: Room, owner: str) -> None:
-        """Record that a phone polled. Raises ExplorerError if the room is full."""
+        """Record that a phone polled. Raises ExplorerError if the room is full, or its door is closed to new phones."""
         voter, now = room.voter(owner), self.clock()
         with self.lock:
-            if voter not in room.last_polls and len(room.last_polls) >= MAX_VOTERS:
-                polls = room.last_polls.items()
-                room.last_polls = {name: at for name, at in polls if name in room.voters or now - at < JOINED_S}
+            joined = voter in room.last_polls
+            if not joined and not room.door_open and voter not in room.voters:
+                raise ExplorerError("The door of this class is closed to further phones. Ask the teacher to open it.")
+            if not joined and len(room.last_polls) >= MAX_VOTERS:
+                room.last_polls = {name: at for name, at in room.last_polls.items() if now - at < JOINED_S}
                 if len(room.last_polls) >= MAX_VOTERS:
                     raise ExplorerError(
                         f"This class is full: {MAX_VOTERS:,} phones have joined. Wait; a place may become free."
@@ -163,8 +171,8 @@ class Classroom:
             room.last_polls[voter] = now
 
     def vote(self, room: Room, owner: str, question: int, round: int, choice: float) -> None:
-        """Record the vote of *owner*, replacing an earlier one in the same round. Raises ExplorerError if that vote is
-        not open, or there is no such choice."""
+        """Record the vote of *owner*, replacing an earlier one in the same round; on return it is on the disk. Raises
+        ExplorerError if that vote is not open, or there is no such choice."""
         with self.lock:
             if room.ended or room.at != question or ROUND.get(room.phase) != round:
                 raise ExplorerError("This vote is closed. Your earlier answer, if there is one, counts.")
@@ -172,9 +180,38 @@ class Classroom:
             if count and (choice != int(choice) or not 0 <= choice < count):
                 raise ExplorerError(f"Got the choice {choice!r:.40}; there are {count}, counted from 0.")
             self.record_poll(room, owner)
+            votes = room.votes.get((question, round), {})
+            if len(votes) >= MAX_VOTES and room.voter(owner) not in votes:
+                raise ExplorerError(f"There are {MAX_VOTES:,} votes on this question, the most that a class may have.")
             line = {"vote": [room.voter(owner), question, round, choice]}
             append_line(room, line)
             apply_line(room, line)
+        write_through(room)  # without the lock: the disk may take its time
+
+    def set_door(self, room: Room, owner: str, is_open: bool) -> None:
+        """Open or close the door to phones that have not joined. Raises ExplorerError for anyone but the teacher."""
+        require_teacher(room, owner)
+        with self.lock:
+            if room.door_open != is_open and not room.ended:
+                append_line(room, {"door": is_open})
+                apply_line(room, {"door": is_open})
+
+    def change_code(self, room: Room, owner: str) -> None:
+        """Give the class another code, which its phones must enter. The votes of an open round are deleted: strangers
+        may have cast some. Raises ExplorerError for anyone but the teacher."""
+        require_teacher(room, owner)
+        with self.lock:
+            if room.ended:
+                return
+            old, line = room.code, {"moved": room.salt or room.code}
+            append_line(room, line)
+            code = self.free_code()
+            room.file = room.file.rename(self.path(code))
+            apply_line(room, line)
+            room.code = code
+            self.rooms[code] = self.rooms.pop(old)
+            self.ended[old] = "its code was changed; the new one is on the screen"
+            self.ended.pop(code, None)
 
     def step(self, room: Room, owner: str, question: int, phase: str, to: str, reveal: Any = None) -> None:
         """Move on from *phase* of *question*. Do nothing if the room has already left that phase, as after a double

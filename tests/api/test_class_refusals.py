@@ -115,7 +115,7 @@ def test_other_classes_are_not_revealed(taught: Served) -> None:
         phone.get("/class/A*"),
     ]
     assert not [item.text for item in answers if other.code in item.text]
-    refused(answers[2], "There is no class 'ZZZZ'. Compare the four letters")
+    refused(answers[2], "There is no class 'ZZZZ'. Compare the letters")
     assert {item.status_code for item in (answers[3], answers[4], answers[7])} <= {404, 405}
 
 
@@ -178,3 +178,28 @@ def opened_with_code(served: Served) -> Class:
     assert teacher.post("/class", json={"question": OWN}).status_code == 200
     code = teacher.post("/class", json={"question": OWN}).json()["code"]  # by now it has its cookie
     return Class(served, teacher, code)
+
+
+def test_a_closed_door_and_another_code_keep_strangers_out(taught: Served) -> None:
+    room = opened(taught).until("vote1")
+    pupil, stranger = room.phone(), room.phone()
+    assert room.vote(pupil, 0).status_code == 200
+    refused(stranger.post(f"/class/{room.code}/door", json={"open": False}), "Only the browser that opened this class")
+    refused(room.teacher.post(f"/class/{room.code}/door", json={"open": "no"}), "wanted true or false")
+    assert room.teacher.post(f"/class/{room.code}/door", json={"open": False}).json() == {"open": False}
+    refused(room.vote(stranger, 1), "The door of this class is closed")
+    assert room.seen(room.teacher)["door"] is False and room.vote(pupil, 1).status_code == 200
+    refused(stranger.post(f"/class/{room.code}/code"), "Only the browser that opened this class")
+    old, room.code = room.code, room.teacher.post(f"/class/{room.code}/code").json()["code"]
+    assert len(room.code) == 6
+    refused(pupil.get(f"/class/{old}"), "its code was changed")
+    assert room.teacher.post(f"/class/{room.code}/door", json={"open": True}).json() == {"open": True}
+    assert room.seen(pupil)["own"][1] is None and room.vote(pupil, 2).status_code == 200
+
+
+def test_a_phone_is_told_how_often_to_poll(taught: Served) -> None:
+    room = opened(taught)
+    phone = room.phone()
+    changes = phone.get(f"/class/{room.code}")
+    unchanged = phone.get(f"/class/{room.code}", params={"v": changes.json()["v"]})
+    assert unchanged.status_code == 204 and changes.headers["poll-ms"] == unchanged.headers["poll-ms"] == "1500"

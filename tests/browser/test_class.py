@@ -28,8 +28,8 @@ def teaching(browser: Browser, address: str, **more) -> Iterator[tuple[Page, str
         teacher.set_viewport_size({"width": 1920, "height": 1080})
         expect(teacher.locator("bx-question").first).to_be_visible()
         teacher.get_by_role("button", name="Ask the class").click()
-        teacher.wait_for_url(re.compile(r"/learn\?class=[A-Z]{4}$"))
-        code = teacher.url[-4:]
+        teacher.wait_for_url(re.compile(r"/learn\?class=[A-Z]{6}$"))
+        code = teacher.url[-6:]
         expect(teacher.locator(".join .code")).to_have_text(code)
         yield teacher, code
         wait_until_quiet(teacher, 0.1)  # the QR code ends with the class

@@ -26,7 +26,7 @@ def test_a_peek_ends_when_another_tab_advances_the_class(browser: Browser, addre
             press(teacher, name)
         expect(teacher.locator(".shares")).to_have_count(1)
         step = 'JSON.stringify({ question: 0, phase: "closed1", to: "discuss" })'
-        teacher.evaluate(f"""fetch("api/v1/class/" + location.href.slice(-4) + "/step", {{ method: "POST", body: {step},
+        teacher.evaluate(f"""fetch("api/v1/class/" + location.href.slice(-6) + "/step", {{ method: "POST", body: {step},
             headers: {{ "content-type": "application/json" }} }}).then((reply) => reply.json())""")
         expect(teacher.get_by_role("button", name="Start the second vote")).to_be_visible()
         expect(teacher.locator(".shares")).to_have_count(0)
@@ -39,3 +39,21 @@ def test_a_suggested_question_is_fully_visible(browser: Browser, address: str) -
         box = page.locator("#ask-prompt")
         expect(box).to_have_value(re.compile("gallon of milk"))
         assert box.evaluate("box => box.scrollHeight <= box.clientHeight")
+
+
+def test_the_door_is_closed_and_the_code_changed_on_the_board(browser: Browser, address: str) -> None:
+    with teaching(browser, address) as (teacher, code):
+        press(teacher, "Close the door")
+        expect(teacher.get_by_role("status")).to_contain_text("the door is closed to further phones")
+        with opened(browser, f"{address}j/{code}") as phone:
+            expect(phone.locator("body")).to_contain_text("The door of this class is closed")
+        press(teacher, "Open the door")
+        teacher.on("dialog", lambda dialog: dialog.accept())
+        teacher.get_by_role("button", name="Change the code").click()
+        teacher.wait_for_url(lambda url: "class=" in url and code not in url)
+        expect(teacher.locator(".join .code")).not_to_have_text(code)
+        with opened(browser, f"{address}j/{code}") as phone:
+            expect(phone.locator("body")).to_contain_text("its code was changed")
+            phone.get_by_role("textbox").fill(teacher.locator(".join .code").inner_text())
+            phone.get_by_role("button", name="Join").click()
+            expect(phone.locator("body")).to_contain_text("You are in")

@@ -1,5 +1,7 @@
 """Limits of classes: how many there are, how long they stay, and how many phones join one."""
 
+import os
+
 import pytest
 
 from bertexplorer.errors import ExplorerError
@@ -85,5 +87,87 @@ def test_ten_thousand_joins_fill_a_class_for_minutes_only(rooms, clock):
     clock.later += classroom.JOINED_S / 2
     rooms.record_poll(room, "pupil")
     rooms.vote(room, "pupil", 0, 1, 1)
-    assert set(room.last_polls) == {room.voter(item) for item in ("p0", "voted", "pupil")}
+    assert set(room.last_polls) == {room.voter(item) for item in ("p0", "pupil")}
+    assert room.counts(0, 1) == [1, 1, 0], "the vote of a phone that gave away its place counts"
+
+
+def test_a_thousand_votes_of_one_program_fill_a_class_for_minutes_only(rooms, clock):
+    room = opened(rooms, "vote1")
+    for i in range(classroom.MAX_VOTERS):
+        rooms.record_poll(room, f"program{i}")
+    with pytest.raises(ExplorerError, match="This class is full: 1,000"):
+        rooms.vote(room, "pupil", 0, 1, 1)
+    clock.later += classroom.JOINED_S
+    rooms.vote(room, "pupil", 0, 1, 1)
+    assert room.counts(0, 1) == [0, 1, 0]
+
+
+def test_a_round_has_a_limited_number_of_votes(rooms, clock, monkeypatch):
+    monkeypatch.setattr(classroom, "MAX_VOTES", 2)
+    room = opened(rooms, "vote1")
+    for name in ("a", "b"):
+        rooms.vote(room, name, 0, 1, 0)
+    with pytest.raises(ExplorerError, match="There are 2 votes on this question"):
+        rooms.vote(room, "c", 0, 1, 0)
+    rooms.vote(room, "b", 0, 1, 1)
     assert room.counts(0, 1) == [1, 1, 0]
+
+
+def test_a_closed_door_keeps_out_further_phones_only(rooms):
+    room = opened(rooms, "vote1")
+    rooms.record_poll(room, "joined")
+    rooms.vote(room, "voted", 0, 1, 0)
+    with pytest.raises(ExplorerError, match="Only the browser that opened this class"):
+        rooms.set_door(room, "joined", False)
+    rooms.set_door(room, TEACHER, False)
+    with pytest.raises(ExplorerError, match="The door of this class is closed"):
+        rooms.vote(room, "program", 0, 1, 0)
+    rooms.vote(room, "joined", 0, 1, 1)
+    restarted = again(rooms)
+    same = restarted.room(room.code, "voted")
+    assert not same.door_open
+    restarted.record_poll(same, "voted")
+    restarted.set_door(same, TEACHER, True)
+    restarted.vote(same, "program", 0, 1, 0)
+    assert same.counts(0, 1) == [2, 1, 0]
+
+
+def test_another_code_puts_strangers_out_and_begins_an_open_vote_anew(rooms):
+    room = opened(rooms, "vote1")
+    old, voter = room.code, room.voter("pupil")
+    rooms.vote(room, "stranger", 0, 1, 0)
+    with pytest.raises(ExplorerError, match="Only the browser that opened this class"):
+        rooms.change_code(room, "stranger")
+    rooms.change_code(room, TEACHER)
+    assert room.code != old and rooms.room(room.code) is room
+    with pytest.raises(ExplorerError, match="any more: its code was changed") as error:
+        rooms.room(old, "stranger")
+    assert error.value.missing == "class"
+    assert room.counts(0, 1) == [0, 0, 0] and not room.last_polls
+    rooms.vote(room, "pupil", 0, 1, 1)
+    same = again(rooms).room(room.code)
+    assert same.counts(0, 1) == [0, 1, 0] and same.voter("pupil") == voter == room.voter("pupil")
+
+
+def test_codes_cannot_be_guessed_and_those_of_open_classes_stay(rooms):
+    assert len(classroom.random_code()) == 6 and len(classroom.LETTERS) ** 6 > 190_000_000
+    room = opened(rooms)
+    old = rooms.folder / "WXYZ.jsonl"
+    room.file.rename(old)
+    assert again(rooms).room("wxyz").code == "WXYZ", "a class that version 0.2 opened"
+
+
+def test_phones_of_a_large_class_poll_less_often(rooms):
+    room = opened(rooms)
+    assert room.poll_ms == 1500
+    for i in range(400):
+        rooms.record_poll(room, f"p{i}")
+    assert room.poll_ms == 3200
+
+
+def test_a_vote_is_on_the_disk_before_it_is_acknowledged(rooms, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda file: synced.append(os.fstat(file).st_ino))
+    room = opened(rooms, "vote1")
+    rooms.vote(room, "p", 0, 1, 0)
+    assert synced == [room.file.stat().st_ino]

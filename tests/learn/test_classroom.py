@@ -147,7 +147,9 @@ def test_a_partial_write_does_not_corrupt_later_votes(rooms, monkeypatch):
     assert again(rooms).room(room.code).counts(0, 1) == [0, 0, 1]
 
 
-@pytest.mark.parametrize("code", ["", "ABC", "ABCDE", "../x", "AB/C", "IIII", "ÄÖÜß", "A\0BC", "....", "AAAA\n/"])
+@pytest.mark.parametrize(
+    "code", ["", "ABC", "ABCDE", "ABCDEFG", "../x", "AB/C", "IIII", "ÄÖÜß", "A\0BC", "....", "AAAA\n/"]
+)
 def test_invalid_codes_are_rejected(rooms, code):
     rooms.open(TEACHER, QUESTIONS)
     with pytest.raises(ExplorerError, match="There is no class"):

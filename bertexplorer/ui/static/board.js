@@ -70,8 +70,8 @@ class Board extends HTMLElement {
     keepClass(this.code);
     const { phase, here, voted, round } = room;
     if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
-    this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`);
-    const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers, room.address]);
+    this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
+    const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers, room.address, room.door]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
@@ -89,7 +89,17 @@ class Board extends HTMLElement {
       h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
-  #showButtons({ phase, question, of, lesson }) {
+  async #setDoor(open) { await post(`api/v1/class/${this.code}/door`, { open }); this.#poll(); }
+
+  async #changeCode() {
+    if (!confirm("Give the class another code? Its phones must enter the new one, and an open vote begins anew.")) return;
+    const { status, answer } = await post(`api/v1/class/${this.code}/code`, {});
+    if (status !== 200) { this.problem = answer.detail; return; }
+    this.gone = true;
+    location.href = `learn?class=${answer.code}`;
+  }
+
+  #showButtons({ phase, question, of, lesson, door }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
     const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); forgetClass(this.code); location.href = "learn"; } });
@@ -98,7 +108,8 @@ class Board extends HTMLElement {
         : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
       ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Show the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
-      phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "", end);
+      phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "",
+      quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)), quiet("Change the code", () => this.#changeCode()), end);
   }
 
   #questionParts(room) {
