@@ -11,6 +11,7 @@ The map of the code, layer by layer; each layer imports only from those above it
 its modules.
 
 errors.py               the error for people, and the message for unexpected ones
+arguments.py            checks of what a program passes to the package
 options.py              a setting declared once -> a form on the page, a flag, a field in a file
 csv_safety.py           escapes text so that spreadsheets do not run it as a formula
 locks.py                whether a process uses a file; the system releases the lock when the process ends

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.analysis.export import FROM_PYTHON
+from bertexplorer.arguments import check_rows, check_span, check_text, check_texts, check_words
 from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
@@ -72,14 +73,20 @@ class Bert(Methods):
         or spans (side, start, end): side 0 is the text, 1 the pair, and end is not included. *lines*: for search and
         embedding_map, texts or a CSV, TSV or TXT file. *rows*: for suite and probe, dicts or a CSV, TSV or JSONL file.
         Raises ExplorerError for an unknown analysis, option or value, and if the checkpoint lacks a head."""
+        check_text("text", text), check_text("pair", pair)
         if analysis not in NAMES:
             raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
         module, view = import_module(f"bertexplorer.analysis.{analysis}"), VIEWS[analysis.replace("_", "-")]
         if not view.text:
             options, text = {**({FIRST[analysis]: text} if text else {}), **options}, ""
-        hidden, picked = (spans(self.checkpoint.tokenizer, text, pair, words) for words in (mask, pick))
+        hidden, picked = (
+            spans(self.checkpoint.tokenizer, text, pair, words, name)
+            for name, words in (("mask", mask), ("pick", pick))
+        )
         marked_text = Text(text, pair, hidden, picked)
-        settings = build(module.Options, {name: join_list(name, value) for name, value in options.items()})
+        settings = build(
+            module.Options, {name: join_list(name, value) for name, value in options.items()}, by_name=True
+        )
         more: dict[str, Any] = {} if lines is None else {"lines": read_lines(lines)}
         if rows is not None:
             more["rows"] = read_rows(rows)
@@ -106,8 +113,8 @@ class Bert(Methods):
         from bertexplorer.analysis import search
         from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
 
-        options = build(search.Options, {"pooling": pooling, "layer": layer})
-        text_list = [texts] if isinstance(texts, str) else list(texts)
+        options = build(search.Options, {"pooling": pooling, "layer": layer}, by_name=True)
+        text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
         if not text_list:
             raise ExplorerError("No texts were given. Give a text or a list of them.")
         encodings = [encode_sentence(self.checkpoint, text) for text in text_list]
@@ -120,7 +127,7 @@ class Bert(Methods):
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:
         """The input of the encoder for *text* and *pair*: ids, segments, spans and words, each of length t."""
-        return self.checkpoint.tokenizer.encode(Text(text, pair))
+        return self.checkpoint.tokenizer.encode(Text(check_text("text", text), check_text("pair", pair)))
 
     def control(self) -> Bert:
         """The same architecture and tokenizer with random weights (seed 0): what it shows as well was not learned."""
@@ -209,12 +216,16 @@ def library() -> CheckpointRegistry:
     return CheckpointRegistry(Settings.from_env(os.environ), anywhere=True)
 
 
-def spans(tokenizer: Tokenizer, text: str, pair: str, words: Words) -> tuple[Span, ...]:
-    """The spans of *words*, which may be spans already, in the texts as *tokenizer* prepares them. Raises ExplorerError
-    for a word that is not in the texts."""
+def spans(tokenizer: Tokenizer, text: str, pair: str, words: Words, name: str) -> tuple[Span, ...]:
+    """The spans of *words*, which may be spans already, in the texts as *tokenizer* prepares them. *name*: of the
+    argument. Raises ExplorerError for a word or a span that is not in the texts."""
     result: list[Span] = []
-    for word in [words] if isinstance(words, str) else words:
-        result += find_word_spans(tokenizer, text, pair, word) if isinstance(word, str) else [Span(*word)]
+    for word in check_words(name, words):
+        if isinstance(word, str):
+            result += find_word_spans(tokenizer, text, pair, word)
+            continue
+        check_span(name, word, (len(tokenizer.prepare(text)[0]), len(tokenizer.prepare(pair)[0])))
+        result.append(Span(*word))
     return tuple(dict.fromkeys(result))
 
 
@@ -238,7 +249,7 @@ def read_lines(lines: Sequence[str] | str | Path) -> Sequence[Any]:
     from bertexplorer.store.text_uploads import KEY, TextUploads, parse_lines, read_file
 
     if not isinstance(lines, str | Path):
-        return [Line(text) for text in lines]
+        return [Line(text) for text in check_texts("lines", lines)]
     if isinstance(lines, str) and KEY.fullmatch(lines):
         return TextUploads(library().settings.data_dir / "lines").load(lines).lines
     return read_file(Path(lines), parse_lines).lines
@@ -250,7 +261,7 @@ def read_rows(rows: Sequence[Mapping[str, Any]] | str | Path) -> Sequence[tuple[
     from bertexplorer.store.text_uploads import KEY, RowUploads, parse_rows, read_file
 
     if not isinstance(rows, str | Path):
-        return list(enumerate(rows, 1))
+        return list(enumerate(check_rows("rows", rows), 1))
     if isinstance(rows, str) and KEY.fullmatch(rows):
         return RowUploads(library().settings.data_dir / "rows").load(rows).rows
     return read_file(Path(rows), parse_rows).rows

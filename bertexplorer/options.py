@@ -33,13 +33,16 @@ class OptionSpec:
     option: Option
     choices: tuple[str, ...] = ()
 
-    def check(self, value: Any) -> Any:
-        """Convert *value* to the kind of this setting. Raises ExplorerError."""
-        label = self.option.label
+    def check(self, value: Any, label: str = "") -> Any:
+        """Convert *value* to the kind of this setting. Raises ExplorerError, which calls the setting *label*, by
+        default as the page does."""
+        label = label or self.option.label
         if self.choices and value not in self.choices:
             raise ExplorerError(f"{label}: got {value!r}; wanted one of {', '.join(self.choices)}.")
         try:
             if value is None or (self.kind is int and isinstance(value, float) and value != int(value)):
+                raise ValueError
+            if self.kind is str and not isinstance(value, str | int | float):
                 raise ValueError
             value = YES_NO[str(value).lower()] if self.kind is bool else self.kind(value)
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -78,10 +81,11 @@ def option_specs(options: type) -> tuple[OptionSpec, ...]:
     return SPECS[options]
 
 
-def build(options: type[T], values: dict[str, Any]) -> T:
-    """An Options object from values of a form, flags or a link, all of which are checked. Raises ExplorerError."""
+def build(options: type[T], values: dict[str, Any], *, by_name: bool = False) -> T:
+    """An Options object from values of a form, flags or a link, all of which are checked. Raises ExplorerError, which
+    calls a setting as the page does or, *by_name*, as Python does."""
     known = {setting.name: setting for setting in option_specs(options)}
     unknown = sorted(set(values) - set(known))
     if unknown:
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known) or 'none'}.")
-    return options(**{name: known[name].check(value) for name, value in values.items()})
+    return options(**{name: known[name].check(value, name if by_name else "") for name, value in values.items()})

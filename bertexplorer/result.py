@@ -266,6 +266,9 @@ def compare(first: Result, second: Result, *others: Result) -> Comparison:
     """
     from bertexplorer.figures import ComparingSeveral
 
+    for name, result in zip(("first", "second", *["others"] * len(others)), (first, second, *others), strict=True):
+        if not isinstance(result, Result):
+            raise ExplorerError(f"{name}: got {result!r:.60}; wanted a result, such as that of fill_mask.")
     for other in (second, *others):
         if first.analysis != other.analysis:
             names = f"{first.analysis} cannot be compared with one of {other.analysis}"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.arguments import check_rows
 from bertexplorer.bert import Bert, load
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import runs, suite_folder
@@ -77,7 +78,7 @@ class TrainingRun:
         task's columns."""
         from bertexplorer.training.finetuning.artifacts import open_learner
 
-        several = [rows] if isinstance(rows, Mapping) else rows
+        several = [rows] if isinstance(rows, Mapping) else check_rows("rows", rows)
         return list(open_learner(self.best).predict([dict(row) for row in several]))
 
     def influence(self, row: Mapping[str, str], label: str = "") -> Influences:

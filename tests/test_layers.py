@@ -11,7 +11,7 @@ from tests.conftest import ROOT
 PACKAGE = ROOT / "bertexplorer"
 FLOORS = (  # lowest first
     {"errors", "signatures"},  # signatures.pyi is for type checkers alone
-    {"csv_safety", "locks", "options", "settings", "version"},
+    {"arguments", "csv_safety", "locks", "options", "settings", "version"},
     {"model"},
     {"engine"},
     {"analysis", "training"},
