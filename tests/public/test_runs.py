@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import bertexplorer as bx
+from tests.conftest import ROOT
 
 ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]
 
@@ -76,6 +77,22 @@ def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp
         "train": 24,
         "dev": 4,
     }
+
+
+def test_guessed_columns_are_printed_and_scores_are_no_labels(
+    tiny: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [{"what": row["text"], "which": row["label"], "more": "x"} for row in ROWS]
+    bx.train(tiny("bert"), task="classification", data=rows, out=tmp_path / "run", epochs=0.2, on_event=lambda _: None)
+    said = "label=which (by its content, 2 different values), text=what (its texts are the longest); not used: more"
+    assert f"note: columns: {said}\n" in capsys.readouterr().err
+    pairs = ROOT / "assets" / "data" / "similarity.csv"
+    with pytest.raises(
+        bx.ExplorerError, match="12 different numbers, .* The task similarity learns scores from this f"
+    ):
+        bx.train(tiny("bert"), task="classification", data=pairs, out=tmp_path / "scores")
+    assert "text=text_a (its texts are the longest); not used: text_b\n" in capsys.readouterr().err
+    assert not (tmp_path / "scores").exists()
 
 
 def test_bad_input_is_reported(tiny: Callable[..., Path], tmp_path: Path) -> None:

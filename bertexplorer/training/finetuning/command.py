@@ -131,12 +131,14 @@ def write_run(
     """Write a new run to *folder*, which is returned; `finetune` trains it.
 
     *checkpoint*: name and folder; *values*: settings of Tuning and of the task; *columns*: columns of the task ->
-    columns of the *table*, guessed if empty; *strict*: raise if rows cannot be used; *tell*: receives problems and
-    findings, one call per line. Raises ExplorerError if the rows do not make a run."""
+    columns of the *table*, guessed if empty; *strict*: raise if rows cannot be used; *tell*: receives the columns,
+    problems and findings, one call per line. Raises ExplorerError if the rows do not make a run."""
     spec, preflight = plan(
         task, checkpoint, table, dev, values=values, mapping=dict(columns) or None, file=file, name=name
     )
     tell(f"note: {preflight.summary}")
+    unused = [column for column in table.columns if column not in preflight.mapping.values()]
+    tell(f"note: columns: {preflight.columns_in_words}" + (f"; not used: {', '.join(unused)}" if unused else ""))
     for problem in preflight.problems[:20]:
         tell(f"{'error' if strict else 'skipped'}: {table.unit} {problem.line} {problem.what}")
     for finding in preflight.findings:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import checks
-from bertexplorer.training.data.guess import guess_columns, guess_reasons
+from bertexplorer.training.data.guess import NUMBER, guess_columns, guess_reasons
 from bertexplorer.training.data.rows import Problem, Row, Table, map_columns
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec
 from bertexplorer.training.task import Task
+from bertexplorer.training.tasks import BY_NAME
 
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
@@ -35,6 +36,15 @@ class Preflight:
     labels: dict[str, int]  # label -> rows to learn from
     summary: str
     reasons: dict[str, str]  # column of the task -> the reason for the guess of its column in the file
+
+    @property
+    def columns_in_words(self) -> str:
+        """Which column of the file each column of the task is, with the reason if it was guessed."""
+        parts = []
+        for name, column in self.mapping.items():
+            reason = self.reasons.get(name, "")
+            parts.append(f"{name}={column}" + (f" ({reason})" if reason else ""))
+        return ", ".join(parts)
 
     @property
     def stops(self) -> list[str]:
@@ -67,6 +77,8 @@ def preflight(
         stratum = None if several else label
         train, dev = checks.split_rows(rows, SHARE, spec.tuning.seed, label=stratum, keys=task.SPLIT_BY or texts)
     findings = checks.row_findings(train, dev, texts, label, several)
+    if label:
+        findings = [*number_findings(rows, table, label, several, guessed=mapping is None), *findings]
     findings += checks.comma_findings(rows, [column.name for column in task.COLUMNS if column.kind == "number"])
     if tokenizer is not None:
         findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
@@ -110,6 +122,33 @@ def usable_rows(
         raise ExplorerError(f"No row can be used.{first} Check the choice of columns.")
     usable_lines = {example.line for example in examples}
     return [row for row in rows if row.line in usable_lines], examples, problems
+
+
+def number_findings(
+    rows: Sequence[Row], table: Table, label: str, several: bool, *, guessed: bool
+) -> list[checks.Finding]:
+    """A finding if the labels of *rows* are numbers that look like scores: all different, or with decimals. It prevents
+    the run if they are all different, or if nobody chose the column (*guessed*). It names the task that fits."""
+    labels = [name for row in rows for name in checks.row_labels(row, label, several)]
+    values = sorted(set(labels), key=labels.index)
+    if len(values) < 3 or not all(map(NUMBER.fullmatch, values)):
+        return []
+    all_different = len(values) == len(labels)
+    if not all_different and all(float(value.replace(",", ".")) % 1 == 0 for value in values):
+        return []
+    what = f"The labels are {len(values):,} different numbers, such as {values[0]} and {values[1]}"
+    fitting = [name for name, task in BY_NAME.items() if learns_numbers(task, table)]
+    if fitting:
+        advice = f"The task {fitting[0]} learns scores from this file. Choose it, or another column as the label."
+    else:
+        advice = "No task learns a score from one text. Group the numbers into a few classes, or choose another column."
+    return [checks.Finding(f"{what}: scores, not classes. {advice}", stops=all_different or guessed)]
+
+
+def learns_numbers(task: Task, table: Table) -> bool:
+    """Whether *task* learns numbers, and *table* has all the columns that it needs."""
+    needed = {column.name: column.kind for column in task.COLUMNS if not column.optional}
+    return "number" in needed.values() and needed.keys() <= guess_columns(table, task.COLUMNS).keys()
 
 
 def truncation_findings(

@@ -148,3 +148,38 @@ def test_no_text_is_on_both_sides_of_a_split(
     result, key = check(task, rows), next(iter(columns))
     train, dev = ({row.cells[key] for row in side} for side in (result.train, result.dev))
     assert len(result.dev) == 8 and train.isdisjoint(dev)
+
+
+def similarity_rows() -> list[dict[str, Any]]:
+    return [{"text_a": f"a cat {i}", "text_b": f"the cat {i} sat", "score": (i % 12) / 4} for i in range(48)]
+
+
+@pytest.mark.parametrize("task", ["classification", "pair-classification"])
+def test_scores_are_not_guessed_to_be_labels(check: Callable[..., Preflight], task: str) -> None:
+    (stop,) = check(task, similarity_rows()).stops
+    assert stop.startswith("The labels are 12 different numbers, such as 0") and "not classes" in stop
+    assert "The task similarity learns scores from this file." in stop
+    one_text = [{"text": row["text_a"], "score": row["score"]} for row in similarity_rows()]
+    (stop,) = check("classification", one_text).stops
+    assert "No task learns a score from one text." in stop
+
+
+def test_numbers_that_all_differ_are_no_labels_whoever_chose_them() -> None:
+    rows = [row | {"score": 3 * i} for i, row in enumerate(similarity_rows())]
+    table = read("\n".join(map(json.dumps, rows)).encode(), "x.jsonl")
+    chosen = {"text": "text_a", "label": "score"}
+    (stop,) = preflight(make_spec("classification", "tiny", "", {}), table, mapping=chosen).stops
+    assert stop.startswith("The labels are 48 different numbers, such as 0 and 3: scores, not classes.")
+
+
+def test_scores_that_a_person_chose_as_labels_are_mentioned_only() -> None:
+    table = read("\n".join(map(json.dumps, similarity_rows())).encode(), "x.jsonl")
+    chosen = {"text": "text_a", "label": "score"}
+    found = preflight(make_spec("classification", "tiny", "", {}), table, mapping=chosen)
+    assert findings(found, "12 different numbers") and not found.stops
+
+
+@pytest.mark.parametrize("labels", [["1", "2", "3", "4", "5"], ["0", "1"], ["0.0", "1.0", "2.0"], ["1.5", "good", "2"]])
+def test_numbers_may_be_classes(check: Callable[..., Preflight], labels: list[str]) -> None:
+    rows = [{"text": f"paris {i}", "label": labels[i % len(labels)]} for i in range(40)]
+    assert not check("classification", rows).stops
