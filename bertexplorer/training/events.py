@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,24 @@ def end_last_line(path: Path) -> None:
             file.seek(-1, 2)
             if file.read(1) != b"\n":
                 file.write(b"\n")
+
+
+def current_warnings(events: Iterable[Event]) -> list[Event]:
+    """The warnings among *events* that still hold. Those about an evaluation, which follow it directly at its step,
+    hold until the next evaluation."""
+    lasting: list[Event] = []
+    about_evaluation: list[Event] = []
+    evaluated = None  # the step of the evaluation that the event follows
+    for event in events:
+        if event["event"] == "evaluated":
+            about_evaluation, evaluated = [], event["step"]
+        elif event["event"] != "warning":
+            evaluated = None
+        elif event["step"] == evaluated:
+            about_evaluation.append(event)
+        else:
+            lasting.append(event)
+    return [*lasting, *about_evaluation]
 
 
 def format_event(event: Event) -> str:

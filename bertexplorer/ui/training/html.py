@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run, duration, list_checkpoints
+from bertexplorer.training.events import current_warnings
 from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
@@ -96,7 +97,7 @@ def cell_text(value: Any) -> str:
 def headline(detail: RunDetail) -> str:
     """The name of the chosen run, its state and its warnings."""
     run = detail.run
-    warned = {e["text"]: f"Step {e['step']:,}: {e['text']}." for e in detail.events if e["event"] == "warning"}
+    warned = {e["text"]: f"Step {e['step']:,}: {e['text']}." for e in current_warnings(detail.events)}
     notes = "".join(f'<p class="message busy">{escape(text)}</p>' for text in list(warned.values())[-3:])
     opens = ""
     if detail.best is not None:
