@@ -119,7 +119,7 @@ def nothing_to_change(checkpoint: Checkpoint, encoding: Encoding) -> ExplorerErr
     """The error for a text without a mask whose answer cannot be a pair's either: what is missing. Raises ExplorerError
     if the checkpoint has neither head."""
     if "next_sentence" not in checkpoint.heads:
-        _ = checkpoint.masked_lm
+        _ = checkpoint.masked_lm, checkpoint.tokenizer.mask_id
         lacks = f"{checkpoint.name} has no next-sentence head that would judge a pair"
         advice = "choose a checkpoint that has one, such as mini, and give a pair"
     elif encoding.second_start is None:

@@ -38,9 +38,11 @@ def read_settings(folder: Path) -> dict[str, Any]:
 def find_special_tokens(
     backend: tokenizers.Tokenizer, model: dict[str, Any], settings: dict[str, Any]
 ) -> SpecialTokens:
-    """The special tokens of *backend*. *model*: that part of its tokenizer.json; *settings*: see `read_settings`.
+    """The special tokens of *backend*. *model*: that part of its tokenizer.json; *settings*: see `read_settings`. Those
+    that only the settings name are marked special in *backend*, as transformers does, so that a text may contain them.
 
     [CLS] and [SEP] are what the post-processor puts around a text, whatever else the settings call so."""
+    mark_named_tokens(backend, settings)
     marked = {token.content for token in backend.get_added_tokens_decoder().values() if token.special}
     frame = find_frame(backend)
     named = {key.removesuffix("_token"): token for key, token in named_tokens(settings) if key.endswith("_token")}
@@ -57,6 +59,15 @@ def find_special_tokens(
     tokens = {*marked, *roles.values(), *known.values(), *(token for _, token in named_tokens(settings))}
     ids = {backend.token_to_id(token) for token in tokens}
     return SpecialTokens(roles, frozenset(i for i in ids if i is not None))
+
+
+def mark_named_tokens(backend: tokenizers.Tokenizer, settings: dict[str, Any]) -> None:
+    """Make the tokens that the *settings* name special in *backend*, unless it has them as added tokens, or lacks
+    them."""
+    added = {token.content for token in backend.get_added_tokens_decoder().values()}
+    named = {token for _, token in named_tokens(settings)} - added
+    known = sorted(token for token in named if backend.token_to_id(token) is not None)
+    backend.add_special_tokens([tokenizers.AddedToken(token, normalized=False) for token in known])
 
 
 def named_tokens(settings: dict[str, Any]) -> Iterator[tuple[str, str]]:

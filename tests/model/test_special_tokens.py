@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ import transformers
 from tokenizers import Tokenizer as Backend
 from tokenizers import processors
 
-from bertexplorer.analysis import attention, fill_mask, pseudo_likelihood, tokenization
+from bertexplorer.analysis import NAMES, attention, fill_mask, pseudo_likelihood, tokenization
+from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
@@ -95,6 +97,31 @@ def test_a_token_that_the_files_mark_special_is_no_word(tmp_path: Path) -> None:
     ours = load(folder).tokenizer
     assert {ours.backend.token_to_id(f"<{name}>") for name in ("one", "two", "three")} <= ours.special_ids
     assert ours.special["pad"] == "<three>"
+
+
+@pytest.mark.parametrize("family", ["modernbert", "bert", "roberta", "xlm-roberta"])
+def test_a_token_that_only_the_settings_name_is_found_in_a_text(tiny_copy: Callable[[str], Path], family: str) -> None:
+    """tokenizer.json holds the mask as an ordinary piece; transformers marks it special."""
+    folder = tiny_copy(family)
+    content = json.loads((folder / "tokenizer.json").read_text())
+    content["added_tokens"] = [token for token in content["added_tokens"] if "mask" not in token["content"].lower()]
+    (folder / "tokenizer.json").write_text(json.dumps(content))
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    encoding = load(folder).tokenizer.encode("The [MASK] of France")
+    assert list(encoding.ids) == theirs(f"The {theirs.mask_token} of France")["input_ids"]
+    assert len(encoding.masked) == 1
+
+
+def test_every_view_answers_or_says_what_is_missing_without_a_mask_token(tmp_path: Path) -> None:
+    bert = Bert(load(write(tmp_path, mask=False)))
+    silent = set()
+    for name in NAMES:
+        try:
+            assert bert.analyse(name, "" if name in ("suite", "probe") else TEXT).said
+        except ExplorerError as error:
+            silent |= {name} if "has no mask token" in str(error) else set()
+    assert silent >= {"fill_mask", "decoding", "pseudo_likelihood", "layers", "masking", "switchboard", "saliency"}
+    assert not silent & {"tokenization", "attention", "head_roles", "word_in_context", "embedding_map", "search"}
 
 
 def test_without_a_mask_token_views_that_need_none_answer_and_the_others_say_so(tmp_path: Path) -> None:
