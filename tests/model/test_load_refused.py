@@ -74,9 +74,12 @@ def tokenizer(change):
     return damage
 
 
-def without_mask(data: dict) -> dict:
-    data["model"]["vocab"] = {("[nothing]" if t == "[MASK]" else t): i for t, i in data["model"]["vocab"].items()}
-    return data | {"added_tokens": [t for t in data["added_tokens"] if t["content"] != "[MASK]"]}
+def without_frame(data: dict) -> dict:
+    """A tokenizer that puts nothing around a text."""
+    frame = ("[CLS]", "[SEP]")
+    data["model"]["vocab"] = {(f"({t})" if t in frame else t): i for t, i in data["model"]["vocab"].items()}
+    added = [token for token in data["added_tokens"] if token["content"] not in frame]
+    return data | {"added_tokens": added, "post_processor": None}
 
 
 def larger(data: dict) -> dict:
@@ -146,7 +149,7 @@ BAD = {  # damage to a valid checkpoint -> text of the message
         "tokenizer of bert cannot be read",
     ),
     "damaged tokenizer": (lambda f: (f / "tokenizer.json").write_text("{"), "tokenizer of bert cannot be read"),
-    "no [MASK]": (tokenizer(without_mask), r"vocabulary has no \[MASK\]"),
+    "no [CLS] and no [SEP]": (tokenizer(without_frame), r"files name no token like \[CLS\] and none like \[SEP\]"),
     "tokenizer of another": (tokenizer(larger), "tokenizer of bert has .* pieces but the weights only"),
 }
 
