@@ -182,7 +182,9 @@ def train(
         'good'
     """
     from bertexplorer.training.finetuning.command import write_run
+    from bertexplorer.training.finetuning.spec import make_spec
 
+    make_spec(task, "", "", settings, by_name=True)  # names a wrong setting as it is spelt here
     folder = Path(out)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ExplorerError(f"{folder} exists. Name a new folder, or continue with TrainingRun({str(out)!r}).resume().")
@@ -224,8 +226,11 @@ def pretrain(
         >>> run = bx.pretrain("corpus.txt", out="runs/mine", minutes=10)  # doctest: +SKIP
         >>> run.load().fill_mask("A good [MASK].").said  # doctest: +SKIP
     """
-    from bertexplorer.training.pretraining.command import prepare_folder
+    from bertexplorer.training.pretraining.command import PLAIN, prepare_folder
+    from bertexplorer.training.pretraining.spec import make_spec
 
+    values = {name: value for name, value in settings.items() if name not in PLAIN}
+    make_spec({"text": ()}, values, by_name=True)  # names a wrong setting as it is spelt here
     folder = Path(out)
     if (folder / "spec.json").exists():
         raise ExplorerError(

@@ -103,7 +103,7 @@ def test_bad_input_is_reported(tiny: Callable[..., Path], tmp_path: Path) -> Non
     for message, given in {
         "There is no task 'sorting'; wanted one of": {"task": "sorting"},
         "Unknown setting epoch; wanted": {"epoch": 3},
-        "Epochs: got 'many'; wanted a number": {"epochs": "many"},
+        "^epochs: got 'many'; wanted a number": {"epochs": "many"},
         "data is a int; wanted the name of a file, a list of dictionaries or a DataFrame": {"data": 3},
         "nowhere.csv cannot be read": {"data": "nowhere.csv"},
         "exists. Name a new folder": {"out": tmp_path},
@@ -127,3 +127,5 @@ def test_a_text_is_pretrained_on(tmp_path: Path) -> None:
     assert run.state == "finished" and len(run.load().fill_mask("The [MASK] is d.").rows) == 10
     with pytest.raises(bx.ExplorerError, match="contains a run"):
         bx.pretrain(tmp_path / "text.txt", out=tmp_path / "run")
+    with pytest.raises(bx.ExplorerError, match="^layers: got 'two'; wanted a whole number"):
+        bx.pretrain(tmp_path / "text.txt", out=tmp_path / "other", layers="two")

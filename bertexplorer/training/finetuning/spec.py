@@ -101,14 +101,17 @@ def learning_rate(tuning: Tuning, config: EncoderConfig, steps: int) -> float:
     return {"full": full, "frozen": 1e-3, "lora": 5 * full}[tuning.method]
 
 
-def make_spec(task: str, checkpoint: str, folder: str, values: Mapping[str, Any], **more: Any) -> Spec:
+def make_spec(
+    task: str, checkpoint: str, folder: str, values: Mapping[str, Any], *, by_name: bool = False, **more: Any
+) -> Spec:
     """A Spec from flat *values* of the settings of Tuning and the task, each validated; missing ones get the task's
-    defaults. Raises ExplorerError for an unknown setting or an invalid value."""
+    defaults. *by_name*: as for `build`. Raises ExplorerError for an unknown setting or an invalid value."""
     module = task_of(task)
     task_values = {name: values[name] for name in values if name in module.Options.__dataclass_fields__}
     tuning_values = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in task_values}}
-    options = asdict(build(module.Options, task_values))
-    return Spec(task, checkpoint, folder, options=options, tuning=build(Tuning, tuning_values), **more)
+    options = asdict(build(module.Options, task_values, by_name=by_name))
+    tuning = build(Tuning, tuning_values, by_name=by_name)
+    return Spec(task, checkpoint, folder, options=options, tuning=tuning, **more)
 
 
 def spec_json(spec: Spec) -> dict[str, Any]:

@@ -119,7 +119,7 @@ class Run(RunDriver):
         return tokenizer, shards
 
     def tokenizer(self, files: list[Path]) -> Tokenizer:
-        """The run's tokenizer, created in its folder when it starts."""
+        """The run's tokenizer, created in its folder when it starts. Raises ExplorerError if it has no mask token."""
         path = self.folder / "tokenizer"
         max_tokens = self.spec.size.positions
         if not path.is_dir():
@@ -127,7 +127,10 @@ class Run(RunDriver):
             partial.mkdir(exist_ok=True)
             source = self.spec.start or self.spec.vocabulary
             if source:
-                Tokenizer.from_folder(Path(source), max_tokens=max_tokens).save(partial)
+                given = Tokenizer.from_folder(Path(source), max_tokens=max_tokens)
+                if given.mask is None:
+                    raise ExplorerError(f"The vocabulary in {source} has no mask token, which pretraining needs.")
+                given.save(partial)
             else:
                 train_wordpiece(files, self.spec.size.pieces).save(str(partial / "tokenizer.json"))
             partial.replace(path)

@@ -139,16 +139,19 @@ GROUPS: dict[str, Any] = {
 }
 
 
-def make_spec(plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None) -> Spec:
+def make_spec(
+    plain: Mapping[str, Any], values: Mapping[str, Any], before: Spec | None = None, *, by_name: bool = False
+) -> Spec:
     """A Spec from its *plain* fields (text, start, …) and flat *values* of all its settings, each validated; missing
-    ones default to those of *before*, if given. Raises ExplorerError for an unknown setting or an invalid value."""
+    ones default to those of *before*, if given. *by_name*: as for `build`. Raises ExplorerError for an unknown setting
+    or an invalid value."""
     known = {s.name: group for group, options in GROUPS.items() for s in option_specs(options)}
     if unknown := sorted(set(values) - set(known)):
         raise ExplorerError(f"Unknown setting {', '.join(unknown)}; wanted {', '.join(known)}.")
     groups: dict[str, Any] = {}
     for name, options in GROUPS.items():
         previous = asdict(getattr(before, name)) if before else {}
-        groups[name] = build(options, previous | {k: v for k, v in values.items() if known[k] == name})
+        groups[name] = build(options, previous | {k: v for k, v in values.items() if known[k] == name}, by_name=by_name)
     other_fields = {f.name: getattr(before, f.name) for f in fields(Spec) if before and f.name not in GROUPS}
     return Spec(**(other_fields | dict(plain) | groups))
 

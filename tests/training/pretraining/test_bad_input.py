@@ -31,7 +31,7 @@ def test_next_sentence_prediction_requires_two_training_documents(begin: Begin, 
 def test_a_vocabulary_without_a_mask_is_rejected(begin: Begin, vocabulary: Path, tmp_path: Path) -> None:
     text = (vocabulary / "tokenizer.json").read_text().replace("[MASK]", "[HIDE]")
     (tmp_path / "tokenizer.json").write_text(text)
-    with pytest.raises(ExplorerError, match=r"no \[MASK\]"):
+    with pytest.raises(ExplorerError, match="The vocabulary in .* has no mask token"):
         list(pretrain(begin(plain={"vocabulary": str(tmp_path)})))
 
 
