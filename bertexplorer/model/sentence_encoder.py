@@ -47,7 +47,7 @@ MODES: dict[str, tuple[str, Callable[[Float[Tensor, "t d"]], Float[Tensor, " d"]
     "weightedmean": (f"the mean {ALL}, weighted by position", weighted_mean),
     "lasttoken": ("the last token's vector", lambda tokens: tokens[-1]),
 }
-OLDER = {  # the key of 1_Pooling/config.json in files of before 2026 -> the mode, in the order of their vectors
+OLDER = {  # the key of 1_Pooling/config.json in older files -> the mode, in the order of their vectors
     "pooling_mode_cls_token": "cls",
     "pooling_mode_max_tokens": "max",
     "pooling_mode_mean_tokens": "mean",

@@ -47,7 +47,7 @@ def find_special_tokens(
     frame = find_frame(backend)
     named = {key.removesuffix("_token"): token for key, token in named_tokens(settings) if key.endswith("_token")}
     known = {role: token for role, token in named.items() if backend.token_to_id(token) is not None}
-    unmarked_too = not (known or frame)
+    unmarked_too = not known  # the files name none, so the usual spellings count
     roles = {
         role: token
         for role, spellings in USUAL.items()
@@ -56,7 +56,7 @@ def find_special_tokens(
     }
     roles |= {role: token for role, token in known.items() if role in USUAL}
     roles |= frame | unknown_token(model)
-    tokens = {*marked, *roles.values(), *known.values(), *(token for _, token in named_tokens(settings))}
+    tokens = {*marked, *roles.values(), *(token for _, token in named_tokens(settings))}
     ids = {backend.token_to_id(token) for token in tokens}
     return SpecialTokens(roles, frozenset(i for i in ids if i is not None))
 

@@ -92,7 +92,7 @@ class Embedder(Learner):
         return vectors
 
     def files(self) -> dict[str, Any]:
-        """The extra files that sentence-transformers needs: path -> JSON."""
+        """The files of the sentence encoder, as sentence-transformers and model/sentence_encoder.py read them."""
         kinds = (("", "Transformer"), ("1_Pooling", "Pooling"))
         pooling = {
             "word_embedding_dimension": self.checkpoint.config.hidden_size,

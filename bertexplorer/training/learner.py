@@ -66,6 +66,10 @@ class Learner(ABC):
         saved = {name: getattr(self, name) for name in self.saved}
         return {"options": asdict(self.options), **saved, "max_tokens": self.max_tokens}
 
+    def files(self) -> dict[str, Any]:
+        """Further JSON files of the saved checkpoint: path in its folder -> content."""
+        return {}
+
     def set_max_tokens(self, max_tokens: int) -> None:
         """Cut every input to *max_tokens*, or to the longest input of the checkpoint if that is shorter."""
         self.max_tokens = min(max_tokens, self.checkpoint.tokenizer.max_tokens)

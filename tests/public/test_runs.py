@@ -3,10 +3,16 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
+import torch
+import transformers
 
 import bertexplorer as bx
+from bertexplorer.store.runs import Run
+from bertexplorer.ui.training.export import write_zip
+from bertexplorer.ui.training.run_service import RunDetail
 from tests.conftest import ROOT
 
 ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]
@@ -77,6 +83,24 @@ def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp
         "train": 24,
         "dev": 4,
     }
+
+
+@pytest.mark.parametrize("pooling", ["cls", "mean"])
+def test_a_similarity_run_encodes_as_it_was_trained(tiny: Callable[..., Path], tmp_path: Path, pooling: str) -> None:
+    rows = [{"text_a": f"a cat {i}", "text_b": f"the cat {i} sat", "score": i % 5} for i in range(20)]
+    settings = {"pooling": pooling, "epochs": 0.5, "max_tokens": 8, "on_event": lambda _: None}
+    run = bx.train(tiny("bert"), task="similarity", data=rows, out=tmp_path / "run", **settings)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(run.best)
+    text = "the capital of france is paris and london"
+    ids = tokenizer(text, return_tensors="pt", truncation=True, max_length=8)["input_ids"]
+    with torch.inference_mode():
+        last = transformers.AutoModel.from_pretrained(run.best).eval()(ids).last_hidden_state[0]
+    wanted = last[0] if pooling == "cls" else last.mean(dim=0)
+    with pytest.warns(UserWarning, match="1 text is longer than the 8 tokens that are read, and cut"):
+        assert run.load().encode(text) == pytest.approx(wanted.numpy(), abs=1e-5)
+    detail = RunDetail(Run("a" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
+    exported = ZipFile(write_zip(detail, tmp_path / "exports", "a" * 32)).namelist()
+    assert {"modules.json", "1_Pooling/config.json", "sentence_bert_config.json"} <= set(exported)
 
 
 def test_guessed_columns_are_printed_and_scores_are_no_labels(

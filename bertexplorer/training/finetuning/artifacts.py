@@ -46,11 +46,15 @@ def task_description(learner: Learner, spec: Spec) -> dict[str, Any]:
 
 
 def write_checkpoint(learner: Learner, spec: Spec, dtype: torch.dtype, target: Path) -> None:
-    """The checkpoint in transformers format, its task, and the trained parts that transformers does not know."""
+    """The checkpoint in transformers format, its task, the trained parts that transformers does not know, and the files
+    of a sentence encoder if the task trains one."""
     save(export_checkpoint(learner.checkpoint, dtype), target)
     extra = {name: tensor.detach().cpu().contiguous() for name, tensor in learner.extra.state_dict().items()}
     if extra:
         save_file(extra, target / "task.safetensors")
+    for path, content in learner.files().items():
+        (target / path).parent.mkdir(exist_ok=True)
+        (target / path).write_text(json.dumps(content, indent=1), "utf-8")
     (target / "task.json").write_text(json.dumps(task_description(learner, spec), indent=1), "utf-8")
 
 

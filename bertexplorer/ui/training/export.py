@@ -35,7 +35,8 @@ def contents(detail: RunDetail, *, with_rows: bool) -> dict[str, Path | str]:
 
     Validation rows are people's own text, so they are included on request only."""
     best = best_folder(detail)
-    files: dict[str, Path | str] = {p.name: p for p in sorted(best.iterdir()) if p.is_file() and p.name != MANIFEST}
+    paths = sorted(path for path in best.rglob("*") if path.is_file() and path.name != MANIFEST)
+    files: dict[str, Path | str] = {path.relative_to(best).as_posix(): path for path in paths}
     predictions = files.get(PREDICTIONS) if with_rows else files.pop(PREDICTIONS, None)
     if (best / CARD).is_file():
         card = (best / CARD).read_text("utf-8")
@@ -85,8 +86,10 @@ def upload(detail: RunDetail, repository: str, token: str, *, with_rows: bool = 
 
     with tempfile.TemporaryDirectory(dir=best_folder(detail).parent.parent) as folder:
         for name, content in contents(detail, with_rows=with_rows).items():
+            target = Path(folder) / name
+            target.parent.mkdir(exist_ok=True)
             if isinstance(content, str):
-                (Path(folder) / name).write_text(content, "utf-8")
+                target.write_text(content, "utf-8")
             else:
-                shutil.copyfile(content, Path(folder) / name)
+                shutil.copyfile(content, target)
         return hub.upload(Path(folder), repository.strip(), token)
