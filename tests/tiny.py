@@ -165,7 +165,7 @@ def write_sentence_encoder(
             "in_features": layer.in_features,
             "out_features": layer.out_features,
             "bias": True,
-            "activation_function": f"torch.nn.modules.{'linear' if activation == 'Identity' else 'activation'}.{activation}",
+            "activation_function": f"torch.nn.{activation}",
         }
     files["modules.json"] = [
         {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
