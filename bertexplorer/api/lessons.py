@@ -182,4 +182,5 @@ def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) ->
         raise ExplorerError(f"{block.id} is a {block.kind} and has no question. Answer another part.")
     grade = grading.grade(block, fields.get("answer"), facts, attempt)
     prose = {"text": tree(grade.text), "answer": inline(grade.answer), "after": tree(grade.after)}
-    return {**asdict(grade), **prose, "criteria": [inline(criterion) for criterion in grade.criteria]}
+    lists = {"criteria": [inline(one) for one in grade.criteria], "found": [inline(one) for one in grade.found]}
+    return {**asdict(grade), **prose, **lists}

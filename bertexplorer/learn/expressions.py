@@ -13,6 +13,7 @@ import operator
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +34,14 @@ COMPARISONS: dict[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.LtE: operator.le,
     ast.Gt: operator.gt,
     ast.GtE: operator.ge,
+}
+WANTED: dict[type[ast.AST], str] = {
+    ast.Eq: "",
+    ast.NotEq: "other than ",
+    ast.Lt: "less than ",
+    ast.LtE: "at most ",
+    ast.Gt: "more than ",
+    ast.GtE: "at least ",
 }
 ORDERED = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 FUNCTIONS: dict[str, Callable[..., Any]] = {"abs": abs, "min": min, "max": max, "len": len, "log2": math.log2}
@@ -102,6 +111,34 @@ class Expression:
         if not isinstance(value, bool):
             raise ExplorerError(f"{self.source!r:.80} is {value!r:.40}; wanted a condition, such as is_next() > 0.5.")
         return value
+
+    def unmet(self, facts: Mapping[str, Callable[..., Value]]) -> list[str]:
+        """The conditions that do not hold, in Markdown, each with what was found and what was wanted.
+
+        Example:
+            >>> Expression.read("p() > 0.5 and 1 < 2", {"p": ...}).unmet({"p": lambda: 0.3})
+            ['`p()` is 0.3; wanted: more than 0.5.']
+        """
+        joined = isinstance(self.tree, ast.BoolOp) and isinstance(self.tree.op, ast.And)
+        parts = self.tree.values if joined else [self.tree]
+        conditions = [Expression(ast.unparse(part), part) for part in parts]
+        sentences = []
+        for condition in conditions:
+            with suppress(ExplorerError):  # a later condition may make sense only if an earlier one holds
+                if not condition.holds(facts):
+                    sentences.append(condition.describe(facts))
+        return sentences
+
+    def describe(self, facts: Mapping[str, Callable[..., Value]]) -> str:
+        """What was found for a condition that does not hold, and what was wanted. Raises ExplorerError."""
+        match self.tree:
+            case ast.Compare(left=left, ops=[op], comparators=[right]):
+                found = quote(Expression(self.source, left).value(facts))
+                wanted = quote(Expression(self.source, right).value(facts))
+                if not isinstance(right, ast.Constant):
+                    wanted = f"`{ast.unparse(right)}`, which is {wanted}"
+                return f"`{ast.unparse(left)}` is {found}; wanted: {WANTED[type(op)]}{wanted}."
+        return f"`{self.source}` does not hold."
 
 
 def check(node: ast.AST, source: str, names: Mapping[str, Any]) -> None:
@@ -187,6 +224,11 @@ def truth(value: Any) -> bool:
     if not isinstance(value, bool):
         raise TypeError(f"{value!r:.40} is not a condition")
     return value
+
+
+def quote(value: Value) -> str:
+    """*value* in a sentence, a word in quotation marks."""
+    return f"“{value}”" if isinstance(value, str) else format_value(value)
 
 
 def format_value(value: Value, form: str = "") -> str:

@@ -39,6 +39,7 @@ class Feedback:
     key: int | None = None  # the right choice, from 0
     shares: tuple[float, ...] = ()  # the checkpoint's share for each choice, 0 to 1
     criteria: tuple[str, ...] = field(default=())  # Markdown
+    found: tuple[str, ...] = ()  # Markdown: for a find, what was found and what was wanted
 
 
 def state_of(explore: Explore, link: str, opening: State, checkpoint: str = "") -> State:
@@ -134,12 +135,14 @@ def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
 
 
 def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
-    if Expression.read(block.fields["accept"], facts).holds(facts):
+    wanted = Expression.read(block.fields["accept"], facts)
+    if wanted.holds(facts):
         return Feedback(True, done=True)
     hint = next((text for condition, text in block.near if Expression.read(condition, facts).holds(facts)), "")
     if not hint and last:
         hint = block.fields.get("hint", "")
-    return Feedback(False, hint, False, block.shown_example if last else "")
+    example = block.shown_example if last else ""
+    return Feedback(False, hint, done=False, answer=example, found=tuple(wanted.unmet(facts)))
 
 
 def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:

@@ -71,6 +71,11 @@ def find(page: Page) -> None:
     answered(view)
     check.click()
     expect(question.locator(".verdict")).to_have_text("Not yet.")
+    expect(question.locator(".found li").first).to_contain_text("wanted: more than 0.8")
+    sentence = view.get_by_label("Second sentence", exact=True).bounding_box()
+    button = check.bounding_box()
+    assert sentence is not None and button is not None
+    assert 0 < button["y"] - sentence["y"] < 250, "the button is next to the sentence"
     view.get_by_label("Second sentence", exact=True).fill(ODD)
     answered(view)
     expect(view.locator(".strip")).to_contain_text("glass")
@@ -151,6 +156,7 @@ def handed_in(browser: Browser, file: Path) -> None:
     text = page.locator("body").inner_text()
     for words in ("☑ She missed the meeting.", "☐ Penguins are flightless.", "99 %", SAID, ODD, "Right.", "mini"):
         assert words in text, words
+    assert text.count("Right.") == 1, "the verdict on the pair that was found"
     assert "To notice a change of topic." in text and "☑ names the topic" in text and "☐ says why" in text
     pictures = page.locator("figure img").all()
     assert len(pictures) + page.locator("figure ul").count() >= 3

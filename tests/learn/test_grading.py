@@ -145,6 +145,25 @@ def test_a_percentage_tolerance_is_relative_to_the_key():
     assert grade(of_key, "1", FACTS, 2).answer == "700"
 
 
+def test_a_find_says_what_was_found_and_what_was_wanted():
+    assert grade(FIND, None, FACTS).found == ("`p('paris')` is 0.7; wanted: more than 0.9.",)
+    assert grade(FIND, None, facts(p=0.95)).found == ()
+    several = block(
+        "find a\nFind.\nstart: v\n"
+        "accept: p('rome') >= 2 * p('paris') and top() != 'Paris' and p('rome') < 1 and not p('rome') < 1"
+    )
+    assert grade(several, None, FACTS).found == (
+        "`p('rome')` is 0.2; wanted: at least `2 * p('paris')`, which is 1.4.",
+        "`top()` is “Paris”; wanted: other than “Paris”.",
+        "`not p('rome') < 1` does not hold.",
+    )
+
+
+def test_a_condition_that_makes_no_sense_yet_is_left_out_of_what_was_found():
+    depends = block("find a\nFind.\nstart: v\naccept: p('paris') > 1 and p('rome') / (p('paris') - p('paris')) > 1")
+    assert grade(depends, None, FACTS).found == ("`p('paris')` is 0.7; wanted: more than 1.",)
+
+
 def test_a_find_gives_hints_until_it_is_solved():
     first, second = (grade(FIND, None, FACTS, attempt) for attempt in (1, 2))
     assert (first.right, first.done, first.text, first.answer) == (False, False, "Close: 70 %.", "")

@@ -6,7 +6,7 @@ import "./picker.js";
 import "./stage.js";
 import "./strip.js";
 import { saveView } from "./hand_in.js";
-import { grow, h, post, save } from "./kit.js";
+import { grow, h, onEnter, post, save } from "./kit.js";
 import { about, masthead, teach } from "./masthead.js";
 import { picture } from "./picture.js";
 import { State, settingsInQuery } from "./state.js";
@@ -56,6 +56,7 @@ class Explore extends HTMLElement {
     const typing = (name) => ({
       oninput: ({ target }) => { grow(target); this.state.set({ [name]: target.value }, { soon: true }); },
       onfocus: ({ target }) => { this.last = target; },
+      onkeydown: onEnter(() => this.state.ask()),
     });
     this.text = box("text", "Your sentence", typing("text"));
     this.pair = box("pair", "Second sentence", typing("pair"));
@@ -78,7 +79,7 @@ class Explore extends HTMLElement {
     this.other = box("other", "Name of the checkpoint, or the other text", {
       oninput: ({ target }) => this.state.keep({ other: target.value }),
       onchange: () => this.state.ask(),
-      onkeydown: (event) => { if (event.key === "Enter" && !event.shiftKey) { event.preventDefault(); event.target.blur(); } },
+      onkeydown: onEnter((field) => field.blur()),
     });
     this.comparing = h("div", { id: "comparing" }, h("fieldset", { id: "against" }, h("legend", {}, "Compare with"),
       h("div", { class: "choices" }, this.against.map((one) => h("label", {}, one, " ", one.value || "nothing")))), this.other);
@@ -108,7 +109,7 @@ class Explore extends HTMLElement {
     const { now } = this.state, to = view in this.schema.views ? view : now.view;
     const current = to === now.view ? now.options : this.state.defaults(to);
     const known = Object.entries(set).filter(([name]) => name in current);
-    this.state.set({ view: to, picked: picked || now.picked, options: { ...current, ...Object.fromEntries(known) } });
+    this.state.set({ view: to, picked: picked || now.picked, options: { ...current, ...Object.fromEntries(known) } }, { step: known.length > 0 });
   }
 
   #example({ text, pair, options, picked }) {
@@ -178,7 +179,7 @@ class Explore extends HTMLElement {
   async #useDefault(reason) {
     const { checkpoint, precision } = this.schema.opening;
     await this.state.set({ checkpoint, precision });
-    const fault = this.classList.contains("wrong") ? [...this.stage.message.children] : [];  // of the answer with the page's checkpoint
+    const fault = this.classList.contains("unanswered") ? [...this.stage.message.children] : [];  // of the answer with the page's checkpoint
     this.stage.tell(`${reason} Shown with ${checkpoint} instead.`, "error stands");
     this.stage.message.append(...fault);
   }
@@ -191,7 +192,7 @@ class Explore extends HTMLElement {
       try { await navigator.clipboard.writeText(location.href); say("Copied"); } catch { prompt("Copy this link", location.href); }
     } else if (["html", "png", "svg"].includes(kind)) {
       const { state, document: source, said, receipt } = this.#answer, { figure, clientWidth: shown } = this.stage.figure, { view } = this;
-      const old = this.classList.contains("wrong") || this.getAttribute("aria-busy") === "true";  // the figure is of another state
+      const old = this.getAttribute("aria-busy") === "true";  // the figure is of another state
       if (old || !(source || figure)) say("Nothing to save");
       else if (source) save(`${state.view}.html`, blob(source, "text/html"));
       else if (kind === "html") {
@@ -212,14 +213,14 @@ class Explore extends HTMLElement {
 
   #show({ answer, ...news }) {
     if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
-    if (news.notice) this.classList.add("wrong");  // stopped: the figure is of the state before
+    if (news.notice) this.#withdraw();
     this.stage.hear(news);
     if (answer) this.#showAnswer(answer);
     if (news.busy) this.#fill();
   }
 
   #showAnswer(answer) {
-    this.classList.toggle("wrong", Boolean(answer.detail));
+    if (answer.detail) this.#withdraw();
     if (answer.state && !answer.checkpoint) {
       if (answer.missing === "checkpoint") this.#use(answer.state.checkpoint);
       else this.#useDefault(answer.detail);
@@ -237,17 +238,20 @@ class Explore extends HTMLElement {
     else this.strip.clear();
     this.#fill();
     this.picker.show(this.state.now, answer.checkpoint);
-    if (answer.detail) {
-      if (this.stage.drawn === answer.state.view) return;
-      this.stage.blank();
-      this.receipt.textContent = "";
-      return;
-    }
+    if (answer.detail) return;
+    this.classList.remove("unanswered");
     this.stage.draw(answer);
     this.stage.classList.remove("other");
     this.receipt.textContent = answer.receipt.short;
     this.receipt.dataset.whole = answer.receipt.whole;
     this.classList.toggle("framed", "document" in answer);
+  }
+
+  /** There is no answer to this state: remove the one of before, and what can be done with an answer. */
+  #withdraw() {
+    this.classList.add("unanswered");
+    this.stage.blank();
+    this.receipt.textContent = "";
   }
 
   /** Fill in the boxes, settings and texts of the state. */
@@ -287,7 +291,7 @@ class Explore extends HTMLElement {
 customElements.define("bx-explore", Explore);
 
 // Gradio may recreate its column; then the page moves into the new one unchanged.
-const page = h("bx-explore", { class: "bx" }), schema = fetch("api/v1/page").then((reply) => reply.json());
+const page = h("bx-explore", { class: "bx unanswered" }), schema = fetch("api/v1/page").then((reply) => reply.json());
 let opened = false;
 const mount = () => {
   const column = document.getElementById("explore");

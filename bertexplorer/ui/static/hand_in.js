@@ -15,7 +15,7 @@ export async function handIn(article, lesson) {
   const inputs = [...article.querySelectorAll("input, textarea")];
   [...copy.querySelectorAll("input, textarea")].forEach((one, i) => { if (!one.closest("bx-view")) one.replaceWith(words(inputs[i])); });
   const copies = [...copy.querySelectorAll("bx-view, .run")];
-  for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view));
+  for (const [i, view] of views.entries()) copies[i].replaceWith(await still(view), ...copies[i].querySelectorAll(".feedback"));
   copy.querySelectorAll("select").forEach((one) => one.replaceWith(one.value));
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });

@@ -28,6 +28,14 @@ export function grow(field) {
   field.style.height = `${field.scrollHeight}px`;
 }
 
+/** A listener of keydown that calls *use* at Enter. Shift+Enter breaks the line. Enter within an input method ends the word that
+ *  is being composed; Safari reports that as key code 229. */
+export const onEnter = (use) => (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+  event.preventDefault();
+  use(event.target);
+};
+
 /** Let arrow keys, Home and End move among *all()*; Tab reaches only one of them (a roving tabindex). */
 export function roving(element, all, then = () => {}) {
   element.addEventListener("keydown", (event) => {

@@ -36,8 +36,9 @@ export function teach(place, { lessons, opening }, state) {
   place.dataset.shown = shown;
   const query = (lesson) => new URLSearchParams({ lesson, ...(checkpoint !== opening.checkpoint && { checkpoint }) });
   const links = (lessons[view] ?? []).slice(0, LESSONS).map(({ slug, title }) => h("a", { href: `learn?${query(slug)}` }, title));
-  place.replaceChildren(...(links.length ? ["Lessons on this view: ", ...links.flatMap((one, i) => (i ? [" · ", one] : [one])), " · "] : []),
-    h("button", { type: "button", id: "do-ask", onclick: () => askClass(location.search || state.link) }, "Ask the class…"));
+  place.replaceChildren(...(links.length ? ["Lessons on this view: ", ...links.flatMap((one, i) => (i ? [" · ", one] : [one]))] : []),
+    h("span", { id: "ask-class" }, links.length ? " · " : "",
+      h("button", { type: "button", id: "do-ask", onclick: () => askClass(location.search || state.link) }, "Ask the class…")));
 }
 
 export function about(parts) {

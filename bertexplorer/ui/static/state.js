@@ -41,14 +41,14 @@ export class State {
   /** Request the view of a link. */
   open(link) { return this.#send({ link: link || "?" }, this.now); }
 
-  /** Change the state and send a request. *soon*: wait briefly for further changes. A change of the view is a step that Back
-   *  undoes. */
-  set(change, { soon = false } = {}) {
-    const step = "view" in change && change.view !== this.now.view;
+  /** Change the state and send a request. *soon*: wait briefly for further changes. *step*: Back undoes the change, as it
+   *  undoes each change of the view. */
+  set(change, { soon = false, step = false } = {}) {
+    const switches = "view" in change && change.view !== this.now.view;
     this.#settingsByView[this.now.view] = this.now.options;
     this.now = { ...this.now, ...change };
-    if (step && !("options" in change)) this.now.options = this.#settingsByView[change.view] ?? this.defaults(change.view);
-    this.#write(step);
+    if (switches && !("options" in change)) this.now.options = this.#settingsByView[change.view] ?? this.defaults(change.view);
+    this.#write(step || switches);
     const rest = this.#lastRequest + TYPING_MS - Date.now();
     if (!soon || rest <= 0) return this.ask();
     this.#timer ??= setTimeout(() => this.ask(), rest);

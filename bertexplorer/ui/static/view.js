@@ -3,7 +3,7 @@
 import "./form.js";
 import "./stage.js";
 import "./strip.js";
-import { grow, h } from "./kit.js";
+import { grow, h, onEnter } from "./kit.js";
 import { State } from "./state.js";
 
 let count = 0;
@@ -13,14 +13,14 @@ class View extends HTMLElement {
   answer = {};  // on the screen
   #checkpoint = {};
 
-  /** Show the view of `link`; `schema` is the page's. */
+  /** Show the view of `link`; `schema` is the page's. `below`: elements to place below the sentence, if there are any. */
   connectedCallback() {
     if (this.state) return;
     const number = ++count, { schema } = this;
     this.link = this.link.replace(/^[^?]*/, "");
     const box = (name, label) => {
       const id = `view-${number}-${name}`, field = h("textarea", { id, rows: 1, spellcheck: "false", dir: "auto", translate: "no",
-        oninput: () => { grow(field); this.state.set({ [name]: field.value }, { soon: true }); } });
+        onkeydown: onEnter(() => this.state.ask()), oninput: () => { grow(field); this.state.set({ [name]: field.value }, { soon: true }); } });
       return h("div", { class: "field" }, h("label", { for: id }, label), field);
     };
     this.boxes = { text: box("text", "Sentence"), pair: box("pair", "Second sentence") };
@@ -31,7 +31,7 @@ class View extends HTMLElement {
     this.settings = h("details", { class: "more" }, h("summary", {}, "Options"), this.form);
     this.back = h("button", { type: "button", class: "quiet", hidden: true, onclick: () => this.state.open(this.link) }, "Back to the lesson’s text");
     this.explore = h("a", { class: "quiet", href: `./${this.link}` }, "Open in Explore");
-    this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.strip), this.stage, this.settings,
+    this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.below, this.strip), this.stage, this.settings,
       h("div", { class: "row" }, this.back, this.explore));
     const view = new URLSearchParams(this.link).get("view");
     this.state = new State(schema.views, { ...schema.opening, view: view in schema.views ? view : schema.opening.view }, (what) => this.#show(what), { address: false });
@@ -56,13 +56,13 @@ class View extends HTMLElement {
 
   #show({ answer, ...news }) {
     if (news.busy !== undefined) this.setAttribute("aria-busy", String(news.busy));
+    if (news.notice || answer?.detail) this.#withdraw();
     this.stage.hear(news);
     if (answer) this.#showAnswer(answer);
     this.#fill();
   }
 
   #showAnswer(answer) {
-    this.classList.toggle("wrong", Boolean(answer.detail));
     if (answer.detail) this.stage.tell(answer.detail, "error");
     else this.stage.silence();
     if (!answer.state) return;
@@ -75,6 +75,12 @@ class View extends HTMLElement {
     this.start ??= this.state.link;
     this.stage.draw(answer);
     requestAnimationFrame(() => this.dispatchEvent(new CustomEvent("answered")));
+  }
+
+  /** There is no answer to this state: remove the one of before. */
+  #withdraw() {
+    this.answer = {};
+    this.stage.blank();
   }
 
   #fill() {

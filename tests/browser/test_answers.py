@@ -1,0 +1,65 @@
+"""What Enter does, what stays on the page without an answer, and the way back from an opened head."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until, wait_until_idle, write
+
+pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
+COMPOSING = """box => box.dispatchEvent(new KeyboardEvent("keydown",
+  { key: "Enter", isComposing: true, bubbles: true, cancelable: true }))"""
+
+
+def test_enter_asks_and_shift_enter_breaks_the_line(page: Page) -> None:
+    write(page, "A robin is a [MASK].")
+    expect_said(page, "It would put")
+    wait_until_idle(page)
+    with page.expect_response("**/api/v1/view"):
+        page.locator(TEXT).press("Enter")
+    expect(page.locator(TEXT)).to_have_value("A robin is a [MASK].")
+    wait_until_idle(page)
+    assert "%0A" not in page.url
+    page.locator(TEXT).press("Shift+Enter")
+    expect(page.locator(TEXT)).to_have_value("A robin is a [MASK].\n")
+    wait_until_idle(page)
+
+
+def test_enter_within_an_input_method_is_left_to_it(page: Page) -> None:
+    passed_on = page.locator(TEXT).evaluate(COMPOSING)  # false if the page has cancelled it
+    assert passed_on
+    wait_until_idle(page)
+
+
+def test_nothing_of_a_former_answer_stays_after_an_error(page: Page) -> None:
+    kept = page.locator("#exports, #do-ask, #figure .bars, #caption .said")
+    expect(kept).to_have_count(4)
+    for one in kept.all():
+        expect(one).to_be_visible()
+    write(page, "Nothing is hidden here.")
+    expect_message(page, "Nothing is hidden")
+    expect(page.locator("#exports")).to_be_hidden()
+    expect(page.locator("#do-ask")).to_be_hidden()
+    expect(page.locator("#figure")).to_be_empty()
+    expect(page.locator("#teaching")).to_be_visible()
+    write(page, "A robin is a [MASK].")
+    expect_said(page, "It would put")
+    for one in kept.all():
+        expect(one).to_be_visible()
+    wait_until_idle(page)
+
+
+def test_back_from_an_opened_head_goes_to_the_grid(page: Page) -> None:
+    write(page, "A robin is a bird.")
+    choose_view(page, "Heads")
+    expect(page.locator("#figure .main-svg").first).to_be_visible()
+    wait_until_idle(page)
+    grid = page.url
+    page.locator("#figure").click(position={"x": 200, "y": 120})
+    page.wait_for_url(re.compile("layer="))
+    wait_until_idle(page)
+    page.go_back()
+    wait_until(page, f"location.href === {grid!r}")
+    expect(page.locator('button.view[data-view="attention"]')).to_have_attribute("aria-selected", "true")
+    wait_until_idle(page)
