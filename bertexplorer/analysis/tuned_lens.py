@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from bertexplorer import engine
@@ -23,13 +24,26 @@ POSITIONS = 1000  # at most, held-out ones included
 WORK = 5_000_000  # positions x layers x hidden size: half a minute of one core
 
 
+@dataclass(eq=False)
+class Fit:
+    """Who fits the lens of a checkpoint at the moment; those who wait for it show the same progress."""
+
+    work: progress.Work | None = None
+
+
 def cached_lens(checkpoint: Checkpoint) -> engine.TunedLens:
     """The tuned lens of *checkpoint*, fitted at the first call and then cached. Raises ExplorerError if there is no MLM
     head, or if the built-in sentences leave nothing to fit on."""
+    fit: Fit = checkpoint.cache.get("fit of the tuned lens", Fit, lambda _: 0)
+
+    def make() -> engine.TunedLens:
+        fit.work = progress.current.get()
+        return fit_on_samples(checkpoint)
+
     while True:
         try:
             lens: engine.TunedLens = checkpoint.cache.get(
-                "tuned lens", lambda: fit_on_samples(checkpoint), lambda fitted: fitted.num_bytes
+                "tuned lens", make, lambda fitted: fitted.num_bytes, meanwhile=lambda: progress.follow(fit.work)
             )
             return lens
         except Stopped:

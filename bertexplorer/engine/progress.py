@@ -41,6 +41,7 @@ class Work:
     started: float = field(default_factory=time.monotonic)
     planned: int = 0  # announced by the loops so far; an analysis may have announced more
     earlier: int = 0  # done by earlier loops
+    leader: "Work | None" = None  # other work that this one waits for, and whose progress counts meanwhile
 
     def expect(self, tokens: int) -> None:
         """Announce *tokens* more. Raises ExplorerError if that is more than the limit allows."""
@@ -58,6 +59,7 @@ class Work:
     def report(self, done: int, total: int) -> None:
         """Report that a loop has computed *done* of its *total* tokens. 0 announces a new loop."""
         if done == 0:
+            self.leader = None
             self.expect(total)
             self.planned, self.earlier = self.planned + total, self.done
         self.done = self.earlier + done
@@ -103,6 +105,19 @@ def report(done: int, total: int) -> None:
     work is too much."""
     if work := current.get():
         work.report(done, total)
+
+
+def follow(leader: Work | None) -> None:
+    """Show the progress of *leader* as that of the current work, which waits for the same result, until that computes
+    something itself. Raises Stopped if the current work should end; *leader* goes on."""
+    work = current.get()
+    if work is None or leader is None or leader is work:
+        return
+    work.check()
+    work.leader = leader
+    if leader.long and not work.long:
+        work.long = True
+        work.on_long()
 
 
 def check() -> None:

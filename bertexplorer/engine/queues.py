@@ -171,6 +171,7 @@ class RequestQueues:
         for queue in (self.slow, self.quick):
             if position := queue.position(work):
                 return {"place": position, "seconds": queue.seconds(position)}
-        if not work.long or work.seconds_left is None:
+        shown = work.leader or work
+        if not shown.long or shown.seconds_left is None:
             return {}
-        return {"done": round(work.done / work.total, 3), "seconds": max(1, round(work.seconds_left))}
+        return {"done": round(shown.done / shown.total, 3), "seconds": max(1, round(shown.seconds_left))}

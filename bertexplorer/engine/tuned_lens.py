@@ -32,6 +32,7 @@ DECAY = 3.0  # weight decay, toward the identity
 LIKELY = 32  # pieces that each final answer adds to those of the loss
 SAMPLED = 1000  # of the other pieces
 ROWS = 64  # positions with all their probabilities in memory at once
+FULL = 20  # the head with the whole vocabulary takes as long as this many steps of the fit, for each position
 Affine = tuple[Float[Tensor, "d d"], Float[Tensor, " d"]]
 
 
@@ -67,29 +68,43 @@ def fit_tuned_lens(checkpoint: Checkpoint, encodings: Sequence[Encoding], held_o
     number is not finite."""
     started, device = time.monotonic(), checkpoint.device
     fit_positions = sum(len(e.masked) for e, is_held_out in zip(encodings, held_out, strict=True) if not is_held_out)
-    total = EPOCHS * fit_positions * checkpoint.config.num_layers  # a position counts as a token
+    num_layers = checkpoint.config.num_layers
+    held_out_positions = sum(len(e.masked) for e in encodings) - fit_positions
+    fit_steps = EPOCHS * fit_positions * num_layers  # a position counts as a token
+    total = fit_steps + FULL * (fit_positions + held_out_positions * (1 + 2 * num_layers))
     progress.expect(sum(map(len, encodings)) + total)
     head, norm = to_fp32(checkpoint.masked_lm, checkpoint.config), deepcopy(checkpoint.encoder.norm).float()
     states = word_vectors(checkpoint, encodings, [[(i,) for i in e.masked] for e in encodings]).to(device)
     is_held_out_row = [out for e, out in zip(encodings, held_out, strict=True) for _ in e.masked]
     held_out_rows = torch.tensor(is_held_out_row, device=device)
     final, layers = states[-1], states[:-1]
+    done = 0
+
+    def count(positions: int) -> None:
+        nonlocal done
+        done += positions
+        progress.report(done, total)
+
     progress.report(0, total)
     with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
-        matrix, bias = sample_vocabulary(head, final[~held_out_rows])
+        matrix, bias = sample_vocabulary(head, final[~held_out_rows], count)
         target_log_probs = F.linear(head.transform(final[~held_out_rows]), matrix, bias).log_softmax(dim=-1)
 
     def loss(vectors: Tensor, rows: Tensor) -> Tensor:
         log_probs = F.linear(head.transform(norm(vectors)), matrix, bias).log_softmax(dim=-1)
         return F.kl_div(log_probs, target_log_probs[rows], log_target=True, reduction="batchmean")
 
-    maps, raw, tuned = [], [], []
-    for done, state in enumerate(layers):
-        maps.append(fit(checkpoint, state[~held_out_rows], loss, done * EPOCHS * fit_positions, total))
-        held_out_states = state[held_out_rows]
+    maps = [fit(checkpoint, state[~held_out_rows], loss, count) for state in layers]
+    raw, tuned = [0.0] * num_layers, [0.0] * num_layers
+    for rows in held_out_rows.nonzero()[:, 0].split(ROWS):
         with checkpoint.scheduler.slot(heavy=True), torch.no_grad():
-            raw.append(divergence(head, final[held_out_rows], norm(held_out_states)))
-            tuned.append(divergence(head, final[held_out_rows], norm(apply_affine(held_out_states, maps[-1]))))
+            log_probs = head(final[rows]).log_softmax(dim=-1)
+            count(FULL * len(rows))
+            for layer, state in enumerate(layers):
+                raw[layer] += divergence(log_probs, head(norm(state[rows]))) / held_out_positions
+                mapped = apply_affine(state[rows], maps[layer])
+                tuned[layer] += divergence(log_probs, head(norm(mapped))) / held_out_positions
+                count(FULL * 2 * len(rows))
     if not all(map(math.isfinite, (*raw, *tuned))):
         raise ExplorerError(f"The tuned lens of {checkpoint.name} is not finite. Use the raw lens.")
     weights, biases = (torch.stack(parts) for parts in zip(*maps, strict=True))
@@ -101,18 +116,17 @@ def fit(
     checkpoint: Checkpoint,
     states: Float[Tensor, "n d"],
     loss: Callable[[Tensor, Tensor], Tensor],
-    done: int,
-    total: int,
+    count: Callable[[int], None],
 ) -> Affine:
-    """The map of one layer that makes *loss* (of the mapped states, at their rows) small. *done*: of *total* positions
-    of all epochs and layers."""
-    count, size = states.shape
+    """The map of one layer that makes *loss* (of the mapped states, at their rows) small. *count*: called after each
+    step with its number of positions."""
+    num_states, size = states.shape
     scale = states.std(dim=0).clamp(min=1e-6)  # so that one rate suits all dimensions
     weight, bias = (states.new_zeros(shape).requires_grad_() for shape in ((size, size), (size,)))
     groups = [{"params": [weight], "weight_decay": DECAY}, {"params": [bias], "weight_decay": 0.0}]
     optimiser = torch.optim.AdamW(groups, lr=RATE)
     order = torch.Generator().manual_seed(0)
-    batches = [part for _ in range(EPOCHS) for part in torch.randperm(count, generator=order).split(BATCH)]
+    batches = [part for _ in range(EPOCHS) for part in torch.randperm(num_states, generator=order).split(BATCH)]
     for step, batch in enumerate(batches):
         for group in optimiser.param_groups:
             group["lr"] = RATE * (1 - step / len(batches))
@@ -121,7 +135,7 @@ def fit(
             value = loss(states[rows] + scale * F.linear(states[rows] / scale, weight, bias), rows)
             weight.grad, bias.grad = torch.autograd.grad(value, (weight, bias))  # none for the checkpoint's own weights
             optimiser.step()
-        progress.report(done := done + len(batch), total)
+        count(len(batch))
     return (scale[:, None] * weight / scale).detach(), (scale * bias).detach()
 
 
@@ -136,10 +150,16 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-def sample_vocabulary(head: MaskedLM, final: Float[Tensor, "n d"]) -> tuple[Float[Tensor, "s e"], Float[Tensor, " s"]]:
+def sample_vocabulary(
+    head: MaskedLM, final: Float[Tensor, "n d"], count: Callable[[int], None] = lambda steps: None
+) -> tuple[Float[Tensor, "s e"], Float[Tensor, " s"]]:
     """Rows of the head's output matrix and their biases: of the likely pieces, and of a sample of the others, whose
-    biases are raised such that the sample has the weight of them all."""
-    best = [head(part).topk(min(LIKELY, len(head.output.bias))).indices.flatten() for part in final.split(ROWS)]
+    biases are raised such that the sample has the weight of them all. *count*: is told how far it is, in steps of the
+    fit."""
+    best = []
+    for part in final.split(ROWS):
+        best.append(head(part).topk(min(LIKELY, len(head.output.bias))).indices.flatten())
+        count(FULL * len(part))
     likely = torch.cat(best).unique()
     unlikely: Bool[Tensor, " v"] = torch.ones_like(head.output.bias, dtype=torch.bool)
     unlikely[likely] = False
@@ -153,10 +173,6 @@ def sample_vocabulary(head: MaskedLM, final: Float[Tensor, "n d"]) -> tuple[Floa
     return head.output.weight[ids], head.output.bias[ids] + lift
 
 
-def divergence(head: MaskedLM, final: Float[Tensor, "n d"], vectors: Float[Tensor, "n d"]) -> float:
-    """Mean over the rows of KL(answer from *final* || answer from *vectors*), in nats, over the whole vocabulary."""
-    total = 0.0
-    for final_part, vector_part in zip(final.split(ROWS), vectors.split(ROWS), strict=True):
-        final_log_probs, log_probs = (head(part).log_softmax(dim=-1) for part in (final_part, vector_part))
-        total += float(F.kl_div(log_probs, final_log_probs, log_target=True, reduction="sum"))
-    return total / len(final)
+def divergence(final_log_probs: Float[Tensor, "n v"], logits: Float[Tensor, "n v"]) -> float:
+    """Sum over the rows of KL(final answer || answer of *logits*), in nats, over the whole vocabulary."""
+    return float(F.kl_div(logits.log_softmax(dim=-1), final_log_probs, log_target=True, reduction="sum"))

@@ -3,10 +3,11 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Any
 
 LIMIT_MB = 256
+POLL_S = 0.2  # between two calls of `meanwhile`
 
 
 class LRUCache:
@@ -17,9 +18,15 @@ class LRUCache:
         self.entries: OrderedDict[Hashable, tuple[Future[Any], int]] = OrderedDict()
         self.lock = threading.Lock()
 
-    def get(self, key: Hashable, make: Callable[[], Any], size: Callable[[Any], int]) -> Any:
+    def get(
+        self,
+        key: Hashable,
+        make: Callable[[], Any],
+        size: Callable[[Any], int],
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Any:
         """The value of *key*, computed by one caller while others wait. An error is not cached, but raised for all of
-        them."""
+        them. *meanwhile*: those who wait call it again and again; it may raise to end their waiting."""
         with self.lock:
             entry, is_new = self.entries.get(key), False
             if entry is None:
@@ -27,6 +34,9 @@ class LRUCache:
                 self.entries[key] = entry
             self.entries.move_to_end(key)
         if not is_new:
+            while meanwhile and not entry[0].done():
+                meanwhile()
+                wait([entry[0]], POLL_S)
             return entry[0].result()
         try:
             value = make()

@@ -1,16 +1,23 @@
 """The tuned lens in Layers: nearer to the final answer than the raw one on sentences that its fit has not seen."""
 
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import torch
 
 from bertexplorer import engine
 from bertexplorer.analysis import layers, tuned_lens
 from bertexplorer.analysis.layers import Layers, Options, Tuned
+from bertexplorer.engine import progress
 from bertexplorer.engine.progress import Stopped, Work, working
+from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.engine.tuned_lens import EPOCHS, FULL
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -92,6 +99,41 @@ def test_a_caller_that_stops_does_not_stop_waiting_callers(
     assert sorted(type(item).__name__ for item in result) == ["Stopped", "TunedLens"] and len(calls) == 2
 
 
+def test_a_caller_that_waits_shows_the_progress_of_the_fit(
+    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint, half_done, go = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event()
+    queues = RequestQueues(cores=8)
+    first, second, third = queues.new_work(), queues.new_work(), queues.new_work()
+
+    def fit(*given: object) -> engine.TunedLens:
+        progress.report(0, 20_000)
+        progress.report(10_000, 20_000)
+        half_done.set()
+        go.wait(20)
+        return engine.TunedLens(torch.zeros(1, 2, 2), torch.zeros(1, 2), 1, 1, (0.0,), (0.0,), 0.0)
+
+    def ask(work: Work) -> object:
+        with queues.turn(work):
+            return tuned_lens.cached_lens(checkpoint)
+
+    monkeypatch.setattr(tuned_lens, "fit_on_samples", fit)
+    with ThreadPoolExecutor(3) as threads:
+        answers = [threads.submit(ask, first)]
+        assert half_done.wait(20)
+        answers += [threads.submit(ask, work) for work in (second, third)]
+        end = time.monotonic() + 20
+        while not queues.progress(third) and time.monotonic() < end:
+            time.sleep(0.01)
+        seen = [queues.progress(work) for work in (first, second, third)]
+        queues.stop(second)
+        with pytest.raises(Stopped):
+            answers[1].result(20)
+        go.set()
+        assert answers[0].result(20) is answers[2].result(20)
+    assert [each["done"] for each in seen] == [0.5, 0.5, 0.5] and all(each["seconds"] >= 1 for each in seen)
+
+
 def test_held_out_sentences_are_not_fitted(small: Checkpoint) -> None:
     encodings, held_out = tuned_lens.masked_sentences(small, tuned_lens.POSITIONS)
     sides = [
@@ -110,11 +152,20 @@ def test_words_of_a_group_stay_together() -> None:
     assert "They walk to the lake on Sundays." in walk and groups == tuned_lens.sentence_groups()
 
 
-def test_progress_counts_to_the_end(tiny: Callable[[str], Path]) -> None:
+def test_progress_counts_to_the_end(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, work = load(tiny("bert-mlm"), precision="fp32", device="cpu"), Work()
     with working(work):
         tuned_lens.cached_lens(checkpoint)
     assert work.long and work.done == work.total > 0
+    reports, checkpoint = [], load(tiny("bert-mlm"), precision="fp32", device="cpu")
+    monkeypatch.setattr(Work, "report", lambda work, done, total: reports.append(done / total))
+    with working(Work()):
+        tuned_lens.cached_lens(checkpoint)
+    fit = reports[reports.index(0, 1) :]  # after the passes
+    assert max(after - before for before, after in pairwise(fit)) < 0.15, "nothing that takes long goes unreported"
+    fitted = engine.fit_tuned_lens(checkpoint, *tuned_lens.masked_sentences(checkpoint, 300))
+    steps = EPOCHS * fitted.positions * checkpoint.config.num_layers
+    assert work.total > steps + FULL * fitted.positions, "the head with the whole vocabulary counts, too"
     with working(Work(limit=100)), pytest.raises(ExplorerError, match="limit is 100"):
         tuned_lens.fit_on_samples(checkpoint)
 
