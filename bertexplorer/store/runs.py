@@ -15,6 +15,7 @@ from bertexplorer.training.events import Event
 FINAL_EVENTS = ("finished", "stopped", "failed")  # of a run
 ACTIVE_STATES = ("starting", "running", "stopping")
 LIVE_STATES = (*ACTIVE_STATES, "queued")
+RESUMABLE_STATES = ("stopped", "failed", "interrupted")
 TAIL_BYTES = 16_384  # to read at the end of a growing file
 MAX_NAME = 80
 MAX_LISTED = 50  # runs in a picker
@@ -130,7 +131,7 @@ def read(folder: Path, job: Job | None = None) -> Run:
         progress=1.0 if state == "finished" else progress,
         step=events[-1]["step"] if events else 0,
         seconds_left=seconds_left if state == "running" else None,
-        message=sync_error(folder) if state in ACTIVE_STATES else message_of(job, state, new_events),
+        message=activity(folder, state, new_events) if state in ACTIVE_STATES else message_of(job, state, new_events),
     )
 
 
@@ -150,7 +151,8 @@ def state_of(folder: Path, job: Job, live: bool, events: Sequence[Event]) -> str
     if live:
         if job.wanted == "stop" or (folder / "stop").exists():
             return "stopping"
-        return "running" if last and last not in FINAL_EVENTS else "starting"
+        ending = last in FINAL_EVENTS and job.wanted != ""  # its process, the one that was last queued, is about to end
+        return "running" if ending or (last and last not in FINAL_EVENTS) else "starting"
     if job.wanted == "queued":
         return "queued"
     if last in FINAL_EVENTS:
@@ -188,6 +190,15 @@ def message_of(job: Job, state: str, events: Sequence[Event]) -> str:
     if state == "interrupted":
         return (job.cause or "Its process ended without a message.") + " Resume continues from its last commit."
     return job.cause if state in ("stopped", "queued") else ""
+
+
+def activity(folder: Path, state: str, events: Sequence[Event]) -> str:
+    """What a run with a process does before its first step, or why its folder on a cluster cannot be synchronized."""
+    if state == "running" and events and events[-1]["event"] == "reading":
+        count = events[-1].get("documents", 0)
+        reading = f"reading the text, {count:,} documents" if count else "reading the text"
+        return sync_error(folder) or str(events[-1].get("text", reading))
+    return sync_error(folder)
 
 
 def sync_error(folder: Path) -> str:

@@ -86,6 +86,33 @@ def test_events_before_a_resume_do_not_end_the_run(tmp_path: Path) -> None:
     acquired.close()
 
 
+def test_a_run_is_running_until_its_process_has_ended(tmp_path: Path) -> None:
+    job = Job(ID, wanted="going")
+    acquired = locks.acquire(tmp_path / "process")
+    assert acquired
+    write(tmp_path, ("begun", 0), ("steps", 9), ("finished", 10), share=1.0)
+    run = runs.read(tmp_path, job)
+    assert (run.state, run.progress) == ("running", 1.0)
+    acquired.close()
+    assert runs.read(tmp_path, job).state == "finished"
+
+
+def test_a_run_says_that_it_reads_its_text(tmp_path: Path) -> None:
+    job = Job(ID, wanted="going")
+    acquired = locks.acquire(tmp_path / "process")
+    assert acquired
+    for fields, words in (
+        ({}, "reading the text"),
+        ({"documents": 1200}, "reading the text, 1,200 documents"),
+        ({"text": "The frozen encoder reads every row once."}, "The frozen encoder reads every row once."),
+    ):
+        tell(tmp_path, {"event": "reading", "time": 1000.0, "stretch": 0, "step": 0, **fields})
+        assert runs.read(tmp_path, job).message == words
+    write(tmp_path, ("ready", 0))
+    assert runs.read(tmp_path, job).message == ""
+    acquired.close()
+
+
 def test_checking_for_a_process_does_not_keep_the_lock(tmp_path: Path) -> None:
     (tmp_path / "lock").touch()
     for _ in range(3):

@@ -8,14 +8,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import gradio as gr
 import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
+from bertexplorer.training.pretraining.run import pretrain
+from bertexplorer.training.pretraining.sentences import read_documents
 from bertexplorer.ui.experiments import html
-from bertexplorer.ui.experiments.experiment_service import MAX_UNPACKED_MB, Arm, ExperimentService
+from bertexplorer.ui.experiments.experiment_service import FAIRY_TALES, MAX_UNPACKED_MB, Arm, ExperimentService
+from bertexplorer.ui.experiments.page import UPLOAD, PageComponents
+from bertexplorer.ui.experiments.page import build as build_components
+from bertexplorer.ui.experiments.wiring import ExperimentHandlers
 from bertexplorer.ui.training import run_list
 from bertexplorer.ui.training.run_service import RunService
 
@@ -28,6 +34,11 @@ def service(tmp_path: Path) -> Iterator[ExperimentService]:
     training.supervisor.close()  # nothing is started: the runs stay queued
     yield ExperimentService(training)
     training.jobs.close()
+
+
+def build_page() -> PageComponents:
+    with gr.Blocks():
+        return build_components()
 
 
 @pytest.fixture
@@ -189,6 +200,67 @@ def test_stop_and_delete_apply_to_all_runs(service: ExperimentService, text: str
     with pytest.raises(ExplorerError, match="no longer exists"):
         service.restore(group, "")
     assert len(service.trial(group, "").arms) == 2
+
+
+def test_a_stopped_experiment_is_resumed(service: ExperimentService, text: str) -> None:
+    group = service.start("floor", 1.0, text, "")
+    arms = service.trial(group, "").arms
+    assert not service.trial(group, "").resumable
+    evaluated(arms[0], 0.4)
+    service.jobs.mark_started(arms[0].run.id)
+    service.jobs.mark_ended(arms[0].run.id, "")
+    service.stop(service.trial(group, "").arms, "")
+    stopped = service.trial(group, "")
+    assert [arm.run.state for arm in stopped.arms] == ["finished", "stopped"] and stopped.resumable
+    handlers = ExperimentHandlers(service, build_page(), "")
+    updates = handlers.show(group)
+    assert updates[handlers.page.resume]["visible"] and not updates[handlers.page.stop]["visible"]
+    updates = handlers.resume(group)
+    assert [arm.run.state for arm in service.trial(group, "").arms] == ["finished", "queued"]
+    assert not updates[handlers.page.resume]["visible"] and updates[handlers.page.stop]["visible"]
+
+
+def test_an_experiment_is_listed_while_its_text_is_read(service: ExperimentService, text: str) -> None:
+    handlers = ExperimentHandlers(service, build_page(), "one")
+    steps = handlers.start("floor", 1.0, UPLOAD, text)
+    first = next(steps)
+    entries, timer = handlers.page.runs.entries, handlers.page.runs.timer
+    assert "No pretraining" in first[entries] and "queued: its text is being read" in first[entries]
+    assert first[timer]["active"] and service.trials("one") == []
+    assert "being read" not in ExperimentHandlers(service, handlers.page, "two").current("")[entries]
+    last = next(steps)
+    assert "being read" not in last[entries] and "0 of 2 runs finished" in last[entries]
+    steps = handlers.start("floor", 1.0, UPLOAD, text + ".gone")
+    assert "being read" in next(steps)[entries]
+    with pytest.raises(ExplorerError):
+        next(steps)
+    assert "being read" not in handlers.current("")[entries]
+
+
+def test_the_fairy_tales_are_the_text_without_an_upload(service: ExperimentService) -> None:
+    arm = service.trial(service.start("floor", 1.0, "", "one"), "one").arms[0]
+    assert arm.run.spec["stretches"][0]["text"] == [str(FAIRY_TALES)]
+    assert arm.run.spec["stretches"][0]["running"]["heldout_documents"] == 27  # a tenth of 278
+    stories = [*read_documents(FAIRY_TALES)]
+    assert len(stories) == 278 and sum(len(line) for story in stories for line in story) > 3_000_000
+    assert FAIRY_TALES.stat().st_size < 1_100_000
+
+
+def test_a_run_on_the_manuals_of_earlier_versions_opens(service: ExperimentService, text: str, tmp_path: Path) -> None:
+    group = service.start("floor", 1.0, text, "one")
+    for arm in service.trial(group, "one").arms:
+        spec = arm.run.folder / "spec.json"
+        fields = json.loads(spec.read_text())
+        fields["stretches"][0]["text"] = [str(tmp_path / "corpora" / "manuals.txt")]
+        spec.write_text(json.dumps(fields))
+        evaluated(arm, 0.4, 0.5)
+        service.jobs.mark_started(arm.run.id)
+        service.jobs.mark_ended(arm.run.id, "")
+    trial = service.trial(group, "one")
+    assert trial.run.state == "finished" and "50.0 %" in html.summary(trial)
+    events = pretrain(trial.arms[0].run.folder)
+    with pytest.raises(ExplorerError, match=r"no text at .*manuals\.txt.*put it back"):
+        list(events)
 
 
 def test_the_training_page_does_not_list_experiments(service: ExperimentService, text: str) -> None:

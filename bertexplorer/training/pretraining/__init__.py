@@ -14,5 +14,4 @@ heldout.py      evaluation on held-out documents with fixed masks
 measure.py      the same evaluation for any checkpoint
 probe.py        a linear classifier on a frozen encoder
 experiments.py  the papers' ablations in minutes, with the published results
-manuals.py      a small English corpus: the docstrings of the installed packages
 """

@@ -109,6 +109,7 @@ class Run(RunDriver):
     def read(self) -> Generator[Event, None, tuple[Tokenizer, list[Shard]]]:
         """The text as ids, and the tokenizer that made them."""
         files = [f for f in text_files(self.spec.text) if self.spec.weight(f.name) > 0]
+        yield {"event": "reading"}  # a vocabulary that is trained on the text may take a while
         tokenizer = self.tokenizer(files)
         shards: list[Shard] = []
         for result in tokenize_files(files, tokenizer, Path(self.spec.cache or CACHE)):

@@ -117,6 +117,8 @@ def text_files(paths: Iterable[str | Path]) -> list[Path]:
     """The given files, and the text files in the given folders, sorted. Raises ExplorerError if one is missing."""
     files: list[Path] = []
     for path in map(Path, paths):
+        if not path.exists():
+            raise ExplorerError(f"There is no text at {path}. A run needs it to start and to resume; put it back.")
         matching = sorted(p for p in path.iterdir() if p.name.endswith(SUFFIXES)) if path.is_dir() else [path]
         if not matching or not all(p.is_file() for p in matching):
             raise ExplorerError(f"{path} is neither a text file nor a folder of them; wanted .txt or .txt.xz.")

@@ -5,22 +5,25 @@ import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import ASSETS
 from bertexplorer.store import runs, sandbox
-from bertexplorer.store.runs import LIVE_STATES, Run
-from bertexplorer.training.pretraining import experiments, manuals, sentences
+from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run
+from bertexplorer.training.pretraining import experiments, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 from bertexplorer.ui.training.run_service import PRETRAINING, REPEAT_S, RunService
 
 MAX_MINUTES, MAX_MB = 60.0, 25  # limits of the page
 MAX_UNPACKED_MB, MAX_S, MAX_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
 MIN_DOCUMENTS, HELD_OUT = 20, 0.1  # of a text, and the largest share of them that is held out
+FAIRY_TALES = ASSETS / "pretraining" / "fairytales.txt.xz"
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,10 @@ class Trial:
     @property
     def live(self) -> bool:
         return any(arm.run.state in LIVE_STATES for arm in self.arms)
+
+    @property
+    def resumable(self) -> bool:
+        return not self.live and any(arm.run.state in RESUMABLE_STATES for arm in self.arms)
 
     @property
     def run(self) -> Run:
@@ -82,12 +89,13 @@ class ExperimentService:
         self.corpora = training.settings.data_dir / "corpora"
         self.lock = threading.Lock()
         self.locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
+        self.read: dict[str, Run] = {}  # owner -> the experiment whose text is being read
         self.last: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # owner -> time, request and group
 
     def text(self, file: str, owner: str) -> Path:
-        """The training text: an uploaded *file*, saved for *owner*, or the manuals. Raises ExplorerError."""
+        """The training text: an uploaded *file*, saved for *owner*, or the fairy tales. Raises ExplorerError."""
         if not file:
-            return manuals.collect_manuals(self.corpora)
+            return FAIRY_TALES
         path = Path(file)
         try:
             content = path.read_bytes()
@@ -180,10 +188,33 @@ class ExperimentService:
         """The experiment *group*; None if it does not exist any more."""
         return next((trial for trial in self.trials(owner, deleted=deleted) if trial.group == group), None)
 
+    def listed(self, trials: Sequence[Trial], owner: str) -> list[Run]:
+        """The entries of the list of runs: *trials*, and before them the one whose text is still being read."""
+        reading = self.read.get(owner)
+        return [*([reading] if reading else []), *(trial.run for trial in trials)]
+
+    @contextmanager
+    def reading(self, name: str, owner: str) -> Iterator[None]:
+        """List the experiment *name* while its text is read, before there are runs."""
+        if name in BY_NAME:
+            title = BY_NAME[name].title
+            self.read[owner] = Run("", title, created=time.time(), state="queued", message="its text is being read")
+        try:
+            yield
+        finally:
+            self.read.pop(owner, None)
+
     def stop(self, arms: Sequence[Arm], owner: str) -> None:
         for arm in arms:
             if arm.run.state in LIVE_STATES:
                 self.supervisor.stop(arm.run.id, owner)
+
+    def resume(self, arms: Sequence[Arm], owner: str) -> None:
+        """Queue the runs that have not finished; each goes on from its last commit. Raises ExplorerError."""
+        self.training.quota.check(owner)
+        for arm in arms:
+            if arm.run.state in RESUMABLE_STATES:
+                self.jobs.resume(arm.run.id, owner)
 
     def restore(self, group: str, owner: str) -> None:
         """Restore a deleted experiment. Raises ExplorerError if it does not exist any more."""

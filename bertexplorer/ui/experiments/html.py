@@ -62,7 +62,7 @@ def arm_line(arm: Arm) -> str:
     link = ""
     if run.state == "finished":
         query = urlencode(
-            {"view": "fill-mask", "text": "This function returns the [MASK].", "checkpoint": f"run:{run.id}"}
+            {"view": "fill-mask", "text": "The king had a beautiful [MASK].", "checkpoint": f"run:{run.id}"}
         )
         link = f'<a class="open" href="./?{escape(query, quote=True)}">Open in Explore</a>'
     return (

@@ -13,12 +13,12 @@ from bertexplorer.ui.html import script, snippet
 from bertexplorer.ui.training import run_list
 from bertexplorer.ui.training.run_list import RunList
 
-MANUALS, UPLOAD = SOURCES = ("the manuals on this machine", "my text")
+FAIRY_TALES, UPLOAD = SOURCES = ("fairy tales", "my text")
 POLL_S = 3.0
 TEXT_NOTE = (
-    "The manuals are the prose in the Python packages installed with this app: four megabytes of English on "
-    "programming, with no download. A text of your own must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB "
-    "unpacked), one paragraph per line, a blank line between documents."
+    "The fairy tales come with this app: 278 stories, three megabytes of English (FairytaleQA, Xu et al., 2022). Your "
+    "own text must be plain text (.txt or .txt.xz, up to 25 MB, 100 MB unpacked), one paragraph per line, a blank line "
+    "between documents."
 )
 
 
@@ -35,6 +35,7 @@ class PageComponents:
     message: gr.HTML
     runs: RunList  # of the started experiments
     stop: gr.Button
+    resume: gr.Button
     delete: gr.Button
     summary: gr.HTML
     chart: gr.Plot
@@ -43,7 +44,7 @@ class PageComponents:
     @property
     def polled(self) -> list[Any]:
         """The components that a poll of the runs may change."""
-        return [*self.runs.polled, self.stop, self.delete, self.summary, self.chart, self.caption]
+        return [*self.runs.polled, self.stop, self.resume, self.delete, self.summary, self.chart, self.caption]
 
 
 def build() -> PageComponents:
@@ -58,7 +59,7 @@ def build() -> PageComponents:
         experiment = gr.Radio(choices, value=first.name, label="Experiment", elem_id="experiment")
         about = snippet(html.about(first), elem_id="about")
         with gr.Row(elem_classes="options"):
-            source = gr.Radio(list(SOURCES), value=MANUALS, label="Text to learn from", elem_id="text-source")
+            source = gr.Radio(list(SOURCES), value=FAIRY_TALES, label="Text to learn from", elem_id="text-source")
             minutes = gr.Slider(0.5, MAX_MINUTES, value=first.minutes, step=0.5, label="Minutes per run",
                                 elem_id="minutes")  # fmt: skip
         file = gr.File(label="Text", file_types=[".txt", ".xz"], visible=False, height=120, elem_id="text-file")
@@ -67,11 +68,12 @@ def build() -> PageComponents:
     runs = run_list.build(POLL_S)
     with gr.Row(elem_id="run-actions"):
         stop = gr.Button("Stop", size="sm", visible=False)
+        resume = gr.Button("Resume", size="sm", visible=False)
         delete = gr.Button("Delete", size="sm", visible=False)
     summary = snippet("", elem_id="summary")
     chart = gr.Plot(show_label=False, container=False, visible=False, elem_id="figure")
     caption = snippet("", js_on_load=script("caption.js"), elem_id="caption")
     return PageComponents(
         experiment=experiment, about=about, source=source, file=file, minutes=minutes, start=start, message=message,
-        runs=runs, stop=stop, delete=delete, summary=summary, chart=chart, caption=caption,
+        runs=runs, stop=stop, resume=resume, delete=delete, summary=summary, chart=chart, caption=caption,
     )  # fmt: skip

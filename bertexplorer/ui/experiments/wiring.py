@@ -49,14 +49,18 @@ class ExperimentHandlers:
     def start(self, name: str, minutes: float, source: str, file: str | None) -> Iterator[Updates]:
         """Queue the runs of an experiment and show them."""
         if source == UPLOAD and not file:
-            raise ExplorerError("No text has been uploaded yet. Upload one, or choose the manuals.")
-        yield {self.page.message: message("Reading the text…", error=False)}
+            raise ExplorerError("No text has been uploaded yet. Upload one, or choose the fairy tales.")
         text = file or "" if source == UPLOAD else ""
-        group = self.service.start(name, float(minutes), text, self.owner)
+        with self.service.reading(name, self.owner):
+            yield {self.page.message: message("Reading the text…", error=False), **self.current("")}
+            group = self.service.start(name, float(minutes), text, self.owner)
         yield {self.page.message: "", **self.show(group)}
 
     def stop(self, group: str) -> Updates:
         return self.act(group, self.service.stop)
+
+    def resume(self, group: str) -> Updates:
+        return self.act(group, self.service.resume)
 
     def delete(self, group: str) -> Updates:
         return self.act(group, self.service.delete)
@@ -94,8 +98,9 @@ class ExperimentHandlers:
         deleted = self.service.trials(self.owner, deleted=True)
         trial = next((trial for trial in trials if trial.group == group), None)
         updates: Updates = {
-            **page.runs.updates([trial.run for trial in trials], group, [trial.run for trial in deleted]),
+            **page.runs.updates(self.service.listed(trials, self.owner), group, [trial.run for trial in deleted]),
             page.stop: gr.update(visible=trial is not None and trial.live),
+            page.resume: gr.update(visible=trial is not None and trial.resumable),
             page.delete: gr.update(visible=trial is not None and not trial.live),
         }
         if trial is None:
@@ -121,6 +126,7 @@ def wire(service: ExperimentService, page: PageComponents, blocks: gr.Blocks) ->
     settings = [page.experiment, page.minutes, page.source, page.file]
     page.start.click(bind_owner(handlers.start), settings, changed, **COMMON)
     page.stop.click(bind_owner(handlers.stop), chosen, changed, **COMMON)
+    page.resume.click(bind_owner(handlers.resume), chosen, changed, **COMMON)
     page.delete.click(bind_owner(handlers.delete), chosen, changed, **COMMON)
     page.runs.entries.click(bind_owner(handlers.choose_run), None, changed, **COMMON)
     page.runs.timer.tick(bind_owner(handlers.poll), chosen, page.polled, **COMMON)

@@ -10,7 +10,7 @@ from gradio.components import Component
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import confusion, learning
-from bertexplorer.store.runs import ACTIVE_STATES, Run
+from bertexplorer.store.runs import ACTIVE_STATES, RESUMABLE_STATES, Run
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.ui.html import caption, message
 from bertexplorer.ui.training import comparison, export, html, influence, run_list, suite_run
@@ -161,7 +161,7 @@ class RunHandlers:
         """Show the buttons that apply to the state of a run."""
         page, run, saved = self.page.run, detail.run, detail.best is not None
         live = run.state in ("queued", "starting", "running")
-        ended = run.state in ("stopped", "failed", "interrupted")
+        ended = run.state in RESUMABLE_STATES
         visible = {"Stop": live, "Resume": ended, "Run again": not live, "Delete": not live}
         shown: dict[Any, bool] = {page.actions[action]: value for action, value in visible.items()}
         shown |= {page.try_button: saved, self.page.export.panel: saved}

@@ -96,7 +96,7 @@ def test_the_command_line_reports_errors_and_changes_nothing(begin: Begin, capsy
         ([str(folder), "--stretch", *start], "cannot change the start of the run"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--hidden", "32"], "its own sizes"),
         ([str(tmp_path / "new"), "--text", "x", *start, "--vocabulary", "y"], "its own vocabulary"),
-        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "neither a text file"),
+        ([str(tmp_path / "gone"), "--text", str(tmp_path / "gone.txt")], "There is no text at"),
     ):
         assert main(arguments) == 2
         assert message in capsys.readouterr().err
