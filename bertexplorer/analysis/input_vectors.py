@@ -22,7 +22,7 @@ KEYS, MEASURE = ("part", "dimension"), "value"
 
 @dataclass(frozen=True)
 class Options:
-    clip: Annotated[int, Option("Colour range", 90, 100, info="percentile of values mapped to the darkest colour")] = 99
+    clip: Annotated[int, Option("Colour range", 90, 100, info="percentile of values mapped to the strongest colour")] = 99
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class InputVectors:
     parts: tuple[str, ...]  # in the order in which they are added
     vectors: tuple[Float[np.ndarray, " _"], ...]  # one for each part; ELECTRA's are narrower before the projection
     cosines: Float[np.ndarray, "p p"]  # between parts; nan if their widths differ
-    limits: tuple[float, ...]  # for each part the number that is drawn darkest; the same for all up to the sum
+    limits: tuple[float, ...]  # for each part the number that is drawn strongest; the same for all up to the sum
     others: int  # picked tokens that this result does not cover
 
 

@@ -40,8 +40,8 @@ def grid(result: Attention) -> go.Figure:
         cliponaxis=False,
     )
     top = number(result, float(result.every.max()))
-    darkest = top if result.norms else f"100 %, largest here {top}"
-    title = kit.title(f"head · darkest: {safe(darkest)}")
+    strongest = top if result.norms else f"100 %, largest here {top}"
+    title = kit.title(f"head · strongest: {safe(strongest)}")
     fig.update_xaxes(title=title, side="top", range=[0, heads], **tile_ticks(heads))
     fig.update_yaxes(title=kit.title("layer", 2), range=[layers, 0], **tile_ticks(layers))
     tile = int(np.clip(640 / layers, 40, 100))
@@ -90,8 +90,8 @@ def token_map(result: Attention) -> go.Figure:
     heat = kit.cells(values, LIGHT if small else ROOT, 0, top, x=unique_labels(columns), y=unique_labels(rows), gap=gap)
     fig = go.Figure([{**heat, **style}])
     font = {"family": MONO, "size": 12}
-    darkest = number(result, float(result.matrix.max()))
-    title = kit.title(f"rows look at columns · darkest: {safe(darkest)}", 6)
+    strongest = number(result, float(result.matrix.max()))
+    title = kit.title(f"rows look at columns · strongest: {safe(strongest)}", 6)
     fig.update_xaxes(title=title, side="top", tickangle=-90, tickfont=font, showgrid=False)
     fig.update_yaxes(autorange="reversed", tickfont=font, showgrid=False)
     below = write_pooling_note(fig, step, "cell")

@@ -69,7 +69,7 @@ def bars(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
 
 def write_key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
     """Write the meaning of the colours under the picture. Returns the height in pixels."""
-    texts = [f"Blue: {WORDS[result.method]}, darkest {safe(percent(float(result.shares.max())))}"]
+    texts = [f"Blue: {WORDS[result.method]}, strongest {safe(percent(float(result.shares.max())))}"]
     texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []
     texts += [f"The {count} strongest of {len(result.tokens)} tokens"] if count < len(result.tokens) else []
     return kit.write_below(fig, texts, 6, 20) - 6

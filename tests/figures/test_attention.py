@@ -99,7 +99,7 @@ def test_the_map_shows_percentages() -> None:
     heat = fig.data[0]
     np.testing.assert_allclose(np.asarray(heat.z)[1], [30, 2, 60, 2, 2], rtol=of_sum(2))
     assert heat.texttemplate and figure.draw(attention(tokens=30)).data[0].texttemplate is None
-    assert "darkest: 60 %" in fig.layout.xaxis.title.text
+    assert "strongest: 60 %" in fig.layout.xaxis.title.text
     assert figure.unique_labels(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
 
 

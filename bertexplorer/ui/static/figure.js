@@ -96,12 +96,12 @@ class Figure extends HTMLElement {
     }));
   }
 
-  /** Show an HTML page of *height* pixels in a sandbox. */
+  /** Show an HTML page of *height* pixels in a sandbox. It has no access to this page, so its class says whether that is dark. */
   frame(source, height) {
     this.clear();
     const frame = h("iframe", { class: "frame", sandbox: "allow-scripts", title: "bertviz" });
     frame.style.height = `${height}px`;
-    frame.srcdoc = source;
+    frame.srcdoc = this.closest(".dark") ? source.replace("<html ", '<html class="dark" ') : source;
     this.append(frame);
   }
 
