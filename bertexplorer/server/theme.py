@@ -40,9 +40,9 @@ def head() -> str:
     answers = (ASSETS / "answers.js").read_text("utf-8")
     own = """
         const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";
-        for (const style of new Set(["explore", page])) load(style);
+        for (const style of new Set(["frame", "explore", page])) load(style);
         import(`${from}/${page}.js`);"""
-    pages = f"{{ {answers} load('train'); import(`${{from}}/cases.js`); }} else {{ {own} }}"
+    pages = f"{{ {answers} load('frame'); load('train'); import(`${{from}}/cases.js`); }} else {{ {own} }}"
     load = """const load = (style) =>
         document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${from}/${style}.css">`);"""
     return (

@@ -239,7 +239,7 @@ def test_a_projector_has_larger_labels(page: Page) -> None:
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_all_topics_are_visible_next_to_the_text(page: Page) -> None:
-    for width in (1200, 1280, 1301, 1561, 1800):
+    for width in (1000, 1024, 1200, 1280, 1301, 1561, 1800):
         page.set_viewport_size({"width": width, "height": 800})
         hidden = page.locator(".topics").evaluate("row => row.scrollWidth - row.clientWidth")
         assert hidden <= 0, f"{hidden} pixels of the topics are cut at {width}"

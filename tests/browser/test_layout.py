@@ -1,4 +1,4 @@
-"""Figures follow the page's colours."""
+"""The frame of the pages: the same left edge, two columns where there is room, figures in the colours of the page."""
 
 import io
 
@@ -7,7 +7,7 @@ from PIL import Image, ImageStat
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.browser.conftest import opened
-from tests.browser.steps import wait_until_idle
+from tests.browser.steps import wait_until_idle, wait_until_quiet
 
 TEXT = "&text=The+cat+sat+on+the+mat."
 DRAWN = {
@@ -35,3 +35,32 @@ def test_attention_follows_the_colours_of_the_page(
         page.wait_for_timeout(500)  # a frame paints after it has loaded
         shown = brightness(page.locator("#figure"))
     assert shown < 80 if dark else shown > 175, shown
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1280, 1920])
+def test_all_pages_begin_at_the_same_edge(browser: Browser, address: str, width: int) -> None:
+    edges: dict[str, list[float]] = {}
+    with opened(browser, address) as page:
+        page.set_viewport_size({"width": width, "height": 800})
+        for name in ("", "learn", "train", "pretrain"):
+            page.goto(address + name)
+            title = page.locator("h1")
+            expect(title).to_be_visible()
+            wait_until_quiet(page)
+            links = page.locator(".nav-holder nav a")
+            boxes = [one.bounding_box() for one in (*links.all(), title)]
+            edges[name] = [round(box["x"]) for box in boxes if box]
+            assert edges[name][0] == edges[name][-1], "the navigation is in line with the page"
+    assert all(found == edges[""] for found in edges.values()), edges
+
+
+def test_the_figure_is_next_to_the_text_from_1000_pixels_on(browser: Browser, address: str) -> None:
+    with opened(browser, address) as page:
+        for width, beside in ((999, False), (1000, True), (1024, True), (1280, True)):
+            page.set_viewport_size({"width": width, "height": 768})
+            wait_until_idle(page)
+            text, figure = page.locator("#workbench").bounding_box(), page.locator("#figure .bars").bounding_box()
+            assert text and figure
+            assert (figure["x"] > text["x"] + text["width"]) == beside, width
+            if beside:
+                assert figure["y"] + figure["height"] < 768, "all of the bars are in view"
