@@ -243,11 +243,12 @@ class Explore:
             return f"{name}.py", export.as_python(analysis, *own, others, notes)
         sides, results = zip(*self.sides(state, checkpoint, self.analyse), strict=True)
         checkpoints, compared = [side.checkpoint or checkpoint for side in sides], len(sides) > 1
-        rows = [
-            {**({"side": side.name} if compared else {}), **row, **self.made(side, used, kind)}
-            for side, used, result in zip(sides, checkpoints, results, strict=True)
-            for row in analysis.rows(result)
-        ]
+        rows: list[dict[str, object]] = []
+        for side, used, result in zip(sides, checkpoints, results, strict=True):
+            of_side = [{**({"side": side.name} if compared else {}), **row} for row in analysis.rows(result)]
+            if kind == "csv" and of_side:
+                of_side[0]["made_with"] = self.made_with(side, used)
+            rows += of_side
         if kind == "csv":
             return f"{name}.csv", export.as_csv(rows)
         names, at = [side.name for side in sides], next(i for i, side in enumerate(sides) if side.checkpoint is None)
@@ -283,9 +284,10 @@ class Explore:
         stores: tuple[tuple[str, Uploads[Any]], ...] = (("rows", self.rows), ("lines", self.lines))
         return {name: store.load(key).summary for name, store in stores if (key := getattr(options, name, ""))}
 
-    def made(self, side: comparing.Side, checkpoint: Checkpoint, kind: str) -> dict[str, str]:
-        """The origin of each row of a CSV, which has no other place for it."""
+    def made_with(self, side: comparing.Side, checkpoint: Checkpoint) -> str:
+        """The origin of the rows of *side*, which a CSV has in the first of them. Comment lines at the head would be
+        cells for a spreadsheet, and pandas' option for them would cut every cell at the # of a piece such as ##ing."""
         title = self.registry.title(side.state.checkpoint)
         if side.checkpoint and side.state.against != "another text":
             title = side.name
-        return {"made_with": export.provenance_line(checkpoint, title)} if kind == "csv" else {}
+        return export.provenance_line(checkpoint, title)

@@ -128,7 +128,7 @@ def test_a_file_has_the_numbers_and_their_origin(api: Api) -> None:
     answer = api.post(question, f"{VIEW}/csv")
     rows = list(csv.DictReader(io.StringIO(answer.text)))
     assert answer.headers["x-file-name"] == "fill-mask_small_fp32.csv" and len(rows) == 3
-    assert "small" in rows[0]["made_with"]
+    assert "small" in rows[0]["made_with"] and [row["made_with"] for row in rows[1:]] == ["", ""]
     result = json.loads(api.post(question, f"{VIEW}/json").text)["rows"]
     assert [row["token"] for row in result] == [row["token"] for row in rows]
     program = api.post(question, f"{VIEW}/python")
