@@ -63,3 +63,20 @@ def test_back_from_an_opened_head_goes_to_the_grid(page: Page) -> None:
     wait_until(page, f"location.href === {grid!r}")
     expect(page.locator('button.view[data-view="attention"]')).to_have_attribute("aria-selected", "true")
     wait_until_idle(page)
+
+
+def test_a_link_to_a_run_says_that_it_is_private(page: Page, address: str) -> None:
+    message, link = page.locator("#message"), page.locator("#export-link")
+    link.click()
+    expect(link).to_have_text("Copied")
+    expect(message).to_be_empty()
+    page.goto(f"{address}?text=A+robin+is+a+[MASK].&against=another+checkpoint&versus=run:{32 * '0'}")
+    expect_said(page, "It would put")
+    wait_until_idle(page)
+    link.click()
+    expect(link).to_have_text("Copied")
+    expect(message).to_contain_text("The link is private: it names a run of yours")
+    with page.expect_download() as saved:
+        page.locator("#export-html").click()
+    assert "The link is private" in saved.value.path().read_text("utf-8")
+    wait_until_idle(page)

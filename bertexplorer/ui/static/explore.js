@@ -17,6 +17,7 @@ const OTHER = {
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
 const SHOWN_MS = 1500;
+const PRIVATE = "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
 const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box` }, label), h("textarea", { id: `${id}-box`, rows: 1, spellcheck: "false", dir: "auto", translate: "no", ...heard }));
 
@@ -37,6 +38,12 @@ class Explore extends HTMLElement {
     this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });  // until the answer arrives
     this.#fill();
     this.state.open(location.search);
+  }
+
+  /** Whether the link opens in this browser only, as it names one of its owner's runs. */
+  get #private() {
+    const { checkpoint, against, other } = this.state.now;
+    return [checkpoint, ...(against === "another checkpoint" ? other.split(",") : [])].some((name) => name.trim().startsWith("run:"));
   }
 
   get view() { return this.schema.views[this.state.now.view]; }
@@ -190,6 +197,7 @@ class Explore extends HTMLElement {
     const blob = (content, type) => URL.createObjectURL(new Blob([content], { type }));
     if (kind === "link") {
       try { await navigator.clipboard.writeText(location.href); say("Copied"); } catch { prompt("Copy this link", location.href); }
+      if (this.#private) this.stage.tell(PRIVATE, "busy");
     } else if (["html", "png", "svg"].includes(kind)) {
       const { state, document: source, said, receipt } = this.#answer, { figure, clientWidth: shown } = this.stage.figure, { view } = this;
       const old = this.getAttribute("aria-busy") === "true";  // the figure is of another state
@@ -197,7 +205,7 @@ class Explore extends HTMLElement {
       else if (source) save(`${state.view}.html`, blob(source, "text/html"));
       else if (kind === "html") {
         const { stage, strip } = this, link = location.href, rows = post("api/v1/view/csv", { state });
-        await saveView(view, { stage, answer: { ...this.#answer, words: strip.words } }, rows, link);
+        await saveView(view, { stage, answer: { ...this.#answer, words: strip.words } }, rows, link, this.#private ? PRIVATE : "");
       } else {
         const above = [state.text, state.pair, ...this.strip.words].filter(Boolean), below = [said, view.note, receipt.whole];
         save(`${state.view}.${kind}`, await picture(kind, { figure, shown, question: view.question, above, below }));

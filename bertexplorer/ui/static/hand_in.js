@@ -66,11 +66,12 @@ async function asPicture(element, said) {
 
 const MOST_ROWS = 50;
 
-/** Save a view as a file: question, figure, sentence, how not to misread it, the first *rows* of its CSV, and its *link*. */
-export async function saveView({ question, note }, shown, rows, link) {
+/** Save a view as a file: question, figure, sentence, how not to misread it, the first *rows* of its CSV, and its *link* with
+ *  what others should know about it, if anything. */
+export async function saveView({ question, note }, shown, rows, link, about) {
   const [figure, { status, answer }] = await Promise.all([still(shown), rows]);
   const below = status !== 200 ? h("p", { class: "hint" }, `The numbers are missing. ${answer.detail}`) : answer.content && table(answer.content);
-  const again = h("p", {}, h("a", { href: link }, "Open this view in BERT Explorer"));
+  const again = h("p", {}, h("a", { href: link }, "Open this view in BERT Explorer"), about && ` ${about}`);
   saveAsFile(shown.answer.state.view, question, [h("h1", {}, question), figure, h("p", {}, note), below, again]);
 }
 
