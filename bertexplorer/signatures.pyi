@@ -75,7 +75,7 @@ def input_vectors(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
     The vectors that add up for the first picked token (without one, the longest word), in the checkpoint's
     precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA).
     Options:
-        clip: Colour range, 90 to 100 (percentile of values mapped to the strongest colour)
+        clip: Colour range, 90 to 100 (percentile of values in the strongest colour)
     """
 def nearest_pieces(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result:
     """Which pieces of the vocabulary have the vectors closest to a token's own, before any context.

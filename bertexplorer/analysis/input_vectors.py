@@ -22,7 +22,7 @@ KEYS, MEASURE = ("part", "dimension"), "value"
 
 @dataclass(frozen=True)
 class Options:
-    clip: Annotated[int, Option("Colour range", 90, 100, info="percentile of values mapped to the strongest colour")] = 99
+    clip: Annotated[int, Option("Colour range", 90, 100, info="percentile of values in the strongest colour")] = 99
 
 
 @dataclass(frozen=True)

@@ -70,6 +70,14 @@ class Colouring(FigureModule, Protocol):
 
 
 @runtime_checkable
+class Scaled(FigureModule, Protocol):
+    """A module whose bars of probabilities fill their panel, which hides how they grow while a checkpoint learns."""
+
+    def fix_scale(self, figure: Figure, /) -> None:
+        """Give the bars of *figure* an axis from 0 to 1."""
+
+
+@runtime_checkable
 class Comparing(FigureModule, Protocol):
     """A module that can describe two results together."""
 

@@ -18,7 +18,8 @@ LIBRARIES = ("vendor/jquery-3.7.1.min.js", "vendor/d3-5.16.0.min.js", "bertviz.j
 STYLE = """
 body { margin: 0; padding: 8px; background: #fff; color: #16202c; overflow: auto; font: 15px "IBM Plex Sans",
 sans-serif } select { font: inherit; margin-right: 14px } svg { min-width: 340px } .wide svg { min-width: 970px }
-.dark { color-scheme: dark } .dark body { color-scheme: light; background: none; filter: invert(.94) hue-rotate(180deg) }
+.dark { color-scheme: dark }
+.dark body { color-scheme: light; background: none; filter: invert(.94) hue-rotate(180deg) }
 """
 PICKERS = {"head": ("layer",), "model": (), "neuron": ("layer", "att_head")}
 MARGIN, LINE, TOP = 90, {"head": 22.5, "neuron": 26}, {"head": 30, "neuron": 100}  # pixels, as in BertViz's scripts

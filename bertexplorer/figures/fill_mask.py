@@ -7,6 +7,7 @@ from bertexplorer.analysis.fill_mask import Blank, FillMask
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote
 
+ROOM = 1.35  # the axis over its longest bar, so that the words next to it fit
 BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a mask
 DRAWN = 12  # answers drawn for each mask when there are several
 
@@ -27,7 +28,7 @@ def draw(result: FillMask) -> go.Figure:
         domain: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
         layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **domain}
         most = max(*values, 1e-6)
-        layout[f"xaxis{number}"] = {"range": [0, most * 1.35], "visible": False, "anchor": axes["yaxis"]}
+        layout[f"xaxis{number}"] = {"range": [0, most * ROOM], "visible": False, "anchor": axes["yaxis"]}
         if several:
             middle: kit.Part = {"x": 0.5, "y": top - head, "xanchor": "center"}
             titles.append(kit.above(f"mask {row}, token {blank.position}", 0, size=16, **middle))
@@ -35,6 +36,11 @@ def draw(result: FillMask) -> go.Figure:
     fig = {"data": data, "layout": {**layout, "annotations": titles}}
     # meta: the page paints it without plotly
     return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
+
+
+def fix_scale(fig: go.Figure) -> None:
+    """Give the bars an axis from 0 to 1."""
+    fig.update_xaxes(range=[0, ROOM])
 
 
 def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:

@@ -63,6 +63,9 @@ def draw(curves: Sequence[Curve]) -> go.Figure:
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
     fig.update_xaxes(title={"text": "epoch", "standoff": 4}, row=2, col=1)
     fig.update_yaxes(fixedrange=True)
+    if curves and is_share(curves[0].metric):
+        values = [value for curve in curves for _, value in curve.evaluations] + [value for _, value in floors]
+        fig.update_yaxes(range=[min([0.0, *values]), 1], row=1, col=1)  # a correlation may be below 0
     return finish(fig, 440 + 17 * len(head), margin={"l": 52, "r": 16, "t": 20 + 17 * len(head), "b": 44})
 
 
@@ -99,9 +102,14 @@ def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
         )
 
 
+def is_share(metric: str) -> bool:
+    """Whether the metric has a maximum of 1, as shares and correlations have."""
+    return any(part in metric for part in LIKE_SHARES)
+
+
 def format_metric(metric: str, value: float) -> str:
     """Format the value of a metric."""
-    if any(part in metric for part in LIKE_SHARES):
+    if is_share(metric):
         return f"{decimal(100 * value, 1)} %"
     return (f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}").replace("-", "−")
 

@@ -11,6 +11,7 @@ from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, sa
 
 SHOWN = 32  # tokens up to which the attention masks show names
 ROWS, COLUMNS = 20, 8  # names for which an attention mask has room, on a phone too
+ROOM = 2.3  # the axis over its longest bar, so that the numbers next to it fit
 DRAWN = 128  # tokens of the attention masks to draw
 
 
@@ -30,6 +31,12 @@ def draw(result: LeftContext) -> go.Figure:
     return finish(fig, 620, bargap=0.28)
 
 
+def fix_scale(fig: go.Figure) -> None:
+    """Give the bars an axis from 0 to 1."""
+    for axis in (fig.layout.xaxis, fig.layout.xaxis2):
+        axis.range = [0, ROOM]
+
+
 def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     shares = [percent(c.probability) for c in blank.candidates]
     hovers = [safe(c.token) for c in blank.candidates]
@@ -37,7 +44,7 @@ def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     fig.add_trace({**bars, "hovertemplate": "%{customdata} %{text}<extra></extra>"}, 1, column)
     labels = [label(c.token, 14) for c in blank.candidates]
     fig.update_yaxes(kit.down(labels, mono=13), row=1, col=column)
-    fig.update_xaxes(range=[0, widest * 2.3], visible=False, row=1, col=column)
+    fig.update_xaxes(range=[0, widest * ROOM], visible=False, row=1, col=column)
 
 
 def matrix(fig: go.Figure, result: LeftContext, visible: np.ndarray, column: int) -> None:

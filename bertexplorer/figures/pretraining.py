@@ -47,7 +47,7 @@ def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
     fig.add_annotation(kit.above("<br>".join(lines), 32, size=13))
     fig.update_xaxes(rangemode="tozero", fixedrange=True)
     fig.update_xaxes(title={"text": UNITS[unit], "standoff": 4}, row=2, col=1)
-    fig.update_yaxes(fixedrange=True, tickformat=".1~%")
+    fig.update_yaxes(fixedrange=True, tickformat=".1~%", range=[0, 1])
     return finish(fig, 480, margin={"l": 52, "r": 20, "t": 44 + 20 * len(lines), "b": 44})
 
 

@@ -16,7 +16,7 @@ from bertexplorer.analysis.export import Question
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Colouring, Figure, Page, Tabular, difference
+from bertexplorer.figures import Colouring, Figure, Page, Scaled, Tabular, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -115,6 +115,9 @@ class Explore:
             if isinstance(module, Colouring):
                 strip_json = self.strip(checkpoint, encoding, state, module.colours(result))
             figure = module.draw(result)
+            series = tuple(self.registry.series(state.checkpoint))
+            if len(series) > 1 and isinstance(module, Scaled):
+                module.fix_scale(figure)  # so that the answers get longer bars while a checkpoint learns
             comparison = (
                 comparing.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             )
@@ -125,7 +128,6 @@ class Explore:
             cases = None
             if isinstance(module, Tabular):
                 cases = {**module.cases(result, *(other for _, other in others)), "sides": [name for name, _ in others]}
-            series = tuple(self.registry.series(state.checkpoint))
             return Answer(
                 state,
                 strip_json,

@@ -28,6 +28,15 @@ def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
     assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
 
 
+def test_shares_have_an_axis_from_0_to_1_and_correlations_one_to_1() -> None:
+    for values in ((0.4,), (0.4, 0.7, 0.6), ()):
+        assert tuple(learning.draw([curve(*values)]).layout.yaxis.range) == (0, 1)
+    below = Curve("run", "spearman", "Spearman", [{"event": "evaluated", "epoch": 0.0, "metrics": {"spearman": -0.2}}])
+    assert tuple(learning.draw([below]).layout.yaxis.range) == (-0.2, 1)
+    perplexity = Curve("run", "perplexity", "", [{"event": "evaluated", "epoch": 0.0, "metrics": {"perplexity": 9.0}}])
+    assert learning.draw([perplexity]).layout.yaxis.range is None
+
+
 def test_the_sentence_compares_the_best_value_with_the_baseline() -> None:
     sentence = learning.say([curve(0.4, 0.7, 0.6)])
     assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."

@@ -91,5 +91,7 @@ def test_curves_have_the_requested_unit() -> None:
     (curve,) = curves(1)
     assert curve.points("probe", "minutes") == [(0.0, 0.2), (pytest.approx(0.1), pytest.approx(0.3))]
     assert [x for x, _ in curve.points("probe", "step")] == [0, 1]
+    layout = pretraining.draw([curve], "probe", "step").layout
+    assert tuple(layout.yaxis.range) == tuple(layout.yaxis2.range) == (0, 1)
     assert pretraining.say([curve], "probe", "step") == "Accuracy of the frozen probe. b: 20 % at first, now 30 %."
     assert pretraining.say(curves(2, 0), "probe", "step") == ""

@@ -163,3 +163,18 @@ def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(
     assert len(names) <= 4 and names[0] == SERIES[0] and names[-1] == SERIES[-1] and "tiny@300" in names
     with pytest.raises(ExplorerError, match="5 checkpoints were named; 4 fit"):
         comparing.comparison_sides(explore.registry, replace(SUITE, against="another checkpoint", other="a,b,c,d"))
+
+
+@pytest.mark.parametrize(
+    ("view", "axes", "room"), [("fill-mask", ["xaxis"], 1.35), ("left-context", ["xaxis", "xaxis2"], 2.3)]
+)
+def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(
+    explore: Explore, view: str, axes: list[str], room: float
+) -> None:
+    state = State("They live in the United [MASK] of America.", view=view, options=DEFAULTS[view])
+    for name in ("tiny@0", "tiny"):
+        layout = explore.answer(replace(state, checkpoint=name)).figure.layout
+        assert [tuple(layout[axis].range) for axis in axes] == [(0, room)] * len(axes), name
+    alone = explore.answer(replace(state, checkpoint="mini"))
+    assert alone.figure.layout[axes[0]].range[1] == pytest.approx(room * max(alone.figure.data[0].x), rel=0.5)
+    assert alone.figure.layout[axes[0]].range[1] != room
