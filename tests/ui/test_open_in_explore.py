@@ -1,14 +1,22 @@
 """A finished run opens in Explore on a fitting view, with a row of its own data."""
 
 import json
+import re
+import shutil
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
 
+from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run, SavedCheckpoint
+from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.ui.explore import Explore, opening
+from bertexplorer.ui.link import restore_state
 from bertexplorer.ui.training import html
 from bertexplorer.ui.training.run_service import RunDetail, example_of
 
@@ -55,9 +63,25 @@ def test_the_last_answer_is_compared_with_an_earlier_one(monkeypatch: pytest.Mon
     monkeypatch.setattr(html, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
     run = Run(ID, folder=Path(), spec={"task": "classification"})
     detail = RunDetail(run, [], {}, Path(), {"text": "A joy."})
-    assert f"view=answer&amp;text=A+joy.&amp;checkpoint=run:{ID}&amp;against=another+checkpoint" in html.headline(
-        detail
-    )
-    assert f"versus=run:{ID}@12" in html.headline(detail)
+    then = f'&amp;against=another+checkpoint&amp;versus=run:{ID}"'
+    earlier = f"view=answer&amp;text=A+joy.&amp;checkpoint=run:{ID}@12{then}"
+    before = f"view=attention&amp;checkpoint=run:{ID}@0{then}"
+    assert earlier in html.headline(detail) and before in html.headline(detail)
     names[1:3] = []
-    assert "earlier step" not in html.headline(detail) and f"versus=run:{ID}@0" in html.headline(detail)
+    assert "earlier step" not in html.headline(detail) and before in html.headline(detail)
+
+
+def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
+    """The link's left side is the start of the run, and its changes lead from there to the end."""
+    settings, folder = Settings(data_dir=tmp_path), tmp_path / "runs" / ID
+    start, end = (ASSETS / "checkpoints" / "tiny" / f"step-{step}" for step in ("000000000", "000002927"))
+    best = commit(folder / "best", "step-24", lambda into: shutil.copytree(end, into, dirs_exist_ok=True))
+    (folder / "spec.json").write_text(json.dumps({"task": "classification", "folder": str(start)}))
+    detail = RunDetail(Run(ID, folder=folder, spec={"task": "classification"}), [], {}, best, {})
+    (link,) = re.findall(r'href="\./([^"]*view=attention[^"]*)"', html.headline(detail))
+    explore = Explore(CheckpointRegistry(settings))
+    query = dict(parse_qsl(unescape(link).removeprefix("?"))) | {"layer": "1", "head": "1"}
+    state, notice = restore_state(explore, query, opening(settings))
+    answer = explore.answer(state)
+    assert not notice and answer.title.endswith("before") and answer.comparison is not None
+    assert answer.comparison.name.endswith("best")

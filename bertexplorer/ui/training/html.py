@@ -103,12 +103,14 @@ def headline(detail: RunDetail) -> str:
     if detail.best is not None:
         link = f"./?{escape(explore_query(detail), quote=True)}"
         opens = f'<p><a class="open" href="{link}">Open in Explore</a> · '
+        after = (
+            f"&amp;against=another+checkpoint&amp;versus=run:{run.id}"  # on the right, as changes read from the left
+        )
         if run.task in ANSWERED and (early := first_snapshot(run)):
-            name = "Compare its answer with an earlier step"
-            opens += f'<a class="open" href="{link}&amp;against=another+checkpoint&amp;versus={early}">{name}</a> · '
-        attention = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}"
-        before = f"{attention}&amp;against=another+checkpoint&amp;versus=run:{run.id}@0"
-        opens += f'<a class="open" href="{before}">Compare its attention before and after training</a>'
+            earlier = link.replace(f"checkpoint=run:{run.id}", f"checkpoint={early}")
+            opens += f'<a class="open" href="{earlier}{after}">Compare an earlier step’s answer with its own</a> · '
+        before = f"./?text=The+film+was+a+joy.&amp;view=attention&amp;checkpoint=run:{run.id}@0"
+        opens += f'<a class="open" href="{before}{after}">Compare its attention before and after training</a>'
         if run.task in VECTOR_TASKS:
             search = f"./?text=a+quiet+river&amp;view=search&amp;checkpoint=run:{run.id}"
             opens += f' · <a class="open" href="{search}">Search your lines with it</a>'
