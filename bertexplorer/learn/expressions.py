@@ -19,6 +19,7 @@ from typing import Any
 
 from bertexplorer.errors import ExplorerError
 
+MORE_DIGITS = 3  # at most, for a value that is close to a limit
 MAX_LENGTH, MAX_NODES, MAX_DEPTH = 1000, 200, 30
 Value = float | str | bool
 ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
@@ -119,8 +120,11 @@ class Expression:
             >>> Expression.read("p() > 0.5 and 1 < 2", {"p": ...}).unmet({"p": lambda: 0.3})
             ['`p()` is 0.3; wanted: more than 0.5.']
         """
-        joined = isinstance(self.tree, ast.BoolOp) and isinstance(self.tree.op, ast.And)
-        parts = self.tree.values if joined else [self.tree]
+        match self.tree:
+            case ast.BoolOp(op=ast.And(), values=parts):
+                pass
+            case _:
+                parts = [self.tree]
         conditions = [Expression(ast.unparse(part), part) for part in parts]
         sentences = []
         for condition in conditions:
@@ -129,12 +133,24 @@ class Expression:
                     sentences.append(condition.describe(facts))
         return sentences
 
+    @property
+    def limits(self) -> tuple[float, ...]:
+        """The numbers that it compares something with."""
+        comparisons = [node for node in ast.walk(self.tree) if isinstance(node, ast.Compare)]
+        sides = [side for comparison in comparisons for side in (comparison.left, *comparison.comparators)]
+        return tuple(
+            float(side.value)
+            for side in sides
+            if isinstance(side, ast.Constant) and isinstance(side.value, int | float)
+        )
+
     def describe(self, facts: Mapping[str, Callable[..., Value]]) -> str:
         """What was found for a condition that does not hold, and what was wanted. Raises ExplorerError."""
         match self.tree:
             case ast.Compare(left=left, ops=[op], comparators=[right]):
-                found = quote(Expression(self.source, left).value(facts))
-                wanted = quote(Expression(self.source, right).value(facts))
+                limit = Expression(self.source, right).value(facts)
+                limits = [] if isinstance(limit, str) else [float(limit)]
+                found, wanted = quote(Expression(self.source, left).value(facts), limits), quote(limit)
                 if not isinstance(right, ast.Constant):
                     wanted = f"`{ast.unparse(right)}`, which is {wanted}"
                 return f"`{ast.unparse(left)}` is {found}; wanted: {WANTED[type(op)]}{wanted}."
@@ -226,23 +242,41 @@ def truth(value: Any) -> bool:
     return value
 
 
-def quote(value: Value) -> str:
-    """*value* in a sentence, a word in quotation marks."""
-    return f"“{value}”" if isinstance(value, str) else format_value(value)
+def quote(value: Value, beside: Sequence[float] = ()) -> str:
+    """*value* in a sentence, a word in quotation marks; *beside* as in `format_value`."""
+    return f"“{value}”" if isinstance(value, str) else format_value(value, "", beside)
 
 
-def format_value(value: Value, form: str = "") -> str:
-    """*value* in a sentence: *form* is "%" for per cent, ".2" for digits, "," for thousands."""
+def format_value(value: Value, form: str = "", beside: Sequence[float] = ()) -> str:
+    """*value* in a sentence: *form* is "%" for per cent, ".2" for digits, "," for thousands. *beside*: limits that were
+    asked for; if rounding makes the value look like one of them, it gets more digits.
+
+    Example:
+        >>> format_value(0.502, "%"), format_value(0.502, "%", [0.5])
+        ('50 %', '50.2 %')
+    """
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if form.endswith("%"):
-        text = f"{100 * value:{form[:-1] or '.0'}f} %"
-    elif form == ",":
-        text = f"{value:,.0f}"
+    limits = [limit for limit in beside if limit != value]
+    texts = [format_number(value, form, more) for more in range(MORE_DIGITS + 1)]
+    differ = [
+        text for more, text in enumerate(texts) if text not in [format_number(limit, form, more) for limit in limits]
+    ]
+    return differ[0] if differ else texts[0]
+
+
+def format_number(value: float, form: str, more: int = 0) -> str:
+    """*value* in the *form* of format_value, with *more* digits."""
+    if form == ",":
+        text = f"{value:,.{more}f}"
+    elif form.endswith("%"):
+        text = f"{100 * value:.{int(form[1:-1] or 0) + more}f} %"
+    elif form:
+        text = f"{value:.{int(form[1:]) + more}f}"
     else:
-        text = f"{value:{form}f}" if form else f"{value:.3g}"
+        text = f"{value:.{3 + more}g}"
     return text.replace("-", "−")
 
 
@@ -251,6 +285,6 @@ def slots(sentence: str) -> list[str]:
     return [match[1] for match in SLOT.finditer(sentence)]
 
 
-def fill_slots(sentence: str, facts: Mapping[str, Callable[..., Value]]) -> str:
-    """*sentence* with its expressions evaluated. Raises ExplorerError."""
-    return SLOT.sub(lambda m: format_value(Expression.read(m[1], facts).value(facts), m[2] or ""), sentence)
+def fill_slots(sentence: str, facts: Mapping[str, Callable[..., Value]], beside: Sequence[float] = ()) -> str:
+    """*sentence* with its expressions evaluated; *beside* as in `format_value`. Raises ExplorerError."""
+    return SLOT.sub(lambda m: format_value(Expression.read(m[1], facts).value(facts), m[2] or "", beside), sentence)

@@ -105,8 +105,10 @@ def grade(block: Block, answer: Any, facts: Facts, attempt: int = 1) -> Feedback
     answer: its *facts* are those of the view as the learner left it. Raises ExplorerError for an invalid answer."""
     last = attempt >= ATTEMPTS
     feedback = GRADERS[block.kind](block, answer, facts, last)
-    after = fill_slots(block.fields.get("after", ""), facts) if feedback.done else ""
-    return replace(feedback, text=fill_slots(feedback.text, facts), after=after)
+    condition = block.fields.get("accept", "") if block.kind == "find" else ""
+    limits = Expression.read(condition, facts).limits if condition else ()
+    after = fill_slots(block.fields.get("after", ""), facts, limits) if feedback.done else ""
+    return replace(feedback, text=fill_slots(feedback.text, facts, limits), after=after)
 
 
 def predict(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
@@ -267,6 +269,7 @@ class Claim:
 
 def claim(block: Block, facts: Facts) -> Claim:
     """Evaluate the claim *block*. Raises ExplorerError if it cannot be evaluated on this checkpoint."""
-    holds = Expression.read(block.fields["holds"], facts).holds(facts)
+    condition = Expression.read(block.fields["holds"], facts)
+    holds = condition.holds(facts)
     text = block.fields["text"] if holds else block.fields.get("otherwise", block.fields["text"])
-    return Claim(holds, fill_slots(text, facts))
+    return Claim(holds, fill_slots(text, facts, condition.limits))

@@ -126,3 +126,24 @@ def test_a_page_reads_a_number_as_the_server_does(browser: Browser, address: str
             read = page.evaluate(READ, given)
             assert read == [pytest.approx(nearest(text, prompt, key)) for text in TYPED]
         wait_until_quiet(page)
+
+
+def test_a_caption_does_not_say_what_to_press(browser: Browser, address: str) -> None:
+    with opened(browser, f"{address}learn?lesson=welcome") as page:
+        page.locator("#hide-milk").get_by_label("Another word").check()
+        page.locator("#hide-milk").get_by_role("button", name="Lock in my guess").click()
+        expect(page.locator("#make-it-sure")).to_be_visible()
+        page.get_by_role("button", name="Go on without answering").click()
+        question = page.locator("#where-it-looks")
+        view = question.locator("bx-view")
+        answered(view)
+        caption = view.locator(".caption")
+        expect(caption).to_be_hidden()
+        for word in ("car", "bought"):
+            expect(caption).to_be_hidden()
+            view.locator("button.chip").get_by_text(word, exact=True).click()
+            wait_until_quiet(page)
+        expect(question).to_have_class(re.compile("done"))
+        expect(caption).to_be_visible()
+        expect(caption).to_contain_text("“it” gives")
+        wait_until_quiet(page)

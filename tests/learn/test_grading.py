@@ -159,6 +159,20 @@ def test_a_find_says_what_was_found_and_what_was_wanted():
     )
 
 
+def test_a_number_near_a_limit_has_enough_digits_to_tell_them_apart():
+    near = block(
+        "find a\nFind.\nstart: v\naccept: p('paris') > 0.5\nnear: p('paris') > 0.4 -> \"Closer: {p('paris'):%}.\"\n"
+        "after: {p('paris'):%} and {p('rome'):.1}."
+    )
+    assert grade(near, None, facts(p=0.502)).after == "50.2 % and 0.502."
+    assert grade(near, None, facts(p=0.4996)).text == "Closer: 49.96 %."
+    assert grade(near, None, facts(p=0.4996)).found == ("`p('paris')` is 0.4996; wanted: more than 0.5.",)
+    assert grade(near, None, facts(p=0.55)).after == "55 % and 0.6."
+    assert grade(near, None, facts(p=0.5)).text == "Closer: 50 %.", "exactly at the limit"
+    held = block("claim a\ntext: {p('paris'):%}.\nview: v\nholds: p('paris') > 0.5")
+    assert claim(held, facts(p=0.502)).text == "50.2 %."
+
+
 def test_a_condition_that_makes_no_sense_yet_is_left_out_of_what_was_found():
     depends = block("find a\nFind.\nstart: v\naccept: p('paris') > 1 and p('rome') / (p('paris') - p('paris')) > 1")
     assert grade(depends, None, FACTS).found == ("`p('paris')` is 0.7; wanted: more than 1.",)

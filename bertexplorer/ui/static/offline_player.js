@@ -76,10 +76,13 @@ for (const section of document.querySelectorAll("section[data-kind]")) {
   if (kind === "claim") { line(key.holds ? "Measured: " : "Not on this checkpoint: ", toFragment(key.text)); continue; }
   if (kind === "click") {
     section.append(goOnButton(section));
+    const captions = section.querySelectorAll(".view figcaption");
+    captions.forEach((one) => { one.hidden = true; });  // they may say what to press
     for (const button of section.querySelectorAll("[data-token]"))
       button.addEventListener("click", () => {
         const right = key.right.includes(button.dataset.token);
         attempts += 1;
+        captions.forEach((one) => { one.hidden = !right && attempts < ATTEMPTS; });
         show(right, right || attempts >= ATTEMPTS ? [] : key.hint, [key.right.join(", ")]);
       });
     continue;
