@@ -81,7 +81,7 @@ class Lesson:
         else:
             facts = grading.facts_for(explore, block.link, start, self.checkpoint)
         grade = grading.grade(block, choice_number(block, answer), facts, attempt)
-        text = " ".join(prose.plain(part) for part in (grade.text, *grade.found, grade.after) if part)
+        text = " ".join(prose.plain(part) for part in (*grade.found, grade.text, grade.after) if part)
         revealed = block.fields["example"] if block.kind == "find" and grade.answer else prose.plain(grade.answer)
         return Feedback(grade.right, text, revealed)
 

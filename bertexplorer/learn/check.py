@@ -151,7 +151,9 @@ def fact_values(source: str, facts: grading.Facts) -> Iterator[tuple[str, str]]:
 def check_find(explore: Explore, block: Block, state: State, opening: State, checkpoint: str) -> Iterator[str]:
     """Check that the starting text of a find is not accepted yet, and that its example is."""
     names = grading.names_of(block, state)
-    hints = slots(" ".join([block.fields.get("hint", ""), *(hint for _, hint in block.near)]))
+    hints = slots(
+        " ".join([block.fields.get("hint", ""), block.fields.get("found", ""), *(hint for _, hint in block.near)])
+    )
     conclusions = slots(block.fields.get("after", ""))
     for source in [block.fields["accept"], *(condition for condition, _ in block.near), *hints, *conclusions]:
         Expression.read(source, names)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -144,7 +145,15 @@ def find(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     if not hint and last:
         hint = block.fields.get("hint", "")
     example = block.shown_example if last else ""
-    return Feedback(False, hint, done=False, answer=example, found=tuple(wanted.unmet(facts)))
+    return Feedback(False, hint, done=False, answer=example, found=what_was_found(block, wanted, facts))
+
+
+def what_was_found(block: Block, wanted: Expression, facts: Facts) -> tuple[str, ...]:
+    """What was found in the place of what was *wanted*, in the words of the lesson if it has any."""
+    if "found" in block.fields:
+        with suppress(ExplorerError):  # it may name what this text does not have
+            return (fill_slots(block.fields["found"], facts, wanted.limits),)
+    return tuple(wanted.unmet(facts))
 
 
 def click(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:

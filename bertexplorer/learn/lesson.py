@@ -28,7 +28,7 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required 
     "predict": (frozenset({"view"}), frozenset({"key", "after", "show"})),
     "choice": (frozenset(), frozenset({"view", "after"})),
     "number": (frozenset({"view", "key"}), frozenset({"tolerance", "after", "show"})),
-    "find": (frozenset({"start", "accept"}), frozenset({"near", "example", "after", "hint"})),
+    "find": (frozenset({"start", "accept"}), frozenset({"near", "example", "after", "hint", "found"})),
     "click": (frozenset({"view", "accept"}), frozenset({"after", "hint"})),
     "say": (frozenset({"model"}), frozenset({"view"})),
     "share": (frozenset({"view"}), frozenset({"after", "show", "vote"})),
@@ -36,7 +36,7 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required 
     "figure": (frozenset({"view"}), frozenset({"text"})),
     "text": (
         frozenset({"of"}),
-        frozenset({"text", "otherwise", "after", "hint", "model", "vote", "near"}),
+        frozenset({"text", "otherwise", "after", "hint", "model", "vote", "found", "near"}),
     ),  # translated
 }
 BLOCKS = tuple(kind for kind in KINDS if kind != "text")

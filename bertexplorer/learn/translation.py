@@ -14,7 +14,8 @@ from hashlib import sha256
 from bertexplorer.learn.front_matter import Problem, front_matter
 from bertexplorer.learn.lesson import Block, Item, Lesson, split_parts
 
-TEXTS = ("text", "otherwise", "after", "hint", "model", "vote")  # fields with text for the reader
+TEXTS = ("text", "otherwise", "after", "hint", "model", "vote", "found")  # fields with text for the reader
+LATER_TEXTS = ("vote", "found")  # those that older fingerprints do not have, which stay valid
 FRONT_MATTER_TEXTS = ("title", "question", "can", "guards")
 
 
@@ -33,10 +34,10 @@ def translatable_parts(lesson: Lesson) -> dict[str, Block]:
 
 def fingerprint(block: Block) -> str:
     """Eight hexadecimal digits that change with the English text of *block*."""
-    texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS if name != "vote")]
+    texts = [block.prompt, *(block.fields.get(name, "") for name in TEXTS if name not in LATER_TEXTS)]
     texts += [text for item in block.items for text in (item.text, item.feedback)]
     texts += [hint for _, hint in block.near]
-    texts += [block.fields["vote"]] if "vote" in block.fields else []  # so that older fingerprints stay valid
+    texts += [block.fields[name] for name in LATER_TEXTS if name in block.fields]
     return sha256("\0".join(texts).encode()).hexdigest()[:8]
 
 

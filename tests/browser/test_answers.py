@@ -42,6 +42,7 @@ def test_nothing_of_a_former_answer_stays_after_an_error(page: Page) -> None:
     expect(page.locator("#exports")).to_be_hidden()
     expect(page.locator("#do-ask")).to_be_hidden()
     expect(page.locator("#figure")).to_be_empty()
+    assert page.locator("#figure").evaluate("figure => figure.clientHeight") == 0, "no empty space is kept"
     expect(page.locator("#teaching")).to_be_visible()
     write(page, "A robin is a [MASK].")
     expect_said(page, "It would put")

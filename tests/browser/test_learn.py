@@ -71,7 +71,7 @@ def find(page: Page) -> None:
     answered(view)
     check.click()
     expect(question.locator(".verdict")).to_have_text("Not yet.")
-    expect(question.locator(".found li").first).to_contain_text("wanted: more than 0.8")
+    expect(question.locator(".found li").first).to_contain_text("more than 80 % is wanted")
     sentence = view.get_by_label("Second sentence", exact=True).bounding_box()
     button = check.bounding_box()
     assert sentence is not None and button is not None

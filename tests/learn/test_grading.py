@@ -159,6 +159,15 @@ def test_a_find_says_what_was_found_and_what_was_wanted():
     )
 
 
+def test_a_lesson_may_say_what_was_found_in_its_own_words():
+    own = block(
+        "find a\nFind.\nstart: v\naccept: p('rome') > 0.2\n"
+        "found: *Rome* has {p('rome'):%}, *Oslo* {p('oslo'):%}; more than 20 % is wanted."
+    )
+    assert grade(own, None, facts(p=0.1996)).found == ("*Rome* has 19.96 %, *Oslo* 19.96 %; more than 20 % is wanted.",)
+    assert grade(own, None, {"p": {"rome": 0.1}.__getitem__}).found == ("`p('rome')` is 0.1; wanted: more than 0.2.",)
+
+
 def test_a_number_near_a_limit_has_enough_digits_to_tell_them_apart():
     near = block(
         "find a\nFind.\nstart: v\naccept: p('paris') > 0.5\nnear: p('paris') > 0.4 -> \"Closer: {p('paris'):%}.\"\n"

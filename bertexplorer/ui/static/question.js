@@ -113,8 +113,8 @@ class Question extends HTMLElement {
     const lines = [];
     if (kind === "predict") lines.push(h("p", {}, en("span", {}, said.right ? "As you guessed: " : "Not as you guessed: "), h("strong", {}, render(said.answer))));
     else if (said.right !== null) lines.push(en("p", { class: "verdict" }, said.right ? "Right." : said.done ? "Not quite." : "Not yet."));
+    if (said.found?.length) lines.push(h("ul", { class: "found" }, said.found.map((one) => h("li", {}, render(one)))));
     if (said.text.length) lines.push(h("div", {}, render(said.text)));
-    if (said.found?.length) lines.push(en("ul", { class: "found" }, said.found.map((one) => h("li", {}, render(one)))));
     if (said.done && kind === "number") lines.push(en("p", {}, "The answer: ", h("strong", {}, render(said.answer)), `. You: ${asTyped(answer, said.answer)}.`));
     if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, en("span", {}, "The answer: "), h("strong", {}, render(said.answer))));
     if (kind === "find" && !said.done && said.answer.length) lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
