@@ -219,3 +219,25 @@ def answered(url: str) -> bool:
         return httpx.get(url).status_code == 200
     except httpx.TransportError:
         return False
+
+
+def test_a_space_installs_only_the_wheel_beside_its_dockerfile(tmp_path: Path) -> None:
+    """Never a package of this name from an index, where anybody might register it."""
+    dockerfile = (ROOT / "space" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    (line,) = re.findall(r"^RUN (wheel=.*)$", dockerfile, re.MULTILINE)
+    pip = tmp_path / "pip"
+    pip.write_text("#!/bin/sh\necho pip $@\n")
+    pip.chmod(0o755)
+    space = tmp_path / "space"
+    space.mkdir()
+    command = line.replace("/tmp/space", str(space))
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+
+    def build() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(["sh", "-c", command], env=environment, capture_output=True, text=True)
+
+    without = build()
+    assert without.returncode and not without.stdout and "Put a wheel beside this Dockerfile" in without.stderr
+    wheel = space / "bertexplorer-0.3.0-py3-none-any.whl"
+    wheel.touch()
+    assert build().stdout == f"pip install {wheel}[train,mcp]\n"

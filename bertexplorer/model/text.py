@@ -14,7 +14,7 @@ from tokenizers import pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.special_tokens import USUAL, find_special_tokens, read_settings
-from bertexplorer.model.vocabulary import VOCABULARIES, convert, load_like_transformers
+from bertexplorer.model.vocabulary import VOCABULARIES, convert, ignored_normalizer, load_like_transformers
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
@@ -127,12 +127,15 @@ class Tokenizer:
         segments: int = 0,
         source: Path | None = None,
         settings: dict[str, Any] | None = None,
+        notes: tuple[str, ...] = (),
     ) -> None:
         """*segments*: how many segments the checkpoint distinguishes; 0 if it has no vectors for them. *settings*: see
-        `special_tokens.read_settings`. Raises ExplorerError if no tokens stand for the beginning and end of a text."""
+        `special_tokens.read_settings`. *notes*: what people should know of its files, said with every text. Raises
+        ExplorerError if no tokens stand for the beginning and end of a text."""
         self.max_tokens = max_tokens
         self.pad_id = pad_id
         self.source = source
+        self.notes = notes
         backend.no_truncation()
         backend.no_padding()
         self.backend = backend
@@ -159,8 +162,12 @@ class Tokenizer:
 
         Raises ExplorerError if the folder has no readable tokenizer."""
         try:
-            settings = read_settings(folder)
-            backend = load_like_transformers(folder) if (folder / "tokenizer.json").is_file() else convert(folder)
+            settings, ignored = read_settings(folder), ""
+            if (folder / "tokenizer.json").is_file():
+                backend = load_like_transformers(folder)
+                ignored = ignored_normalizer(folder, backend)
+            else:
+                backend = convert(folder)
         except Exception as error:  # the Rust side raises plain Exception
             possible = dict.fromkeys([*FILES, *(name for names in VOCABULARIES for name in names)])
             files = ", ".join(name for name in possible if (folder / name).is_file()) or "no tokenizer file"
@@ -168,7 +175,8 @@ class Tokenizer:
                 f"The tokenizer of {folder.name} cannot be read ({files}): {error}. Put the tokenizer.json of the same "
                 "checkpoint next to the weights."
             ) from error
-        return cls(backend, max_tokens=max_tokens, pad_id=pad_id, segments=segments, source=folder, settings=settings)
+        limits: dict[str, Any] = {"max_tokens": max_tokens, "pad_id": pad_id, "segments": segments}
+        return cls(backend, source=folder, settings=settings, notes=(ignored,) if ignored else (), **limits)
 
     def limited(self, max_tokens: int) -> "Tokenizer":
         """This tokenizer, which reads at most *max_tokens* tokens of a text, if that is fewer than now."""
@@ -234,7 +242,7 @@ class Tokenizer:
         if 0 not in encoded.sequence_ids:
             raise ExplorerError("The text holds nothing that this checkpoint can read. Type a sentence.")
         encoding = self.describe(encoded, (first, second if len(pair) == 2 else ""), text)
-        notes += more_notes
+        notes += [*more_notes, *self.notes]
         cut = [full.sequence_ids.count(side) - encoded.sequence_ids.count(side) for side in (0, 1)]
         if any(cut):
             notes.append(f"Shortened: {len(encoded):,} of {len(full):,} tokens are read.")

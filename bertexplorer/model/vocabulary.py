@@ -59,6 +59,29 @@ def load_like_transformers(folder: Path) -> tokenizers.Tokenizer:
     return tokenizer if converted == original else tokenizers.Tokenizer.from_str(json.dumps(converted))
 
 
+def ignored_normalizer(folder: Path, backend: tokenizers.Tokenizer) -> str:
+    """A sentence for people if tokenizer.json in *folder* names another normalizer than *backend* has, as transformers
+    ignores it for classes that it knows; "" if not."""
+    named = read_json(folder / "tokenizer.json").get("normalizer")
+    used = json.loads(backend.to_str())["normalizer"]
+    if not isinstance(named, dict) or effect(named) == effect(used):
+        return ""
+    differing = [name for name in NORMALIZER if effect(named).get(name) != effect(used or {}).get(name)]
+    same_kind = used is not None and named.get("type") == used["type"] == "BertNormalizer"
+    what = f"the setting {' and '.join(differing)}" if same_kind else f"the normalizer {named.get('type')!s:.40}"
+    return (
+        f"{what[0].upper()}{what[1:]} in tokenizer.json is ignored, as in transformers: tokenizer_config.json decides."
+    )
+
+
+def effect(normalizer: dict[str, Any] | None) -> dict[str, Any]:
+    """What a normalizer does: BERT's strips accents where it changes to lower case, unless it says otherwise."""
+    if not normalizer or normalizer.get("type") != "BertNormalizer":
+        return normalizer or {}
+    strip = normalizer.get("strip_accents")
+    return {**normalizer, "strip_accents": normalizer.get("lowercase") if strip is None else strip}
+
+
 def class_name(settings: dict[str, Any], config: dict[str, Any]) -> str:
     """The class in transformers, by tokenizer_config.json and config.json."""
     default = CLASSES.get(str(config.get("model_type", "bert")))

@@ -2,6 +2,7 @@
 
 import asyncio
 import ipaddress
+import os
 import tempfile
 import threading
 from pathlib import Path
@@ -11,6 +12,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from bertexplorer.server.asgi import header, reply
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import Settings
+
+PROBE = b"x" * 65_536
 
 
 class Readiness:
@@ -30,7 +33,10 @@ class Readiness:
         if not self.loaded.is_set():
             return "The checkpoint that the page opens with is being loaded."
         try:
-            tempfile.TemporaryFile(dir=folder).close()
+            with tempfile.TemporaryFile(dir=folder) as file:
+                file.write(PROBE)  # a full disk still has room for an empty file
+                file.flush()
+                os.fsync(file.fileno())
         except OSError as error:
             return f"The data folder cannot be written: {error.strerror}."
         return ""

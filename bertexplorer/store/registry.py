@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bertexplorer.engine.progress import aside
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.model.scheduler import ComputeScheduler
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue, convert, examine, hub, hub_cache, runs
@@ -193,7 +193,8 @@ class CheckpointRegistry:
         try:
             folder = self.local(name)
         except (OSError, RuntimeError) as error:  # a part is too long, access is denied, or ~ names an unknown user
-            raise ExplorerError(f"The folder {name} cannot be opened: {error}. Choose another one.") from error
+            reason = describe(error)
+            raise ExplorerError(f"The folder {name} cannot be opened: {reason}. Choose another one.") from error
         if folder is not None:
             return folder
         hub_cache.check_name(name)
@@ -215,9 +216,12 @@ class CheckpointRegistry:
                 problem = f"{name} is a file" if path.is_file() else f"There is no folder {name}"
                 wanted = "the folder of a checkpoint, with its config.json, or a name such as mini"
                 raise ExplorerError(f"{problem}; wanted {wanted}. Check the spelling.")
+            place = "not a folder in" if inside else "outside"
+            if not self.settings.local:  # visitors need not know the folders of the server
+                raise ExplorerError(f"{name} is {place} the models folder of this server. Choose another checkpoint.")
             raise ExplorerError(
-                f"{name} is {'not a folder in' if inside else 'outside'} the models folder {root}. Put the checkpoint "
-                "there, or start the app with BERTEXPLORER_MODELS set to its parent folder."
+                f"{name} is {place} the models folder {root}. Put the checkpoint there, or start the app with "
+                "BERTEXPLORER_MODELS set to its parent folder."
             )
         return None
 

@@ -18,7 +18,7 @@ from typing import Any, Generic, TypeVar
 
 from bertexplorer.analysis.suite_cases import UNREAD, cases
 from bertexplorer.analysis.vectors import Line
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, describe
 from bertexplorer.store import syneval
 from bertexplorer.store.parsing import LARGE_BYTES, parse_apart
 from bertexplorer.training.data import delimited
@@ -93,7 +93,8 @@ class Uploads(Generic[T]):
             for old in sorted(folder.glob("*.json"), key=lambda file: file.stat().st_mtime)[:-MAX_UPLOADS]:
                 old.unlink(missing_ok=True)
         except OSError as error:
-            raise ExplorerError(f"The {self.what} cannot be saved in {folder}: {error}. Make room there.") from error
+            reason = describe(error)
+            raise ExplorerError(f"The {self.what} cannot be saved on the server: {reason}. Make room there.") from error
         finally:
             with suppress(OSError):
                 partial.unlink()

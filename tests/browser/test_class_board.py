@@ -44,7 +44,7 @@ def test_a_suggested_question_is_fully_visible(browser: Browser, address: str) -
 def test_the_door_is_closed_and_the_code_changed_on_the_board(browser: Browser, address: str) -> None:
     with teaching(browser, address) as (teacher, code):
         press(teacher, "Close the door")
-        expect(teacher.get_by_role("status")).to_contain_text("the door is closed to further phones")
+        expect(teacher.locator(".next [role=status]")).to_contain_text("the door is closed to further phones")
         with opened(browser, f"{address}j/{code}") as phone:
             expect(phone.locator("body")).to_contain_text("The door of this class is closed")
         press(teacher, "Open the door")

@@ -123,3 +123,29 @@ def only_vocabulary(folder: Path, said: dict[str, Any]) -> Path:
     (folder / "vocab.txt").write_text("\n".join(sorted(pieces, key=pieces.__getitem__)) + "\n", "utf-8")
     (folder / "tokenizer_config.json").write_text(json.dumps(said), "utf-8")
     return folder
+
+
+@pytest.mark.parametrize(
+    ("normalizer", "said", "note"),
+    [
+        ({"type": "BertNormalizer", "lowercase": True, "strip_accents": True}, ANY, ""),  # what lower case implies
+        ({"type": "BertNormalizer", "lowercase": True, "strip_accents": False}, ANY, "The setting strip_accents in"),
+        ({"type": "BertNormalizer", "lowercase": False}, ANY, "The setting lowercase and strip_accents in"),
+        ({"type": "Replace", "pattern": {"String": "a"}, "content": "b"}, ANY, "The normalizer Replace in"),
+        (None, ANY, ""),
+    ],
+)
+def test_a_normalizer_that_is_ignored_is_announced(
+    tiny_copy: Callable[[str], Path], normalizer: dict[str, Any] | None, said: dict[str, Any], note: str
+) -> None:
+    folder = tiny_copy("bert")
+    whole, config = folder / "tokenizer.json", folder / "tokenizer_config.json"
+    given = json.loads(whole.read_text("utf-8"))
+    whole.write_text(json.dumps(given | {"normalizer": normalizer and given["normalizer"] | normalizer}), "utf-8")
+    config.write_text(json.dumps(said | {"tokenizer_class": "BertTokenizer"}), "utf-8")
+    theirs = transformers.AutoTokenizer.from_pretrained(folder)
+    ours = Tokenizer.from_folder(folder, max_tokens=64)
+    encoding = ours.encode("A Café at Paris")
+    assert list(encoding.ids) == theirs("A Café at Paris")["input_ids"], "transformers ignores it too"
+    assert [line for line in encoding.notes if "is ignored" in line] == list(ours.notes)
+    assert bool(ours.notes) is bool(note) and all(line.startswith(note) for line in ours.notes)

@@ -2,8 +2,10 @@
 
 import io
 import logging
+import os
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +95,17 @@ def test_a_stopping_server_accepts_no_work(alone: Callable[..., Any]) -> None:
 
     answer = settle(go())
     assert answer.status_code == 503 and answer.headers["retry-after"]
+
+
+def test_a_full_disk_is_not_ready(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It still has room for an empty file."""
+    ready = Readiness()
+    ready.loaded.set()
+    assert ready.problem(tmp_path) == ""
+
+    def full(file: int) -> None:
+        assert os.fstat(file).st_size > 0
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    assert ready.problem(tmp_path) == "The data folder cannot be written: No space left on device."

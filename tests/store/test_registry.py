@@ -166,6 +166,17 @@ def test_no_file_outside_the_models_folder_is_read(
     assert not [path for path in seen if not path.is_relative_to(models) and not path.is_relative_to(BUNDLED)]
 
 
+def test_visitors_are_not_told_the_folders_of_the_server(models: Path) -> None:
+    settings = Settings(models_dir=models, host="0.0.0.0")
+    for name in ("/etc", "../../etc"):
+        with pytest.raises(ExplorerError, match="is outside the models folder of this server") as refused:
+            CheckpointRegistry(settings).find(name)
+        assert str(models) not in str(refused.value)
+        with pytest.raises(ExplorerError, match="BERTEXPLORER_MODELS") as refused:
+            CheckpointRegistry(Settings(models_dir=models)).find(name)
+        assert str(models.resolve()) in str(refused.value), "on one's own machine they help"
+
+
 def test_the_command_line_may_open_any_folder(
     models: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
