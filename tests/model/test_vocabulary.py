@@ -130,7 +130,7 @@ def only_vocabulary(folder: Path, said: dict[str, Any]) -> Path:
     [
         ({"type": "BertNormalizer", "lowercase": True, "strip_accents": True}, ANY, ""),  # what lower case implies
         ({"type": "BertNormalizer", "lowercase": True, "strip_accents": False}, ANY, "The setting strip_accents in"),
-        ({"type": "BertNormalizer", "lowercase": False}, ANY, "The setting lowercase and strip_accents in"),
+        ({"type": "BertNormalizer", "lowercase": False}, ANY, "The setting strip_accents and lowercase in"),
         ({"type": "Replace", "pattern": {"String": "a"}, "content": "b"}, ANY, "The normalizer Replace in"),
         (None, ANY, ""),
     ],
