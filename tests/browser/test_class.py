@@ -164,7 +164,7 @@ def test_the_phone_page_is_small_and_works_with_the_keyboard(browser: Browser, a
             sizes[response.url] = len(response.body())
 
     with teaching(browser, address) as (teacher, code), phone(browser, address, "") as page:
-        page.get_by_label("Four letters").fill(code.lower())
+        page.get_by_label("The letters on the screen").fill(code.lower())
         page.on("response", weigh)
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/j/{code}")
