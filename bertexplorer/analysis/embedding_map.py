@@ -89,7 +89,7 @@ class EmbeddingMap:
 
     points: tuple[Point, ...]
     places: Float[np.ndarray, "n axes"]  # two or three axes
-    explained: tuple[float, ...]  # for PCA: share of the variance along each axis, 0 to 1
+    explained: tuple[float, ...]  # for PCA: share of the unit vectors' variance along each axis, 0 to 1
     chosen: int | None  # the point whose neighbours are given
     neighbours: tuple[Neighbour, ...]  # nearest first
     nearness: Float[np.ndarray, " n"] | None  # cosine of each point with the chosen one
@@ -288,5 +288,5 @@ class Facts(facts.Facts[EmbeddingMap]):
         return self._result.baseline
 
     def explained(self) -> float:
-        """Share of the variance that a PCA keeps, 0 to 1; 0 for other methods."""
+        """Share of the unit vectors' variance that a PCA keeps, 0 to 1; 0 for other methods."""
         return sum(self._result.explained)

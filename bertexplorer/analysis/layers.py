@@ -98,6 +98,7 @@ class Layers:
     word: str = ""  # whose tag it is
     tuned: Tuned | None = None  # None: read with the raw lens
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
+    most_bits: float = 0.0  # the largest possible entropy of an answer; 0 for a score
 
     @property
     def scored(self) -> bool:
@@ -156,7 +157,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     tokens = checkpoint.tokenizer.show_all(encoding.ids)
     layers, followed = follow_classes(log_probs, classes, ids, options.top, original)
     tuned = lens_quality(lens) if lens else None
-    return Layers(tokens, position, layers, followed, len(encoding.masked) - 1, tuned=tuned)
+    return Layers(
+        tokens, position, layers, followed, len(encoding.masked) - 1, tuned=tuned, most_bits=classes.most_bits
+    )
 
 
 def lens_quality(lens: engine.TunedLens) -> Tuned:
@@ -171,6 +174,11 @@ class Classes:
     show: Callable[[int], str]
     count: int
     each: bool = False  # whether each has a probability of its own, as where a text may have several labels
+
+    @property
+    def most_bits(self) -> float:
+        """The largest possible entropy: of a choice among all, or of one yes or no for each."""
+        return float(self.count) if self.each else math.log2(self.count)
 
 
 def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], top: int) -> Layers:
@@ -188,7 +196,7 @@ def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[st
     ids = [match_name(names, word, "token" if span else decision.kind) for word in words]
     ids = ids or [*dict.fromkeys([*top_classes(log_probs, classes), decision.index])]
     layers, followed = follow_classes(log_probs, classes, ids, top)
-    return replace(empty, layers=layers, followed=followed)
+    return replace(empty, layers=layers, followed=followed, most_bits=classes.most_bits)
 
 
 def score_layers(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:

@@ -35,6 +35,7 @@ class LeftContext:
     left: Blank
     sees_both: Bool[np.ndarray, "t t"]
     sees_left: Bool[np.ndarray, "t t"]
+    vocab_size: int
     window: int = 0  # tokens on each side that the checkpoint's local layers see; 0: no local layers
 
 
@@ -50,7 +51,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     count = len(encoding)
     everything = np.ones((count, count), dtype=bool)
     tokens = checkpoint.tokenizer.show_all(encoding.ids)
-    return LeftContext(tokens, both, left, everything, np.tril(everything), checkpoint.config.window)
+    sees_left, vocab_size = np.tril(everything), checkpoint.tokenizer.vocab_size
+    return LeftContext(tokens, both, left, everything, sees_left, vocab_size, checkpoint.config.window)
 
 
 def lookup(checkpoint: Checkpoint, result: LeftContext, key: tuple[object, ...]) -> float | None:

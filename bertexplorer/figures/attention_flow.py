@@ -85,7 +85,9 @@ def say(result: AttentionFlow) -> str:
     if result.method == "rollout":
         sentence = f"{at}, by rollout {subject} takes {strongest(result, by, 'from')}; {compare}"
     elif result.method == "flow":
-        sentence = f"{at}, at most {strongest(result, by, 'from')} can flow to {subject}; {compare}{say_full(result)}"
+        sentence = (
+            f"{at}, the maximal flow to {subject} is {strongest(result, by, 'from')}; {compare}{say_full(result)}"
+        )
     else:
         sentence = f"{at}, its heads averaged: {subject} gives {strongest(result, by, 'to')}."
     few = len(drawn_positions(result))

@@ -202,7 +202,10 @@ def say(result: EmbeddingMap) -> str:
         vectors = "the last four layers summed"
     sentences = [f"{capital(result.source)}, by {vectors}."]
     if result.explained:
-        sentences.append(f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance.")
+        sentences.append(
+            f"PCA in {result.options.dimensions} shows {percent(sum(result.explained))} of the variance of the "
+            "vectors, each scaled to length 1."
+        )
     if result.trust is not None:
         sentences.append(
             f"The map's trustworthiness is {result.trust:.2f} (1: neighbours on it are neighbours in full; about 0.5: "

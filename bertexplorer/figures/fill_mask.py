@@ -1,11 +1,13 @@
 """Figure for fill-mask: a bar for each answer, mask by mask; the hidden piece and the named words in their own
 colours."""
 
+import math
+
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.fill_mask import Blank, FillMask
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote, unlike_uncertainties
 
 ROOM = 1.35  # the axis over its longest bar, so that the words next to it fit
 BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a mask
@@ -83,3 +85,8 @@ def say(result: FillMask) -> str:
             f"{remaining} more masks follow" + (f", {result.left_out} not shown." if result.left_out else ".")
         )
     return " ".join(sentences)
+
+
+def compare(first: FillMask, second: FillMask) -> str:
+    """The largest possible uncertainty of each, if their vocabularies differ in size."""
+    return unlike_uncertainties(math.log2(first.vocab_size), math.log2(second.vocab_size))

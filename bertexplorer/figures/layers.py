@@ -21,6 +21,7 @@ from bertexplorer.figures.style import (
     percent,
     quote,
     safe,
+    unlike_uncertainties,
 )
 
 DRAWN = 5  # answers a layer
@@ -207,3 +208,8 @@ def say_tuned(tuned: Tuned) -> str:
         f"s. At {tuned.held_out:,} other masks it is {tuned.tuned[middle]:.1f} bits from the final answer at "
         f"{kit.layer_name(middle)}, the raw lens {tuned.raw[middle]:.1f}.{no_better}"
     )
+
+
+def compare(first: Layers, second: Layers) -> str:
+    """The largest possible uncertainty of each, if they choose among different numbers of answers."""
+    return "" if first.scored or second.scored else unlike_uncertainties(first.most_bits, second.most_bits)

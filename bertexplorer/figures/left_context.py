@@ -1,5 +1,7 @@
 """Figure for left context: the two lists of answers, and below each list its attention mask."""
 
+import math
+
 import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -7,7 +9,7 @@ from plotly.subplots import make_subplots
 from bertexplorer.analysis.fill_mask import Blank
 from bertexplorer.analysis.left_context import LeftContext
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, safe
+from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, safe, unlike_uncertainties
 
 SHOWN = 32  # tokens up to which the attention masks show names
 ROWS, COLUMNS = 20, 8  # names for which an attention mask has room, on a phone too
@@ -74,3 +76,8 @@ def say(result: LeftContext) -> str:
         f"hidden, {quote(left.token)} ({percent(left.probability)}). Its uncertainty goes from "
         f"{result.both.entropy:.1f} to {result.left.entropy:.1f} bits.{notes}"
     )
+
+
+def compare(first: LeftContext, second: LeftContext) -> str:
+    """The largest possible uncertainty of each, if their vocabularies differ in size."""
+    return unlike_uncertainties(math.log2(first.vocab_size), math.log2(second.vocab_size))

@@ -36,6 +36,7 @@ SCORE = (
 )
 BANDS = {ACCENT: "rgba(43,108,176,0.18)", ORANGE: "rgba(213,94,0,0.15)"}
 NAMED = 4  # labels to name in the sentence
+RECURRING = 0.5  # share of the control's held-out words below which its labels must be guessed
 VARIED = 10  # different words below which any probe can memorise them
 
 
@@ -76,7 +77,8 @@ def hover(result: Probe, layer: int, name: str, mean: Any, deviation: Any) -> st
 
 
 def points(result: Probe, layer: int) -> str:
-    return decimal(100 * float(result.accuracy[layer] - result.control[layer]), 0)
+    """The selectivity in whole per cent points."""
+    return decimal(round(100 * float(result.accuracy[layer] - result.control[layer])), 0)
 
 
 def say(result: Probe) -> str:
@@ -104,10 +106,10 @@ def remarks(result: Probe) -> list[str]:
     if len(result.examples) < FEW:
         sentences.append(f"Only {len(result.examples)} rows: differences between layers may be chance")
     if result.unit == "word" and not result.known:
-        sentences.append("No held-out word occurs in training, so memorised words do not explain the accuracy")
+        sentences.append(say_memory(result))
     if result.types < VARIED:
         sentences.append(f"With {count(result.types, f'different {result.unit}')} the control says little")
-    elif result.recurring < 0.5:
+    elif result.recurring < RECURRING:
         few = f"Only {percent(result.recurring)} of the control’s {result.unit}s recur" if result.recurring else ""
         sentences.append(
             f"{few or f'No {result.unit} of the control recurs'} in training, so its labels must be guessed"
@@ -119,6 +121,19 @@ def remarks(result: Probe) -> list[str]:
     if result.unconverged:
         sentences.append(f"{result.unconverged} of {2 * result.accuracies.size} fits did not converge")
     return sentences
+
+
+def say_memory(result: Probe) -> str:
+    """What follows for the accuracy from held-out words that are all new."""
+    new = "No held-out word occurs in training"
+    if float(result.accuracy[result.best] - result.control[result.best]) >= 0.005:  # more than 0 points, as printed
+        return f"{new}, so memorised words do not explain the accuracy"
+    if result.recurring < RECURRING:
+        return new
+    return (
+        f"{new}, but {percent(result.recurring)} of the control’s do: only the control can answer from memory, so this "
+        "selectivity says nothing about what the probe memorises"
+    )
 
 
 def compare(first: Probe, second: Probe) -> str:

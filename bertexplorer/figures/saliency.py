@@ -217,13 +217,15 @@ def completeness(result: Saliency, attribution: Attribution) -> str:
     rise, error = attribution.completeness.rise, attribution.completeness.error
     filler = "the zero vector" if result.baseline == "zero" else result.baseline
     alone, in_all = (" of one text at a time", " in all") if result.bi_encoder else ("", "")
-    off = abs(error / rise) if rise else float(error != 0)
-    part = f"{percent(off)} of it" if off < 1 else "as large as itself"
-    change = f"the text changes the {measure_name(result)} by {signed(rise, 2)}{in_all}"
     sentence = (
-        f"Against {filler} in place of every word{alone}, {change}; the scores of integrated gradients add up to that "
-        f"with an error of {signed(error, 3)}, {part}"
+        f"Against {filler} in place of every word{alone}, the text changes the {measure_name(result)} by "
+        f"{signed(rise, 2)}{in_all}; the scores of integrated gradients add up to that"
     )
+    if signed(error, 3) == "0":
+        return f"{sentence} within 0.001."
+    off = abs(error / rise) if rise else 1.0
+    part = percent(off).replace("<", "less than") + " of it" if off < 1 else "as large as itself"
+    sentence += f" with an error of {signed(error, 3)}, {part}"
     return sentence + (f": {attribution.completeness.steps} steps are too few." if off > OFF else ".")
 
 

@@ -106,6 +106,16 @@ def shortened_pairs(pairs: int) -> list[str]:
     return [f"{count(pairs, 'pair')} {verb} longer than the checkpoint reads and cut."] if pairs else []
 
 
+def unlike_uncertainties(first: float, second: float) -> str:
+    """A sentence about two answers whose largest possible entropies, in bits, differ; "" if they are the same."""
+    if first == second:
+        return ""
+    return (
+        f"The largest possible uncertainty is {first:.1f} bits for the first and {second:.1f} for the second, which "
+        "chooses among another number of answers."
+    )
+
+
 def only_first_mask(other_masks: int) -> list[str]:
     """A sentence about masks that the view does not cover, if there are any."""
     return [f"This is about the first of {other_masks + 1} masks."] if other_masks else []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import plotly.graph_objects as go
 
 from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
@@ -31,6 +30,7 @@ from bertexplorer.figures.suite_table import remarks
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it
 DRAWN = 40  # categories
+NAMED = 3  # that share the lowest or the highest share
 SHARES = {"range": [0, 1.02], "fixedrange": True, "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75, 1]}
 RIGHT = {  # the criterion of each kind
     "minimal pairs": "prefers the better sentence",
@@ -136,9 +136,8 @@ def say(result: Suite) -> str:
             f"In {format_share(total.top5)} it is among the first five; the mean reciprocal rank is {total.mrr:.2f}"
         )
     if len({share.right for share in result.shares}) > 1:
-        ends = sorted(result.shares, key=lambda share: share.right)
-        weak, strong = (f"{quote(clip(share.name, 40))} ({format_share(share.right)})" for share in (ends[0], ends[-1]))
-        parts.append(f"{weak} has the lowest share, {strong} the highest")
+        names = [quote(clip(share.name, 40)) for share in result.shares]
+        parts.append(say_ends(names, [share.right for share in result.shares]))
     labels, counts = confusion_matrix(result)
     if labels and result.total.right < 1:
         parts.append(confusion.mistake(labels, counts))
@@ -147,6 +146,21 @@ def say(result: Suite) -> str:
     if len(result.shares) > DRAWN:
         parts.append(f"The first {DRAWN} of {len(result.shares):,} categories are drawn")
     return ". ".join([*parts, *remarks(result)]) + "."
+
+
+def say_ends(names: Sequence[str], shares: Sequence[float]) -> str:
+    """All of *names* with the lowest of *shares*, and all with the highest."""
+    low, high = min(shares), max(shares)
+    verb = "has" if shares.count(low) == 1 else "have"
+    return f"{say_tied(names, shares, low)} {verb} the lowest share, {say_tied(names, shares, high)} the highest"
+
+
+def say_tied(names: Sequence[str], shares: Sequence[float], value: float) -> str:
+    """The first NAMED of *names* whose share is *value*, with the number of the others: “a”, “b” and 2 more (50 %)."""
+    tied = [name for name, share in zip(names, shares, strict=True) if share == value]
+    if len(tied) > NAMED:
+        tied = [*tied[: NAMED - 1], f"{len(tied) - NAMED + 1} more"]
+    return f"{join_names(tied)} ({format_share(value)})"
 
 
 def compare(first: Suite, second: Suite) -> str:
@@ -225,14 +239,13 @@ def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str
     """The lowest and the highest share, and the checkpoints that differ significantly from the one in use, corrected
     for the number of tests."""
     shares = [result.total.right for result in results]
-    low, high = (f"{names[at]} ({format_share(shares[at])})" for at in (int(np.argmin(shares)), int(np.argmax(shares))))
     tests = paired_tests(results, own)
     differ = [
         f"{name} ({points(test.comparison.difference)} points, {format_p(test.corrected)})"
         for name, test in zip(names, tests, strict=True)
         if test and test.corrected < 0.05
     ]
-    ends = f"{low} has the lowest share, {high} the highest. " if max(shares) > min(shares) else ""
+    ends = f"{say_ends(names, shares)}. " if max(shares) > min(shares) else ""
     sure = f"{join_names(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
     count = sum(test is not None for test in tests)
     return (

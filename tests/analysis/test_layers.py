@@ -57,6 +57,7 @@ def head(model: torch.nn.Module, state: Tensor) -> Tensor:
 
 
 def check(result: Layers, wanted: Tensor, top: int) -> None:
+    assert result.most_bits <= math.log2(wanted.shape[1]) and max(a.entropy for a in result.layers) < result.most_bits
     assert [answer.layer for answer in result.layers] == list(range(len(wanted)))
     for answer, row in zip(result.layers, wanted, strict=True):
         best = row.exp().topk(top).values.tolist()

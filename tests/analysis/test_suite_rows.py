@@ -183,3 +183,16 @@ def test_the_lowest_and_the_highest_share_are_named() -> None:
     assert "“a” (0 %) has the lowest share, “b” (100 %) the highest." in figure.say(result)
     both = [result, suite.summary("y", "next sentence", "the whole sentence", 0.5, outcomes[:1], [])]
     assert "two (0 %) has the lowest share, one (89 %) the highest." in figure.say_several(["one", "two"], both, 0)
+
+
+def test_all_categories_with_the_same_lowest_or_highest_share_are_named() -> None:
+    """Of six categories, two have no right row and four have all of theirs right."""
+    outcomes = [
+        Outcome(Case("next sentence", i, name, ("a", "b"), ("next",)), name > "b", 0.0, "next")
+        for i, name in enumerate("abcdef")
+    ]
+    result = suite.summary("x", "next sentence", "the whole sentence", 0.5, outcomes, [])
+    assert "“a” and “b” (0 %) have the lowest share, “c”, “d” and 2 more (100 %) the highest." in figure.say(result)
+    wrong, right = (suite.summary("y", "next sentence", "whole", 0.5, outcomes[i : i + 1], []) for i in (0, 5))
+    sentence = figure.say_several(["one", "two", "three"], [right, wrong, wrong], 0)
+    assert "two and three (0 %) have the lowest share, one (100 %) the highest." in sentence

@@ -70,7 +70,12 @@ def contrast(size: int = 40, equal: bool = False) -> Contrast:
 def left_context(tokens: int = 5) -> LeftContext:
     names = (EVIL, *(f"t{i}" for i in range(tokens - 1)))
     return LeftContext(
-        names, blank(0.9, 0.05), blank(0.25, 0.2), np.ones((tokens, tokens), dtype=bool), np.tri(tokens, dtype=bool)
+        names,
+        blank(0.9, 0.05),
+        blank(0.25, 0.2),
+        np.ones((tokens, tokens), dtype=bool),
+        np.tri(tokens, dtype=bool),
+        vocab_size=100,
     )
 
 

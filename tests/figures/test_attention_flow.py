@@ -59,7 +59,10 @@ def test_the_sentence_gives_the_largest_shares() -> None:
 
 def test_the_sentence_says_where_flow_no_longer_distinguishes_tokens() -> None:
     full = result("flow")
-    assert "at most 50 % from" in figure.say(full) and "in full" not in figure.say(full)
+    assert "the maximal flow to" in figure.say(full) and "is 50 % from" in figure.say(full)
+    assert "in full" not in figure.say(full)
+    full.shares[-1] = 0.9999
+    assert "at most >" not in figure.say(full) and "is > 99.9 % from" in figure.say(full)
     full.shares[-1] = 1.0
     assert figure.say(full).endswith("4 of 4 tokens could pass in full.")
 

@@ -200,7 +200,10 @@ def test_embedding_map_shows_its_points() -> None:
         "2.  0.60  w3",
     ]
     sentence = embedding_map.say(result)
-    assert "9 tokens of the text, by layer 6. PCA in 2-D shows 50 % of the variance." in sentence
+    assert (
+        "9 tokens of the text, by layer 6. PCA in 2-D shows 50 % of the variance of the vectors, each scaled to "
+        "length 1." in sentence
+    )
     assert "trustworthiness is 0.81" in sentence and "0.50 on average, two random words 0.25." in sentence
     assert f"Nearest to “{EVIL}” is “w2” (0.70). A note." in sentence
     assert embedding_map.colours(result) == pytest.approx({i: max(0.0, i / 4 - 1) for i in range(9)})

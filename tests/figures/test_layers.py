@@ -114,3 +114,9 @@ def test_the_sentence_describes_the_fit_of_the_tuned_lens() -> None:
     assert "the final answer at layer 1, the raw lens 3.7." in sentence and "worse" not in sentence
     assert "It is worse than the raw lens at input and layer 1." in figure.say(tuned(3, 2))
     assert "tuned" not in figure.say(layers())
+
+
+def test_uncertainties_with_unlike_maxima_are_told_apart() -> None:
+    first, second = (replace(layers(), most_bits=bits) for bits in (12.0, 15.0))
+    assert "12.0 bits for the first and 15.0 for the second" in figure.compare(first, second)
+    assert figure.compare(first, first) == figure.compare(layers(), layers()) == ""

@@ -83,6 +83,19 @@ def test_the_sentence_has_its_caveats(changes: dict[str, Any], part: str) -> Non
     assert part in probe.say(replace(result(), **changes)) and part not in probe.say(result())
 
 
+@pytest.mark.parametrize("control", [0.875, 0.8752, 1.0])
+def test_memory_is_not_ruled_out_where_the_control_is_as_good(control: float) -> None:
+    as_good = replace(result(), controls=np.full((4, 2), control))
+    sentence = probe.say(as_good)
+    assert "do not explain the accuracy" not in sentence and "selectivity −0" not in sentence
+    assert (
+        "No held-out word occurs in training, but 100 % of the control’s do: only the control can answer from memory, "
+        "so this selectivity says nothing about what the probe memorises" in sentence
+    )
+    rare = probe.say(replace(as_good, recurring=0.2))
+    assert "do not explain the accuracy" not in rare and "Only 20 % of the control’s words recur" in rare
+
+
 def test_the_table_has_the_held_out_rows_of_the_best_layer() -> None:
     table = probe.cases(result(), result())
     assert [row["line"] for row in table["rows"]] == [6, 7, 8, 9]

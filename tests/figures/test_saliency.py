@@ -88,6 +88,9 @@ def test_the_sentence_names_the_largest_scores() -> None:
     assert f"“{EVIL}” (+2.00), “word2” (+1.00) and “word3” (+0.50); “word1” speaks against it most (−1.00)." in sentence
     assert "changes the log-probability by +4.00" in sentence and "error of +0.010, 0.2 % of it." in sentence
     assert "error of +0.400, 10 % of it: 32 steps are too few." in figure.say(saliency(4, error=0.4))
+    assert "within 0.001." in figure.say(saliency(4, error=0.0001))
+    assert "error of 0" not in figure.say(saliency(4, error=0.0001))
+    assert "error of +0.001, less than 0.1 % of it." in figure.say(saliency(4, error=0.001))
     assert "as large as itself: 32 steps" in figure.say(saliency(4, error=-9.0))
 
 

@@ -101,3 +101,15 @@ def test_a_template_without_changes_is_described() -> None:
     still = hand.template()
     still = replace(still, probabilities=still.probabilities[[0, 0]])
     assert "moves the most" not in template.say(still)
+
+
+def test_entropies_of_unlike_vocabularies_have_their_maxima() -> None:
+    """log2 of 2**12 and of 2**15 pieces."""
+    small, large = (replace(hand.fill_mask(), vocab_size=size) for size in (2**12, 2**15))
+    words = (
+        "The largest possible uncertainty is 12.0 bits for the first and 15.0 for the second, which chooses among "
+        "another number of answers."
+    )
+    assert fill_mask.compare(small, large) == words and fill_mask.compare(small, small) == ""
+    small, large = (replace(hand.left_context(), vocab_size=size) for size in (2**12, 2**15))
+    assert left_context.compare(small, large) == words and left_context.compare(small, small) == ""

@@ -4,7 +4,7 @@ split into training and validation rows, reproducible, with no text in both."""
 import random
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bertexplorer.errors import ExplorerError
@@ -129,8 +129,7 @@ def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several
     counts, dev_counts = label_counts(train, label, several), label_counts(dev, label, several)
     findings = []
     if len(counts) < 2:
-        only = f"Every row has the label “{next(iter(counts))[:40]}”" if counts else "No row has a label"
-        findings.append(Finding(f"{only}; at least two different ones are needed. Choose another column.", stops=True))
+        findings.append(Finding(too_few_labels(counts, dev_counts), stops=True))
     if len(counts) > MAX_CLASSES:
         message = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
         findings.append(Finding(message, stops=True))
@@ -153,6 +152,20 @@ def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several
     for group in similar_labels([*counts, *dev_counts]):
         findings.append(Finding(f"{quoted_names(group)} differ by case or spaces only: one class, or several?"))
     return findings
+
+
+def too_few_labels(counts: Mapping[str, int], dev_counts: Mapping[str, int]) -> str:
+    """The message about training rows with one label or none. *counts*, *dev_counts*: label -> number of rows."""
+    label, count = next(iter(counts.items()), ("", 0))
+    has_label = f"the label “{label[:40]}”"
+    wanted = "at least two different ones are needed."
+    if dev_counts.keys() <= counts.keys():
+        subject = f"Every row has {has_label}" if counts else "No row has a label"
+        return f"{subject}; {wanted} Choose another column."
+    subject = "No training row has a label"
+    if count:
+        subject = f"The only training row has {has_label}" if count == 1 else f"All training rows have {has_label}"
+    return f"{subject}; {wanted} Other labels are only in the validation rows. Add rows of each label."
 
 
 def quoted_names(names: Sequence[str]) -> str:

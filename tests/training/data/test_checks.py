@@ -97,6 +97,20 @@ def test_unusable_labels_stop_a_run(labels: list[str], message: str) -> None:
     assert first.stops and message in first.what
 
 
+def test_training_rows_of_one_label_are_told_from_a_file_of_one_label() -> None:
+    dev = rows(("q", "y"))
+    for train, start in (
+        (rows(("a", "x")), "The only training row has the label “x”"),
+        (rows(("a", "x"), ("b", "x")), "All training rows have the label “x”"),
+        (rows(("a", "")), "No training row has a label"),
+    ):
+        first = checks.row_findings(train, dev, ["text"], "label")[0]
+        assert first.stops and first.what == (
+            f"{start}; at least two different ones are needed. Other labels are only in the validation rows. "
+            "Add rows of each label."
+        )
+
+
 @pytest.mark.parametrize("share", [0.1, 0.2, 0.5])
 def test_the_split_is_stratified_and_reproducible(share: float) -> None:
     given = rows(*((f"text {i}", "xyz"[min(i % 10, 2)]) for i in range(200)))

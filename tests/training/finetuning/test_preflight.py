@@ -117,6 +117,15 @@ def test_a_classification_of_one_class_is_rejected() -> None:
     assert any("Every row has the label" in what for what in result.stops)
 
 
+def test_two_rows_with_two_labels_are_too_few_and_not_said_to_be_alike() -> None:
+    """One of the two rows is for training, so the run would know one label only."""
+    table = read(b"text,label\ngood film,5\nbad film,1\n", "x.csv")
+    result = preflight(make_spec("classification", "mini", "", {}), table)
+    (message,) = [what for what in result.stops if "label" in what]
+    assert "Every row" not in message
+    assert message.startswith("The only training row has the label “") and message.endswith("Add rows of each label.")
+
+
 def test_several_labels_of_a_cell_are_classes_of_their_own(check: Callable[..., Preflight]) -> None:
     """Of 13 letters, 1,287 sets of 5 are possible. A split by set would validate only those that occur twice."""
     draw = random.Random(1)
