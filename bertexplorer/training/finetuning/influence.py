@@ -66,6 +66,13 @@ class Influences:
         return sorted(self.rows, key=lambda row: -row.cosine)
 
     @property
+    def by_label(self) -> tuple[list[Influence], list[Influence]]:
+        """(rows with the explained label, rows with another one), the largest scores first, whatever their sign."""
+        strongest = sorted(self.rows, key=lambda row: -abs(row.score))
+        same = [row for row in strongest if row.label == self.label]
+        return same, [row for row in strongest if row.label != self.label]
+
+    @property
     def planted(self) -> int:
         return sum(bool(row.truth) for row in self.rows)
 

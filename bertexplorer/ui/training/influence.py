@@ -24,20 +24,34 @@ def explain(detail: RunDetail, row: Mapping[str, str]) -> Generator[float, None,
     found = yield from influence.influence(detail.run.folder, row)
     largest = max(abs(row.score) for row in found.rows) or 1.0
 
-    def rows_table(rows: Iterable[Influence]) -> str:
+    def rows_table(heading: str, rows: Iterable[Influence]) -> str:
         cells = [table_row(row, detail, score=row.score / largest, cosine=row.cosine) for row in rows]
-        return table(cells) or '<p class="note">No row.</p>'
+        return f"<h4>{escape(heading)}</h4>" + (table(cells) or '<p class="note">No row.</p>')
 
-    towards = [row for row in found.rows[:MAX_ROWS] if row.score > 0]
-    away = [row for row in found.rows[::-1][:MAX_ROWS] if row.score < 0]
+    same, other = found.by_label
+    if same and other:
+        opposite = opposite_rows(found.label)
+        lists = rows_table(f"Rows with the label “{found.label}”", same[:MAX_ROWS])
+        lists += rows_table("Rows with another label", other[:MAX_ROWS])
+    else:
+        opposite = ""
+        lists = rows_table("For it", [row for row in found.rows[:MAX_ROWS] if row.score > 0])
+        lists += rows_table("Against it", [row for row in found.rows[::-1][:MAX_ROWS] if row.score < 0])
     label = escape(found.label)
     return (
         f"<h3>Which rows taught it “{label}”?</h3>"
         f'<p class="note">{escape(method(found))} Scores are shares of the largest; above 0, training on the row made '
-        f"“{label}” likelier. This first-order estimate treats every step as plain gradient descent, so read the order "
-        "of the rows, not the size of the scores.</p>"
-        f"<h4>For it</h4>{rows_table(towards)}<h4>Against it</h4>{rows_table(away)}"
-        f"<h4>Nearest by vector, for comparison</h4>{rows_table(found.nearest[:MAX_ROWS])}"
+        f"“{label}” likelier.{escape(opposite)} This first-order estimate treats every step as plain gradient descent, "
+        "so read the order of the rows, not the size of the scores.</p>"
+        f"{lists}{rows_table('Nearest by vector, for comparison', found.nearest[:MAX_ROWS])}"
+    )
+
+
+def opposite_rows(label: str) -> str:
+    """Why a row with another label can have a score above 0, as a sentence."""
+    return (
+        f" A row with another label can make “{label}” likelier too: if its vector points the other way, what moves it "
+        "away from this label moves the text above towards it."
     )
 
 

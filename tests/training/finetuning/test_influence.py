@@ -1,5 +1,6 @@
 """Influence scores are sums of products of gradients; planted wrong labels are found."""
 
+import re
 from collections.abc import Callable, Mapping
 from html import escape
 from itertools import pairwise
@@ -194,6 +195,35 @@ def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]
     run = trained()
     for_it, against = run.influence(ASKED, "pos"), run.influence(ASKED, "neg")
     assert for_it.rows[0].label == "pos" and against.rows[0].label == "neg"
+
+
+def test_the_page_lists_the_strongest_rows_of_each_label(trained: Callable[..., TrainingRun]) -> None:
+    run = trained()
+    result = run.influence(ASKED)
+    detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
+    page = influence.run_to_end(influence_page.explain(detail, ASKED))
+    same, other = page.split("<h4>")[1:3]
+    for part, heading, labelled in (
+        (same, f"Rows with the label “{result.label}”", True),
+        (other, "Rows with another label", False),
+    ):
+        rows = [row for row in result.rows if (row.label == result.label) is labelled]
+        strongest = sorted(rows, key=lambda row: abs(row.score), reverse=True)[:5]
+        lines = [int(line) for line in re.findall(r"<tr><td[^>]*>(\d+)</td>", part)]
+        assert part.startswith(f"{heading}</h4>") and lines == [row.line for row in strongest]
+    assert "A row with another label can make" in page and "Against it" not in page
+
+
+def test_an_opposite_vector_with_the_opposite_label_has_a_positive_influence() -> None:
+    """As the page says: for a linear head, the gradients of both losses have a positive product."""
+    weight = torch.zeros(2, 8, dtype=torch.float64, requires_grad=True)
+    vector = torch.randn(8, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    gradients = []
+    for sign, label in ((1, 0), (-1, 1), (1, 1)):
+        loss = torch.nn.functional.cross_entropy((weight @ (sign * vector))[None], torch.tensor([label]))
+        gradients.append(torch.autograd.grad(loss, weight)[0])
+    asked, opposite, contradicting = gradients
+    assert (asked * opposite).sum() > 0 > (asked * contradicting).sum()
 
 
 @pytest.mark.slow
