@@ -16,8 +16,8 @@ from bertexplorer.api.problems import Route
 from bertexplorer.api.view import STATE, read_state
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
+from bertexplorer.learn import check, grading
 from bertexplorer.learn import export as exports
-from bertexplorer.learn import grading
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
 from bertexplorer.learn.class_questions import is_for_class
@@ -66,13 +66,20 @@ def routes(explore: Explore, admission: Admission, catalogue: LessonCatalogue, o
         )
 
     @router.post("/own", operation_id="keep-lesson", summary="Upload a lesson")
-    def keep(request: Request, file: UploadFile) -> Response:
-        """Store a lesson of your own. Only people with its address can open it."""
+    def keep(request: Request, file: UploadFile, checkpoint: str = "") -> Response:
+        """Store a lesson of your own, and evaluate everything that it asserts on *checkpoint*, or the one that the page
+        opens with. *checked* lists it, with its answers. Only people with its address can open the lesson."""
         content, own = file.file.read(), explore.for_owner(request.scope["state"]["owner"])
         own.quota.check(own.owner, len(content))
         slug = catalogue.save_upload(content)
-        problems = [f"Line {problem.line}: {problem.text}" for problem in catalogue.lesson(slug).problems]
-        return to_response(json_reply({"slug": slug, "problems": problems}))
+        lesson = catalogue.lesson(slug)
+        problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
+
+        def evaluate(send_line: SendLine) -> Reply:
+            checked = [asdict(line) for line in check.check(own, lesson, opening, checkpoint)]
+            return json_reply({"slug": slug, "problems": problems, "checked": checked})
+
+        return admission.respond(request, evaluate, slow=True)
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:

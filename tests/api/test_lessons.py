@@ -3,17 +3,19 @@
 import csv
 import io
 import json
+import threading
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.prose import plain
-from tests.api.conftest import Served
-from tests.api.teaching import EVIL, VIEW, elements, words
+from tests.api.conftest import OPENING, Served
+from tests.api.teaching import EVIL, LESSON, VIEW, elements, words
 
 OWN = "/lessons/pieces"
 CATALOGUE = LessonCatalogue((BUNDLED,))
@@ -298,3 +300,51 @@ def test_questions_are_exported_as_csv(pupil: httpx.Client) -> None:
         ("share", "30.0 %"),
     ]
     assert rows[1]["choices"] == "It was rare. | It is long. | It is foreign." and rows[0]["checkpoint"] == "little"
+
+
+def uploaded(pupil: httpx.Client, lesson: str, checkpoint: str = "") -> dict[str, Any]:
+    """The reply to an upload of *lesson*."""
+    given = {"file": ("own.md", lesson.encode())}
+    result = pupil.post("/lessons/own", files=given, params={"checkpoint": checkpoint})
+    assert result.status_code == 200, result.text
+    return dict(result.json())
+
+
+def test_an_uploaded_lesson_is_evaluated_as_by_lesson_check(pupil: httpx.Client, taught: Served) -> None:
+    answer = uploaded(pupil, LESSON)
+    lesson = LessonCatalogue.of(taught.settings).lesson(answer["slug"])
+    expected = [vars(line) for line in check.check(taught.explore, lesson, OPENING)]
+    assert answer["checked"] == expected
+    assert "answer: *xyz*" in " ".join(line["text"] for line in expected)
+
+
+def test_a_lesson_that_no_student_could_answer_is_named_to_the_teacher(pupil: httpx.Client) -> None:
+    """Its syntax is right; but no choice is what the checkpoint does."""
+    answer = uploaded(pupil, LESSON.replace('pieces("cat") < pieces("xyz")', 'pieces("cat") == 99'))
+    assert answer["problems"] == []
+    before = uploaded(pupil, LESSON)["checked"]
+    (wrong,) = [line for line in answer["checked"] if line["wrong"] and line not in before]
+    assert wrong["block"] == "predict guess" and wrong["line"] == LESSON[: LESSON.index("```predict")].count("\n") + 1
+    assert wrong["text"].startswith("None of the choices is what this checkpoint does")
+
+
+def test_an_uploaded_lesson_is_checked_on_the_checkpoint_in_use(pupil: httpx.Client) -> None:
+    checked = uploaded(pupil, LESSON, "absent")["checked"]
+    assert {line["block"] for line in checked if line["wrong"]} >= {"predict guess", "number count", "find longer"}
+    assert all("absent" in line["text"] for line in checked if line["wrong"])
+
+
+def test_an_uploaded_lesson_is_checked_in_the_slow_queue(
+    pupil: httpx.Client, taught: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a thread of the answers, not in the event loop, and with a place in the queue."""
+    seen: list[tuple[str, int]] = []
+
+    def look(*given: Any) -> Iterator[check.CheckLine]:
+        seen.append((threading.current_thread().name, len(taught.queues.slow.active)))
+        yield from ()
+
+    monkeypatch.setattr(check, "check", look)
+    assert uploaded(pupil, LESSON)["checked"] == []
+    ((thread, running),) = seen
+    assert thread.startswith("answer") and running == 1

@@ -272,6 +272,27 @@ def test_a_page_translated_by_the_browser_keeps_working(browser: Browser, addres
         wait_until_quiet(page)
 
 
+def test_an_uploaded_lesson_is_checked_before_its_address_is_shared(browser: Browser, address: str) -> None:
+    """Each thing to mend is listed with its line; only then does the page lead to the lesson."""
+    lesson = next(BUNDLED.glob("*-three-vectors.md")).read_text()
+    impossible = re.sub(r"^  when: .*$", "  when: 1 == 2", lesson, flags=re.MULTILINE)
+    with opened(browser, address + "learn") as page:
+        page.get_by_text("A lesson of your own").click()
+        box, report = page.get_by_label("Its file"), page.locator("#own-report")
+        box.set_input_files({"name": "own.md", "mimeType": "text/markdown", "buffer": impossible.encode()})
+        expect(report.locator("[role=status]")).to_contain_text("to mend")
+        expect(report.locator(".problems")).to_contain_text("None of the choices is what this checkpoint does")
+        expect(page.locator("article.lesson")).to_have_count(0)
+        box.set_input_files({"name": "own.md", "mimeType": "text/markdown", "buffer": lesson.encode()})
+        expect(report.locator("[role=status]")).to_have_text(
+            re.compile("^Everything that the lesson asserts holds on ")
+        )
+        expect(report.locator(".problems")).to_have_count(0)
+        report.get_by_role("link", name="Open the lesson").click()
+        expect(page.locator("article.lesson h1")).to_be_visible()
+        assert "lesson=own-" in page.url
+
+
 def test_an_offline_lesson_is_small_and_interactive(browser: Browser, address: str, tmp_path: Path) -> None:
     """One with the figure of a whole vocabulary: its points become pixels; links into the app become words."""
     file = tmp_path / "lesson.html"

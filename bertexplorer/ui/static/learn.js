@@ -74,20 +74,43 @@ class Learn extends HTMLElement {
     return row;
   }
 
-  /** The form to upload a lesson of one's own, whose address can be shared. */
+  /** The form to upload a lesson of one's own. It is checked before its address can be shared. */
   #uploadForm() {
     const problem = h("p", { class: "message error", role: "alert", hidden: true });
+    const said = h("p", { class: "hint", role: "status" }), found = h("div"), report = h("div", { id: "own-report" }, said, found);
     const file = h("input", { type: "file", id: "own-lesson", accept: ".md,.markdown,.txt", onchange: async () => {
+      if (!file.files.length) return;
       const form = new FormData();
       form.append("file", file.files[0]);
-      const { status, answer } = await post("api/v1/lessons/own", form);
-      if (status === 200) { this.#go(answer.slug); return; }
+      problem.hidden = true;
+      file.disabled = true;
+      said.textContent = "Checking everything that the lesson asserts…";
+      found.replaceChildren();
+      const tell = ({ notice, place }) => { said.textContent = notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent); };
+      const { status, answer } = await post(`api/v1/lessons/own?${new URLSearchParams({ checkpoint })}`, form, { tell });
+      file.disabled = false;
+      file.value = "";
+      if (status === 200) { this.#report(answer, said, found); return; }
+      said.textContent = "";
       problem.textContent = answer.detail;
       problem.hidden = false;
-      file.value = "";
     } });
     return h("details", { class: "sources" }, h("summary", {}, "A lesson of your own"),
-      h("p", {}, "A lesson is a Markdown file. The documentation describes its format."), h("label", { for: "own-lesson" }, "Its file "), file, problem);
+      h("p", {}, "A lesson is a Markdown file. The documentation describes its format."), h("label", { for: "own-lesson" }, "Its file "), file, problem, report);
+  }
+
+  /** What the check of an uploaded lesson found, first what its author has to mend, and the way to the lesson. */
+  #report({ slug, checked }, said, found) {
+    const wrong = checked.filter((one) => one.wrong), right = checked.filter((one) => !one.wrong), now = checkpoint || this.schema.opening.checkpoint;
+    const list = (lines) => h("ul", { translate: "no" }, lines.map(({ line, block, text }) => h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`)));
+    const things = wrong.length === 1 ? "one thing" : `${wrong.length} things`;
+    said.textContent = wrong.length ? `On ${now} there ${wrong.length === 1 ? "is" : "are"} ${things} to mend. Change the file and choose it again.` : `Everything that the lesson asserts holds on ${now}. Share the address of the lesson.`;
+    const open = h("a", { class: wrong.length ? "quiet" : "go", href: link({ lesson: slug }), onclick: (event) => this.#go(slug, event) }, wrong.length ? "Open it as it is" : "Open the lesson");
+    found.replaceChildren(...[
+      wrong.length && h("div", { class: "problems" }, list(wrong)),
+      right.length && h("details", {}, h("summary", {}, "What was evaluated, with the answers"), list(right)),
+      h("p", {}, open),
+    ].filter(Boolean));
   }
 
   #card({ slug, title, question, minutes, can, questions, language }) {
