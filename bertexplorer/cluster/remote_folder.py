@@ -52,10 +52,13 @@ def storage_errors(url: str) -> Iterator[None]:
 class RemoteFolder:
     """One run below *url* as fsspec writes it: s3://bucket/runs/ID, gs://…, file:///mnt/…. Not thread-safe.
 
+    >>> from tempfile import TemporaryDirectory
     >>> remote = RemoteFolder("memory://runs/1")
     >>> remote.take_ownership()
-    >>> remote.push(folder)  # True, as it was new
-    >>> RemoteFolder("memory://runs/1").pull(other_folder)
+    >>> with TemporaryDirectory() as folder, TemporaryDirectory() as other_folder:
+    ...     _ = Path(folder, "events.jsonl").write_text("{}")
+    ...     remote.push(Path(folder)), RemoteFolder("memory://runs/1").pull(Path(other_folder))
+    (True, True)
     """
 
     def __init__(self, url: str) -> None:

@@ -1,7 +1,6 @@
 """The analyses in Python: names, signatures, documentation, examples, errors."""
 
 import ast
-import doctest
 import inspect
 import subprocess
 import sys
@@ -55,15 +54,6 @@ def test_the_example_of_every_analysis_runs(name: str, tiny: Callable[[str], Pat
     example = example.replace("bx.TrainingRun('runs/films').load()", "tuned")
     value = eval(example, {"bx": bx, "tuned": bx.load(tiny("bert-SequenceClassification"))})
     assert isinstance(value, str) and len(value.split()) > 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["", "load", "Bert", "checkpoints", "Result", "compare", "train", "pretrain"])
-def test_the_examples_of_the_documentation_print_the_documented_output(name: str) -> None:
-    doc = inspect.getdoc(getattr(bx, name) if name else bx) or ""
-    parsed = doctest.DocTestParser().get_doctest(doc, {"bx": bx}, name, None, 0)
-    assert parsed.examples
-    assert doctest.DocTestRunner().run(parsed).failed == 0
 
 
 def test_the_signatures_for_editors_are_those_of_the_code() -> None:
