@@ -104,3 +104,11 @@ def test_every_analysis_and_figure_has_the_required_functions(view: View) -> Non
     assert list(inspect.signature(view.analysis.run).parameters) == ["checkpoint", "text", "options", *view.needs]
     for function in (view.analysis.rows, view.figure.draw, view.figure.say):
         assert list(inspect.signature(function).parameters) == ["result"]
+
+
+def test_comments_refer_to_classes_that_exist() -> None:
+    sources = [file.read_text("utf-8") for file in (ROOT / "bertexplorer").rglob("*.py")]
+    # A name before a small letter is that of an author: see Hewitt and Liang.
+    cited = {name for source in sources for name in re.findall(r"#.*\bsee ([A-Z][a-z]\w*)\b(?! [a-z])", source)}
+    defined = {name for source in sources for name in re.findall(r"^class (\w+)", source, re.MULTILINE)}
+    assert cited and cited <= defined

@@ -33,7 +33,7 @@ class FileAccess:
         if route == "file":
             files = [str(scope["path"]).partition("file=")[2]]
         elif route == "join":
-            body = (await receive())["body"]  # complete, see Body
+            body = (await receive())["body"]  # complete, see BodyLimits
             receive, files = replay(body, receive), list(file_paths(body))
         if all(uploads.is_owner(path, self.folder, owner) for path in files):
             await self.app(scope, receive, send)
