@@ -135,6 +135,16 @@ class Pages(StateHolder):
         return super().__getitem__(session_id)
 
 
+class RunningEvents(dict[str, Any]):
+    """The iterators of the events that run, by id.
+
+    Gradio looks for an id, waits until the iterator has ended, and deletes it. Meanwhile the event may have ended, or
+    another request may have cancelled it too: then it is deleted already, which is no fault."""
+
+    def __delitem__(self, key: str) -> None:
+        self.pop(key, None)
+
+
 class TracebackLogger:
     """Replaces the module with which gradio prints tracebacks, because they contain what people typed. Writes a line to
     the log instead."""
@@ -160,3 +170,4 @@ def after_mounting(page: gr.Blocks, app: Any) -> None:
     # folder that it serves: it checks paths only in apps that it launched itself
     app.state_holder = Pages()
     app.state_holder.set_blocks(page)
+    app.iterators = RunningEvents()

@@ -3,18 +3,19 @@ outputs."""
 
 import asyncio
 import inspect
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import gradio as gr
+import httpx
 import pytest
 from gradio import component_meta, queueing
 from gradio.state_holder import SessionState, StateHolder
 
-from bertexplorer.ui.gradio_patches import GRADIO, SCRIPTS, Blocks, Pages, Session, before_mounting
+from bertexplorer.ui.gradio_patches import GRADIO, SCRIPTS, Blocks, Pages, Session, after_mounting, before_mounting
 
 RELIED_ON = {  # a patch -> what it expects of gradio
     "Blocks leaves out what does not change": (gr.Blocks, "postprocess_data"),
@@ -42,7 +43,8 @@ def test_the_queue_and_the_app_have_the_patched_attributes() -> None:
         page.queue()
     assert page._queue.sleep_when_free == 0.001 and page.has_launched is False
     assert isinstance(page.state_session_capacity, int)
-    assert "state_holder" in inspect.getsource(gr.routes.App)
+    source = inspect.getsource(gr.routes.App)
+    assert "state_holder" in source and source.count("del app.iterators[") == 1
 
 
 @pytest.mark.parametrize("path", SCRIPTS)
@@ -60,6 +62,49 @@ def test_a_page_knows_its_server_again_after_a_restart() -> None:
         before_mounting(page, 10)
         numbers.add(page.get_config_file()["app_id"])
     assert len(numbers) == 1
+
+
+class Closing:
+    """The iterator of an event, which takes a moment to end. *ends*: called meanwhile."""
+
+    def __init__(self, ends: Callable[[], object] = lambda: None) -> None:
+        self.ends = ends
+
+    async def aclose(self) -> None:
+        self.ends()
+        await asyncio.sleep(0.05)
+
+
+async def cancel_together(app: Any, times: int) -> list[int]:
+    """The status of each of *times* requests that cancel the same event at once."""
+    transport = httpx.ASGITransport(app, raise_app_exceptions=False)
+    given = {"session_hash": "page", "fn_index": 0, "event_id": "event"}
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        replies = [client.post("/gradio_api/cancel", json=given) for _ in range(times)]
+        return [reply.status_code for reply in await asyncio.gather(*replies)]
+
+
+def cancelling() -> Any:
+    """The app of gradio for a page, as it is served."""
+    with Blocks() as page:
+        page.queue()
+    before_mounting(page, 10)
+    app = gr.routes.App.create_app(page)
+    after_mounting(page, app)
+    return app
+
+
+def test_an_event_that_is_cancelled_twice_at_once_is_no_fault() -> None:
+    """As when a task is changed twice while a preview runs: each change cancels it."""
+    app = cancelling()
+    app.iterators["event"] = Closing()
+    assert run(cancel_together(app, 3)) == [200] * 3 and "event" not in app.iterators
+
+
+def test_an_event_that_ends_while_it_is_cancelled_is_no_fault() -> None:
+    app = cancelling()
+    app.iterators["event"] = Closing(lambda: app.iterators.pop("event"))
+    assert run(cancel_together(app, 1)) == [200]
 
 
 ANSWERS = {
