@@ -36,7 +36,7 @@ SUFFIXES = (".csv", ".tsv", ".txt")
 TEXT_NAMES = ("text", "sentence", "line", "content", "document", "question", "review")  # in order of preference
 LABEL_NAMES = ("label", "class", "category", "topic")
 KEY = re.compile(r"[0-9a-f]{24}")
-T = TypeVar("T")
+T = TypeVar("T", bound="Lines | Rows")
 SuiteRows = tuple[tuple[int, dict[str, Any]], ...]  # (line, cells by column)
 OWNER = re.compile(r"[0-9a-f]{32}|")
 
@@ -173,8 +173,8 @@ def write_json(parsed: Lines | Rows, target: Path) -> str:
 
 def write_parsed(source: str, kind: str, filename: str, target: str) -> str:
     """Parse the file *source*, uploaded as *filename*, as an upload of *kind*, and write the result to *target*."""
-    parse = {"TextUploads": TextUploads.parse, "RowUploads": RowUploads.parse}[kind]
-    return write_json(parse(Path(source).read_bytes(), filename), Path(target))
+    kinds: dict[str, type[Uploads[Any]]] = {"TextUploads": TextUploads, "RowUploads": RowUploads}
+    return write_json(kinds[kind].parse(Path(source).read_bytes(), filename), Path(target))
 
 
 def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tuple[Table, SuiteRows]:

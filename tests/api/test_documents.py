@@ -76,7 +76,10 @@ def test_all_routes_and_their_problems_are_documented(document: dict) -> None:
     others |= {
         "class",
         "class/suggest",
-        *(f"class/{{code}}{part}" for part in ("", "/qr.svg", "/votes.csv", "/vote", "/step", "/end")),
+        *(
+            f"class/{{code}}{part}"
+            for part in ("", "/qr.svg", "/votes.csv", "/vote", "/step", "/door", "/code", "/end")
+        ),
     }
     others |= {"suites", "suites/{id}/cases", "suites/{id}/summary", "suites/{id}/table"}
     assert paths == {f"/api/v1/{name}" for name in (*VIEWS, *others)}
