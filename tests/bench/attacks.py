@@ -115,6 +115,7 @@ async def full_class(server: Server, client: httpx.AsyncClient, folder: Path) ->
 
 
 async def streams(server: Server, client: httpx.AsyncClient, folder: Path) -> str:
+    await client.post("/code", data={"code": CODE, "page": "/"})  # the cookie of a page
     cookies = "; ".join(f"{name}={value}" for name, value in client.cookies.items())
     head = f"GET /gradio_api/heartbeat/abc HTTP/1.1\r\nhost: localhost\r\ncookie: {cookies}\r\n\r\n"
     held = []
