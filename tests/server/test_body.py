@@ -77,6 +77,17 @@ def test_a_slow_request_times_out(alone: Callable[..., Any], path: str, monkeypa
     assert answer.headers["connection"] == "close", "or the rest would go on coming"
 
 
+def test_bodies_that_arrive_take_a_bounded_amount_of_memory(
+    alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(body, "MAX_HELD", 10_000)
+    app = alone()
+    content = b'{"session_hash": "s"}' + b" " * 9_000
+    assert [post(app, JOIN, content=content).status_code for _ in range(3)] == [200] * 3, "one after the other"
+    answer = post(app, JOIN, content=content + b" " * 1_000)
+    assert answer.status_code == 503 and "many requests are arriving" in answer.text
+
+
 def test_a_request_within_the_time_limit_arrives(alone: Callable[..., Any]) -> None:
     async def slow() -> AsyncIterator[bytes]:
         for part in (b'{"session_hash"', b': "s"}'):

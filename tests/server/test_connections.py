@@ -128,6 +128,17 @@ def test_the_oldest_of_too_many_connections_from_one_address_are_closed(
     assert last.recv(1000).startswith(b"HTTP/1.1 ")
 
 
+def test_a_connection_waits_again_after_its_response(running: Any, held: Held, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connections, "MAX_OF_ADDRESS", 3)
+    for _ in range(5):
+        connection = held.open(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
+        message = b""
+        while not message.endswith(b"\r\n\r\nok"):
+            message += connection.recv(1000)
+    assert closed(held.all[0]) and closed(held.all[1])
+    until(lambda: waiting(running) == 3)
+
+
 def test_a_body_that_does_not_arrive_closes_its_connection(
     running: Any, held: Held, monkeypatch: pytest.MonkeyPatch
 ) -> None:
