@@ -14,7 +14,6 @@ from bertexplorer import engine
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.sentence_encoder import Dense
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text, overlap
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def departure(checkpoint: Checkpoint, pooling: str, layer: int, *, lengths: bool
         return ""
     if own.problem:
         return own.problem
-    steps = own.steps if lengths or not own.steps or isinstance(own.steps[-1], Dense) else own.steps[:-1]
+    steps = own.steps[:-1] if own.normalizes and not lengths else own.steps
     alike = pooling == "own" or (not steps and engine.sentence_encoder_of(checkpoint, pooling).modes == own.modes)
     if alike and pooling != "last four summed" and layer == checkpoint.config.num_layers:
         return ""

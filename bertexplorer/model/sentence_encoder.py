@@ -114,6 +114,11 @@ class SentenceEncoder:
         return pooled
 
     @property
+    def normalizes(self) -> bool:
+        """Whether the last step scales the vector to length 1."""
+        return bool(self.steps) and isinstance(self.steps[-1], Normalize)
+
+    @property
     def fingerprint(self) -> str:
         """Differs between two that make different vectors."""
         digest = sha256(f"{self}, {self.max_tokens} tokens, in lower case: {self.lower_case}".encode())

@@ -80,7 +80,8 @@ class Drill:
 
     def resume(self, page: Page, id: str) -> None:
         """Press Resume."""
-        (button,) = (key for key, props in page.props.items() if props.get("value") == "Resume")
+        resumes = {key: props for key, props in page.props.items() if props.get("value") == "Resume"}
+        (button,) = (key for key, props in resumes.items() if props.get("elem_id") != "resume-arm")  # of Pretrain
         (press,) = (
             dependency
             for dependency in page.config["dependencies"]

@@ -68,7 +68,7 @@ def build() -> PageComponents:
     runs = run_list.build(POLL_S)
     with gr.Row(elem_id="run-actions"):
         stop = gr.Button("Stop", size="sm", visible=False)
-        resume = gr.Button("Resume", size="sm", visible=False)
+        resume = gr.Button("Resume", size="sm", visible=False, elem_id="resume-arm")
         delete = gr.Button("Delete", size="sm", visible=False)
     summary = snippet("", elem_id="summary")
     chart = gr.Plot(show_label=False, container=False, visible=False, elem_id="figure")
