@@ -13,7 +13,15 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, json_reply, parse_json, problem, task_response, to_response
+from bertexplorer.api.admission import (
+    Admission,
+    Reply,
+    error_reply,
+    json_reply,
+    parse_json,
+    problem,
+    task_response,
+)
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
@@ -98,11 +106,11 @@ def routes(
         call = Call("export" if kind else "view", kind, owner, fields, is_slow(fields))
         return task_response(request, backend.task(call))
 
-    add_upload_routes(router, explore)
+    add_upload_routes(router, explore, admission)
     return router
 
 
-def add_upload_routes(router: APIRouter, explore: Explore) -> None:
+def add_upload_routes(router: APIRouter, explore: Explore, admission: Admission) -> None:
     """Add the routes that store files for views."""
 
     turns = UploadTurns()
@@ -119,10 +127,14 @@ def add_upload_routes(router: APIRouter, explore: Explore) -> None:
 
     async def store(request: Request, file: UploadFile, what: str, uploads: Uploads[Any]) -> Response:
         own = explore.for_owner(request.scope["state"]["owner"])
-        async with turns.turn(own.owner):
-            content = await file.read()
-            key, notice = await run_in_threadpool(own.save_upload, uploads, content, file.filename or f"{what}.csv")
-        return to_response(json_reply({what: key, "notice": notice}))
+        try:
+            async with turns.turn(own.owner):
+                content = await file.read()
+                key, notice = await run_in_threadpool(own.save_upload, uploads, content, file.filename or f"{what}.csv")
+            reply = json_reply({what: key, "notice": notice})
+        except ExplorerError as error:
+            reply = error_reply(error)
+        return admission.respond(request, lambda send_line: reply, queued=False)
 
 
 def export_reply(explore: Explore, state: State, kind: str) -> Reply:
