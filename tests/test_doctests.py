@@ -17,7 +17,8 @@ def test_the_examples_of_a_module_print_the_documented_output(name: str) -> None
     module, report = import_module(name), []
     runner = doctest.DocTestRunner()
     for test in doctest.DocTestFinder().find(module, name, extraglobs={"bx": bx}):
-        runner.run(test, out=report.append)
+        if test.lineno is not None:  # else its docstring was made for a view: tests/public/test_analyses.py runs those
+            runner.run(test, out=report.append)
     assert not runner.failures, "".join(report)
 
 
