@@ -13,6 +13,13 @@ def test_the_board_fits_a_small_projector_and_can_be_reopened(browser: Browser, 
         expect(teacher.locator(".join")).to_contain_text("What is inside? · 3 questions")
         teacher.set_viewport_size({"width": 1280, "height": 720})
         expect(teacher.get_by_role("button", name="Start the vote")).to_be_in_viewport(ratio=1)
+        for width in (390, 1280):
+            teacher.set_viewport_size({"width": width, "height": 720})
+            box = teacher.locator(".join .code").evaluate(
+                "e => { const r = document.createRange(); "
+                "r.selectNodeContents(e); const b = r.getBoundingClientRect(); return [b.left, b.right]; }"
+            )
+            assert box[0] >= 0 and box[1] <= width + 20, "all six letters; a space follows the last one"
         teacher.goto(address + "learn")
         teacher.get_by_role("link", name=f"Back to your class {code}").click()
         teacher.wait_for_url(f"**/learn?class={code}")
