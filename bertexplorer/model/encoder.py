@@ -31,6 +31,9 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+Keep = bool | Bool[Tensor, "b t"]  # which attention to return: all weights, none, or each row's share on these tokens
+
+
 class Embeddings(nn.Module):
     """Word + position + segment vectors, normalised; ELECTRA and ALBERT project the sum up to the hidden size."""
 
@@ -87,20 +90,25 @@ class Attention(nn.Module):
         x: Float[Tensor, "b t d"],
         relations: Relations,
         change: Callable[[Tensor], Tensor],
-        keep_weights: bool,
+        keep: Keep,
         positions: Int[Tensor, " q"] | None,
-    ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
+    ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q _"] | None, Float[Tensor, "b h q k"]]:
         (q, k), v = self.queries_keys(x, relations.angles, positions), self.split(self.value(x))
         bias = self.bias(q, k, relations if positions is None else relations.of(positions))
         dropout = self.dropout if self.training else 0.0
         weights = None
-        if keep_weights:
+        if isinstance(keep, Tensor):
+            q, k, v = add_column(q, k, v, keep)
+        if keep is True:
             weights = self.weigh(q, k, bias)
             context = F.dropout(weights, dropout, self.training) @ v
         elif bias is None and long_bf16_on_cpu(q) and not dropout:  # three plain steps are quicker there
             context = ((q * self.scale) @ k.transpose(-1, -2)).softmax(dim=-1) @ v
         else:
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout, scale=self.scale)
+        if isinstance(keep, Tensor):
+            size = x.shape[-1] // self.num_heads
+            context, weights = context[..., :size], context[..., size : size + 1]
         context = change(context)
         return self.output(context.transpose(1, 2).flatten(2)), weights, context
 
@@ -147,6 +155,15 @@ class Attention(nn.Module):
         if bias is not None:
             scores = scores + bias
         return scores.softmax(dim=-1, dtype=torch.float32).to(q.dtype)
+
+
+def add_column(
+    q: Float[Tensor, "b h q k"], k: Float[Tensor, "b h t k"], v: Float[Tensor, "b h t k"], marked: Bool[Tensor, "b t"]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """*v* with a column more, which is 1 at the *marked* tokens: the fused kernel averages it like the others, to the
+    share of attention that they get. *q* and *k* grow by zeros, as the kernel needs one size, a multiple of 8."""
+    column = marked[:, None, :, None].to(v.dtype).expand(*v.shape[:3], 1)
+    return F.pad(q, (0, 8)), F.pad(k, (0, 8)), torch.cat([v, F.pad(column, (0, 7))], dim=-1)
 
 
 def pick(x: Float[Tensor, "b t d"], positions: Int[Tensor, " q"] | None) -> Float[Tensor, "b q d"]:
@@ -196,11 +213,11 @@ class Layer(nn.Module):
         x: Float[Tensor, "b t d"],
         relations: Relations,
         change: Callable[[Tensor], Tensor],
-        keep_weights: bool,
+        keep: Keep,
         positions: Int[Tensor, " q"] | None,
-    ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q t"] | None, Float[Tensor, "b h q k"]]:
+    ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q _"] | None, Float[Tensor, "b h q k"]]:
         attended, weights, context = self.attention(
-            self.attention_norm(x) if self.pre else x, relations, change, keep_weights, positions
+            self.attention_norm(x) if self.pre else x, relations, change, keep, positions
         )
         x = pick(x, positions) + self.dropout(attended)
         if self.pre:
@@ -230,12 +247,13 @@ class Encoder(nn.Module):
         mask: Bool[Tensor, "b t"] | None = None,
         *,
         intervention: Intervention = NO_CHANGE,
-        attention: bool = False,
+        attention: Keep = False,
         head_outputs: bool = False,
         positions: Int[Tensor, " q"] | None = None,
     ) -> Forward:
         """Run the encoder. *mask* is False at padding (None: no padding). *attention*, *head_outputs*: return these
-        too; without *attention* the fused kernel runs. *positions*: compute the last layer at these tokens only, so
+        too; without all weights the fused kernel runs. Tokens as *attention*: how much each token gives to these
+        together, b h q 1. *positions*: compute the last layer at these tokens only, so
         that its tensors have q rows, in that order; None: at all tokens."""
         return self.from_embeddings(
             self.embeddings(ids, segments),
@@ -252,7 +270,7 @@ class Encoder(nn.Module):
         mask: Bool[Tensor, "b t"] | None = None,
         *,
         intervention: Intervention = NO_CHANGE,
-        attention: bool = False,
+        attention: Keep = False,
         head_outputs: bool = False,
         positions: Int[Tensor, " q"] | None = None,
         first_layer: int = 0,
@@ -272,7 +290,7 @@ class Encoder(nn.Module):
                 rows,
             )
             hidden.append(x)
-            if attention:
+            if attention is not False:
                 weights.append(cast(Tensor, weight))
             if head_outputs:
                 contexts.append(context)

@@ -12,7 +12,10 @@ class Forward:
     layer have q rows if only some positions were requested."""
 
     hidden: tuple[Float[Tensor, "b _ d"], ...]  # 1 + l of them; hidden[0] is the input of the first layer
-    attention: tuple[Float[Tensor, "b h _ t"], ...] = ()  # l of them if requested; rows (the tokens that look) sum to 1
+    attention: tuple[
+        Float[Tensor, "b h _ t"], ...
+    ] = ()  # l of them if requested; rows (the tokens that look) sum to 1. Or
+    # b h _ 1: what each row gives to the tokens that were asked for
     head_outputs: tuple[Float[Tensor, "b h _ k"], ...] = ()  # l of them if requested; before the output projection
 
     @property

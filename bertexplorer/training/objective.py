@@ -32,7 +32,7 @@ class Loss:
 
     total: Float[Tensor, ""]
     count: int
-    right: Int[Tensor, ""]
+    right: Int[Tensor, ""] | Float[Tensor, ""]
 
     def detached(self) -> "Loss":
         return Loss(self.total.detach(), self.count, self.right)

@@ -126,10 +126,15 @@ def forward(
     mask: Bool[Tensor, "b t"] | None,
     change: Intervention = NO_CHANGE,
 ) -> Float[Tensor, "b t d"]:
-    """A forward pass, with gradients unless they are disabled."""
-    used_segments = segments if cast(Encoder, encoder).config.num_segments > 1 else None
+    """The last hidden states of a forward pass, with gradients unless they are disabled."""
     slow = ids.device.type == "cpu" and torch.is_autocast_enabled("cpu")  # the fused kernel in bf16, backwards
-    return encoder(ids, used_segments, mask, intervention=change, attention=slow and torch.is_grad_enabled()).last
+    attention = slow and torch.is_grad_enabled()
+    return encoder(ids, segments_of(encoder, segments), mask, intervention=change, attention=attention).last
+
+
+def segments_of(encoder: nn.Module, segments: Int[Tensor, "b t"]) -> Int[Tensor, "b t"] | None:
+    """*segments*, or None for an encoder that knows only one."""
+    return segments if cast(Encoder, encoder).config.num_segments > 1 else None
 
 
 def by_length(items: Sequence[Item], max_tokens: int = AT_ONCE) -> list[list[int]]:

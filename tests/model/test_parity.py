@@ -49,6 +49,17 @@ def test_fused_attention_equals_the_path_that_returns_weights(case: Case) -> Non
         assert mine.isfinite().all()
 
 
+def test_the_attention_on_marked_tokens_is_the_sum_of_their_weights(case: Case) -> None:
+    marked = case.mask & (torch.arange(case.ids.shape[1]) % 3 == 0)
+    shares, eager = case.run(attention=marked), case.run(attention=True)
+    assert len(shares.attention) == case.ours.config.num_layers
+    for layer, (share, weights) in enumerate(zip(shares.attention, eager.attention, strict=True), 1):
+        wanted = (weights * marked[:, None, None, :]).sum(-1, keepdim=True)
+        mine, other = (a.transpose(1, 2)[case.mask] for a in (share, wanted))
+        assert_same(case.ours.config, mine, other, layers=layer)
+    assert_same(case.ours.config, shares.last[case.mask], eager.last[case.mask])
+
+
 def test_padding_does_not_change_the_numbers(case: Case) -> None:
     short = case.mask[-1].sum()
     segments = None if case.segments is None else case.segments[-1:, :short]

@@ -28,6 +28,7 @@ class MaskedBatch:
     labels: Int[Tensor, " b"]  # FOLLOWS, NOT or SINGLE of pool.py
     pairs: Int[Tensor, " p"]  # rows of two segments; listed, since counting them would have to wait for the GPU
     singles: Int[Tensor, " s"]  # rows of one segment
+    ordinary: Int[Tensor, " o"]  # flat positions of all tokens but [CLS], [SEP] and padding
     tokens: int  # without padding
 
     @property
@@ -97,5 +98,6 @@ class Collator:
             labels=torch.from_numpy(examples.labels),
             pairs=torch.from_numpy(np.flatnonzero(examples.labels != SINGLE)),
             singles=torch.from_numpy(np.flatnonzero(examples.labels == SINGLE)),
+            ordinary=torch.from_numpy(np.flatnonzero(~is_special)),
             tokens=int(sizes.sum()),
         )

@@ -20,7 +20,12 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard, token_counts
-from bertexplorer.training.pretraining.objectives import CausalLanguage, ReplacedTokens, forward_batch
+from bertexplorer.training.pretraining.objectives import (
+    CausalLanguage,
+    ReplacedTokens,
+    forward_batch,
+    special_shares,
+)
 from bertexplorer.training.pretraining.pool import FOLLOWS, NOT, DocumentPool, Kind
 
 SEED = 2018
@@ -133,6 +138,8 @@ def evaluate(objective: Objective[Any], held_out: HeldOut, device: torch.device,
                 metrics |= token_metrics(
                     name, [r[0] for r in predictions], [r[1] for r in predictions], [b.kinds for b in batches]
                 )
+            if not causal:
+                metrics |= special_metrics(modules["encoder"], [b.to(device) for b in held_out.short])
             if "next_sentence" in modules and not causal:
                 metrics |= next_sentence_metrics(modules, held_out, device)
             if isinstance(objective, ReplacedTokens):
@@ -165,6 +172,18 @@ def token_metrics(name: str, nats: list[Tensor], right: list[Tensor], kinds: lis
                 f"{name}_accuracy_{word}": float(correct[of_kind].mean()),
             }
     return metrics
+
+
+def special_metrics(encoder: nn.Module, batches: Sequence[MaskedBatch]) -> dict[str, float]:
+    """How much of their attention the words of short sentences, unmasked, give to [CLS] and [SEP]: the mean over heads,
+    and the number of heads that give more than half."""
+    words = sum(len(batch.ordinary) for batch in batches)
+    shares = sum(special_shares(encoder, b, b.original)[1] * (len(b.ordinary) / words) for b in batches)
+    return {
+        "special_share": float(cast(Tensor, shares).mean()),
+        "special_heads": int((cast(Tensor, shares) > 0.5).sum()),
+        "heads": cast(Tensor, shares).numel(),
+    }
 
 
 def replaced_token_metrics(objective: ReplacedTokens, batches: Sequence[MaskedBatch]) -> dict[str, float]:

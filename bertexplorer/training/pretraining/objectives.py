@@ -21,6 +21,20 @@ def forward_batch(
     return texts.forward(encoder, ids, batch.segments, batch.mask, change)
 
 
+def special_shares(
+    encoder: nn.Module, batch: MaskedBatch, ids: Tensor
+) -> tuple[Float[Tensor, "b t d"], Float[Tensor, "l h"]]:
+    """The last hidden states, and how much of the attention of all other tokens each head gives to [CLS] and [SEP].
+
+    The shares come out of the same pass, without the weights (see `encoder.add_column`). Under dropout of attention
+    they are estimates."""
+    is_ordinary = torch.zeros(batch.ids.shape, dtype=torch.bool, device=ids.device)
+    is_ordinary.view(-1)[batch.ordinary] = True
+    result = encoder(ids, texts.segments_of(encoder, batch.segments), batch.mask, attention=is_ordinary)
+    to_ordinary = [share.float().squeeze(-1).transpose(1, 2)[is_ordinary].mean(0) for share in result.attention]
+    return result.last, 1 - torch.stack(to_ordinary)
+
+
 def aligned_logits(head: MaskedLM, vectors: Float[Tensor, "m d"]) -> Float[Tensor, "m v"]:
     """The logits of *head*, from a matrix whose rows are padded to a multiple of 64: the fast kernels of a GPU need
     aligned sizes, and BERT's vocabulary has 30,522 tokens."""
@@ -35,7 +49,11 @@ class MaskedLanguage:
 
     With a *teacher*, the mean of the last hidden states of each single text, masked, also learns the direction of the
     teacher's, which reads the text unmasked: 1 - cosine (the third loss of DistilBERT, Sanh et al., 2019, of one vector
-    per text). A sentence encoder that is pretrained further remains one. The teacher is not trained."""
+    per text). A sentence encoder that is pretrained further remains one. The teacher is not trained.
+
+    With a *special_weight*, each head is penalised for the attention to [CLS] and [SEP] above *special_limit*: the mean
+    over heads of max(0, share - limit), where the share is that of all other tokens of a batch. Heads of BERT rest on
+    these tokens when they have nothing to do (Clark et al., 2019)."""
 
     def __init__(
         self,
@@ -45,25 +63,39 @@ class MaskedLanguage:
         weight: float = 1.0,
         teacher: nn.Module | None = None,
         teacher_weight: float = 1.0,
+        special_weight: float = 0.0,
+        special_limit: float = 0.3,
     ) -> None:
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-        self.pairs, self.teacher = pairs, teacher
+        self.pairs, self.teacher, self.special_limit = pairs, teacher, special_limit
         self.weights = {"mlm": 1.0}
         if pairs:
             self.weights["nsp"] = weight
         if teacher is not None:
             self.weights["vectors"] = teacher_weight
+        if special_weight:
+            self.weights["special"] = special_weight
 
     def counts(self, batch: MaskedBatch) -> dict[str, int]:
-        counts = {"mlm": len(batch.chosen), "nsp": len(batch.pairs), "vectors": len(batch.singles)}
+        counts = {
+            "mlm": len(batch.chosen),
+            "nsp": len(batch.pairs),
+            "vectors": len(batch.singles),
+            "special": len(batch.ordinary),
+        }
         return {name: count for name, count in counts.items() if name in self.weights}
 
     def losses(self, batch: MaskedBatch) -> dict[str, Loss]:
-        last = forward_batch(self.modules["encoder"], batch, batch.ids)
+        encoder, losses = self.modules["encoder"], dict[str, Loss]()
+        if "special" in self.weights:
+            last, shares = special_shares(encoder, batch, batch.ids)
+            losses["special"] = self.excess(shares, len(batch.ordinary))
+        else:
+            last = forward_batch(encoder, batch, batch.ids)
         head = cast(MaskedLM, self.modules["masked_lm"])
         vectors = last.flatten(0, 1)[batch.chosen]
         logits = aligned_logits(head, vectors) if vectors.is_cuda else head(vectors)
-        losses = {"mlm": cross_entropy(logits, batch.targets)}
+        losses["mlm"] = cross_entropy(logits, batch.targets)
         if self.pairs and len(batch.pairs):
             pooled = cast(Pooler, self.modules["pooler"])(last[batch.pairs, :1])
             logits = cast(NextSentence, self.modules["next_sentence"])(pooled)
@@ -71,6 +103,12 @@ class MaskedLanguage:
         if self.teacher is not None and len(batch.singles):
             losses["vectors"] = self.distance(self.teacher, batch, last)
         return losses
+
+    def excess(self, shares: Float[Tensor, "l h"], count: int) -> Loss:
+        """The mean over heads of what exceeds the limit, weighted by the *count* of tokens. Right are the heads that
+        give at least half of their attention to words."""
+        above = (shares - self.special_limit).clamp(min=0).mean()
+        return Loss(above * count, count, (shares.detach() <= 0.5).float().mean() * count)
 
     @staticmethod
     def distance(teacher: nn.Module, batch: MaskedBatch, last: Float[Tensor, "b t d"]) -> Loss:

@@ -56,6 +56,12 @@ class Running:
     teacher_weight: Annotated[float, Option("Weight of the teacher", 0.0, 1000.0, "of the distance to its vectors")] = (
         1.0
     )
+    special_weight: Annotated[
+        float, Option("Weight of the limit", 0.0, 1000.0, "of attention to special tokens; 0: none")
+    ] = 0.0
+    special_limit: Annotated[
+        float, Option("Limit of attention to special tokens", 0.0, 1.0, "share that a head may give to [CLS] and [SEP]")
+    ] = 0.3
     compile: Annotated[
         bool, Option("Compile", info="the layers with torch.compile: half a minute at the start, then faster on a GPU")
     ] = False
@@ -102,6 +108,11 @@ class Spec:
             raise ExplorerError(
                 f"A teacher was given with the objective {self.running.objective}; wanted one with masked tokens "
                 "(mlm, mlm+nsp or mlm+order). Leave the teacher out, or change the objective."
+            )
+        if self.running.special_weight and self.running.objective in ("causal", "replaced"):
+            raise ExplorerError(
+                f"Weight of the limit: got {self.running.special_weight:g} with the objective "
+                f"{self.running.objective}; wanted 0, or an objective with masked tokens (mlm, mlm+nsp or mlm+order)."
             )
         if not self.running.steps and not self.running.minutes:
             raise ExplorerError("Steps and Minutes are both 0; wanted a budget.")

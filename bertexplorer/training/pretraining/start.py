@@ -94,8 +94,15 @@ def with_objective(checkpoints: Mapping[str, Checkpoint], spec: Spec) -> Trainin
     elif task == "causal":
         objective = CausalLanguage(model)
     else:
-        weights = {"weight": spec.running.pair_weight, "teacher_weight": spec.running.teacher_weight}
-        objective = MaskedLanguage(model, pairs=spec.pairs != "none", teacher=teacher, **weights)
+        objective = MaskedLanguage(
+            model,
+            pairs=spec.pairs != "none",
+            weight=spec.running.pair_weight,
+            teacher=teacher,
+            teacher_weight=spec.running.teacher_weight,
+            special_weight=spec.running.special_weight,
+            special_limit=spec.running.special_limit,
+        )
     objective.modules.requires_grad_(True)
     if spec.running.compile:
         for encoder in filter(None, (*(c.encoder for c in checkpoints.values()), teacher)):

@@ -85,6 +85,7 @@ def measurements(arm: Arm) -> dict[str, str]:
         "does B follow": share("probe_follows"),
         "hidden words": share("pairs_accuracy"),
         "next sentence": share("nsp_accuracy"),
+        "on [CLS] and [SEP]": share("special_share"),
         "step": f"{arm.run.step:,}",
         "tokens": f"{(arm.last('tokens') or 0) / 1e6:.1f} M",
     }

@@ -145,6 +145,7 @@ def test_the_causal_loss_equals_a_plain_loop_over_prefixes(batch: MaskedBatch, c
             batch.labels[:3],
             batch.pairs[:3],
             batch.singles[:0],
+            batch.ordinary[:0],
             count + 3,
         )
         loss = CausalLanguage(checkpoint).losses(part)["causal"]
@@ -259,9 +260,11 @@ def join(batches: list[MaskedBatch], pad: int) -> MaskedBatch:
         return torch.cat(rows)
 
     mask = torch.cat([F.pad(torch.ones_like(b.ids), (0, longest - b.ids.shape[1])) for b in batches]).bool()
-    chosen = torch.cat([b.chosen + i * longest for i, b in enumerate(batches)])
+    chosen, ordinary = (
+        torch.cat([getattr(b, name) + i * longest for i, b in enumerate(batches)]) for name in ("chosen", "ordinary")
+    )
     kinds, labels = torch.cat([b.kinds for b in batches]), torch.cat([b.labels for b in batches])
     parts = [padded("ids", pad), padded("original", pad), padded("segments", 0)]
     pairs, singles = ((labels >= 0) == two for two in (True, False))
     rows = [are.nonzero().squeeze(1) for are in (pairs, singles)]
-    return MaskedBatch(*parts, mask, chosen, kinds, labels, *rows, sum(b.tokens for b in batches))
+    return MaskedBatch(*parts, mask, chosen, kinds, labels, *rows, ordinary, sum(b.tokens for b in batches))
