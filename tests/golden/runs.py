@@ -1,0 +1,54 @@
+"""A run of one epoch of every task, as its folder and its log show it.
+
+What a processor decides (weights, metrics after the first step) is left out. The data, the columns, the losses before
+anything is learned, and which events and files there are stay."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from bertexplorer.training.tasks import BY_NAME
+from tests import tiny
+from tests.conftest import ROOT
+from tests.golden.normalise import normalised
+
+DATA = ROOT / "assets" / "data"
+Document = dict[str, Any]
+
+
+def of_runs() -> Document:
+    """What a run of one epoch on the built-in data leaves behind, by task."""
+    out: Document = {}
+    with TemporaryDirectory() as folder:
+        start = tiny.write(Path(folder) / "little", "bert")
+        for task in sorted(BY_NAME):
+            data = next(iter(sorted(DATA.glob(f"{task}.*"))), DATA / "classification.csv")
+            if task == "distillation":  # from a teacher that knows the labels
+                start = sorted((Path(folder) / "classification" / "best").iterdir())[-1]
+            out[task] = of_run(task, data, start, Path(folder) / task)
+            start = Path(folder) / "little"
+    return out
+
+
+def of_run(task: str, data: Path, start: Path, out: Path) -> Document:
+    call = [sys.executable, "-m", "bertexplorer", "train", "--checkpoint", str(start), "--task", task]
+    call += ["--data", str(data), "--out", str(out), "--epochs", "1", "--threads", "1"]
+    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True)
+    if done.returncode:
+        return {"error": done.stderr.splitlines()[-3:]}
+    events = [json.loads(line) for line in (out / "events.jsonl").read_text("utf-8").splitlines()]
+    spec = json.loads((out / "spec.json").read_text("utf-8"))
+    first = next(event for event in events if event["event"] == "evaluated")
+    files = sorted({path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()})
+    content: Document = normalised(
+        {
+            "spec": {key: value for key, value in spec.items() if key not in ("folder", "checkpoint", "name")},
+            "files": files,
+            "events": [[event["event"], *sorted(event)] for event in events],
+            "before the first step": first["metrics"],
+        }
+    )
+    return content

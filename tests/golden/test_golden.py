@@ -1,0 +1,56 @@
+"""Every answer is that of the golden files. `python -m tests.golden` shows what changed, and accepts it by name."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.golden.answers import Document, documents, serve
+from tests.golden.compare import differences, last_digit_apart, same_words
+from tests.golden.files import FOLDER, read
+from tests.golden.normalise import normalised
+
+NAMES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.json"))
+QUICK = {"views/fill-mask", "views/next-sentence", "views/tokenization", "page", "openapi", "links"}
+
+
+@pytest.fixture(scope="module")
+def asked() -> Iterator[dict[str, Callable[[], Document]]]:
+    with serve() as client:
+        yield documents(client)
+
+
+@pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in NAMES])
+def test_answers_are_the_golden_ones(asked: dict[str, Callable[[], Document]], name: str) -> None:
+    changes = list(differences(read(name), asked[name]()))
+    assert not changes, f"python -m tests.golden {name} shows them all. The first: {changes[:5]}"
+
+
+def test_every_answer_has_a_golden_file(asked: dict[str, Callable[[], Document]]) -> None:
+    assert sorted(asked) == NAMES
+
+
+def test_the_files_stay_small() -> None:
+    assert sum(path.stat().st_size for path in FOLDER.rglob("*.json")) < 5_000_000
+
+
+def test_long_columns_keep_some_values_and_their_ends() -> None:
+    kept = normalised([{"layer": i, "share": i / 1000} for i in range(1000)])["share"]
+    assert kept["count"] == 1000 and kept["some"][0] == 0 and kept["some"][-1] == kept["most"] == 0.999
+    assert normalised([[1, 2], [3, 4]]) == {"shape": [2, 2], "flat": [1, 2, 3, 4]}
+    assert normalised({"dtype": "f8", "bdata": "AAAAAAAA8D8AAAAAAAAAQA=="}) == [1.0, 2.0]
+
+
+def test_rounding_is_no_difference_but_more_is() -> None:
+    table = {"token": ["cat", "dog"], "probability": [0.30001, 0.3]}
+    swapped = {"token": ["dog", "cat"], "probability": [0.30001, 0.3]}
+    assert not list(differences(table, swapped)), "a near tie"
+    assert list(differences(table, {**table, "probability": [0.31, 0.3]})) == ["/probability/0: 0.30001 -> 0.31"]
+    assert list(differences({**table, "probability": [0.5, 0.3]}, {**swapped, "probability": [0.3, 0.5]}))
+    assert list(differences({"a": 1}, {"b": 1})) == ["/a: gone, it was 1", "/b: new, 1"]
+
+
+def test_numbers_within_sentences_may_be_one_apart_in_their_last_digit() -> None:
+    assert same_words("It gives 41 % to “cat”.", "It gives 42 % to “cat”.")
+    assert not same_words("It gives 41 % to “cat”.", "It gives 43 % to “cat”.")
+    assert not same_words("It gives 41 % to “cat”.", "It gives 41 % to “dog”.")
+    assert last_digit_apart("7.1", "7.2") and not last_digit_apart("7.1", "7.3") and not last_digit_apart("6", "7")
