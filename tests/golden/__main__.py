@@ -7,6 +7,7 @@ A change is accepted by name, and the commit says why."""
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 
 from tests.golden.answers import documents, serve
@@ -30,10 +31,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name, ask in documents(client).items():
             if names and not name.startswith(names):
                 continue
+            began = time.monotonic()
             found = ask()
             changes = list(differences(read(name), found))
             differing += bool(changes)
-            print(f"{name}: {len(changes) or 'no'} differences")
+            print(f"{name}: {len(changes) or 'no'} differences ({time.monotonic() - began:.1f} s)")
             for line in changes[:SHOWN]:
                 print(f"  {line}")
             if changes and options.accept:

@@ -31,6 +31,7 @@ from tests.golden.runs import of_runs
 from tests.server.conftest import SIGNER, Listening
 
 OTHER_TEXT = "The old doctor went to the [MASK] near the river."
+LONG = {"suite", "probe", "counterfactuals", "referee", "saliency"}  # views whose first example alone is compared
 COMMANDS = ("serve", "train", "pretrain", "lesson", "cluster", "mcp", "checkpoints")
 Document = dict[str, Any]
 
@@ -75,7 +76,7 @@ def documents(client: httpx.Client) -> dict[str, Callable[[], Document]]:
 
 
 def of_view(client: httpx.Client, name: str, view: Document) -> Document:
-    """The answers to each example of a view: alone, and compared once."""
+    """The answers to each example of a view: alone, and compared once; the first with random weights."""
     out: Document = {}
     for number, example in enumerate(view["examples"]):
         state = {
@@ -90,6 +91,8 @@ def of_view(client: httpx.Client, name: str, view: Document) -> Document:
         against = {"against": "another text", "other": OTHER_TEXT}
         if number == 0 or not view["text"]:
             against = {"against": "random weights"}
+        if number and name in LONG:
+            continue
         out[f"{example['label']}, compared"] = {"with": against, **compared(client, {**state, **against})}
     return out
 

@@ -35,7 +35,8 @@ def of_runs() -> Document:
 
 def of_run(task: str, data: Path, start: Path, out: Path) -> Document:
     call = [sys.executable, "-m", "bertexplorer", "train", "--checkpoint", str(start), "--task", task]
-    call += ["--data", str(data), "--out", str(out), "--epochs", "1", "--threads", "1"]
+    call += ["--data", str(data), "--out", str(out), "--epochs", "1"]
+    call += ["--threads", "1", "--precision", "fp32"]
     done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         return {"error": done.stderr.splitlines()[-3:]}
