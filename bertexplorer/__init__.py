@@ -30,17 +30,19 @@ training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 figures/                draw a result, and describe it in a sentence
 store/                  everything on disk: checkpoints, runs, uploads, the search index
-ui/                     the page: one text on a workbench, many views of it below
-ui/tabs/                the views: each an analysis, its figure, a question and examples
-ui/training/            the page on which a checkpoint learns
-ui/experiments/         the page that repeats the papers' pretraining experiments
+views/                  the views: each an analysis, its figure, a question and examples
+core/                   what is asked and answered, whoever asks: a state, its link, its answer, comparisons, exports
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               the result of an analysis: rows, a sentence, a figure
 describe.py             signatures and documentation of the analyses
 bert.py                 a checkpoint in Python, with every analysis as a method
 lessons.py              lessons in Python
-runs.py                 fine-tuning and pretraining in Python
+training_runs.py        fine-tuning and pretraining in Python
+runs/                   runs for others: started, watched and kept for the people of a server
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
+web/                    the pages in a browser: gradio's shell, and the scripts that speak to the API
+web/training/           the page on which a checkpoint learns
+web/experiments/        the page that repeats the papers' pretraining experiments
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
 server/                 the page inside layers, each with one task
 cli/                    every analysis as a command, its Options as flags; checkpoints; training runs
@@ -56,8 +58,8 @@ if TYPE_CHECKING:
     from bertexplorer.errors import ExplorerError
     from bertexplorer.lessons import Lesson, lesson
     from bertexplorer.result import Comparison, Result, compare
-    from bertexplorer.runs import SuiteRun, TrainingRun, pretrain, train
     from bertexplorer.signatures import *
+    from bertexplorer.training_runs import SuiteRun, TrainingRun, pretrain, train
     from bertexplorer.version import __version__
 
 MODULES = {  # name -> its module
@@ -66,16 +68,16 @@ MODULES = {  # name -> its module
     "Lesson": "lessons",
     "ExplorerError": "errors",
     "Result": "result",
-    "SuiteRun": "runs",
-    "TrainingRun": "runs",
+    "SuiteRun": "training_runs",
+    "TrainingRun": "training_runs",
     "checkpoints": "bert",
     "compare": "result",
     "from_transformers": "bert",
     "lesson": "lessons",
     "load": "bert",
-    "pretrain": "runs",
+    "pretrain": "training_runs",
     "serve": "cli.serve",
-    "train": "runs",
+    "train": "training_runs",
 }
 
 

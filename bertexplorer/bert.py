@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.analysis.export import FROM_PYTHON
 from bertexplorer.arguments import check_rows, check_span, check_text, check_texts, check_words
+from bertexplorer.core.state import find_word_spans
 from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
@@ -23,8 +24,7 @@ from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.state import find_word_spans
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 
 if TYPE_CHECKING:
     import numpy as np

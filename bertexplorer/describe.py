@@ -7,9 +7,9 @@ from importlib import import_module
 from typing import Any
 
 from bertexplorer.analysis import FIRST
+from bertexplorer.core.state import read_spans
 from bertexplorer.options import OptionSpec, option_specs
-from bertexplorer.ui.state import read_spans
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 
 CONTENT = {  # settings whose values are content; on the page, the key of an upload
     "lines": "Sequence[str] | str | Path | None",

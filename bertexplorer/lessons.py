@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from bertexplorer.bert import library
+from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading, prose
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.lesson import Block
 from bertexplorer.learn.lesson import Lesson as LessonContent
-from bertexplorer.ui.explore import Explore, opening
-from bertexplorer.ui.state import State
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from bertexplorer.cli import main as run
 from bertexplorer.describe import document, example, explain, signature
 from bertexplorer.learn.recording import RunFacts
 from bertexplorer.options import option_specs
-from bertexplorer.ui.tabs import VIEWS
-from bertexplorer.ui.view import View
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
 
 PUBLIC: tuple[str, ...] = (
     "load",

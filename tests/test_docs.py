@@ -9,7 +9,7 @@ import pytest
 import bertexplorer as bx
 from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.cli import main, make_parser
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from tests.conftest import ROOT
 
 pytest.importorskip("mkdocs")

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import bertexplorer
+from bertexplorer.core.state import read_spans
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, fill_slots
 from bertexplorer.learn.lesson import read_lesson
@@ -23,7 +24,6 @@ from bertexplorer.server.request_filter import PATTERNS
 from bertexplorer.store.text_uploads import parse_lines, parse_rows
 from bertexplorer.training.data.qrels import collection_rows
 from bertexplorer.training.data.read import read
-from bertexplorer.ui.state import read_spans
 from tests.regex_steps import alphabet, compile_program, run, steps
 
 PACKAGE = Path(bertexplorer.__file__).parent

@@ -18,7 +18,7 @@ sys.modules |= {"fcntl": None, "resource": None, "pwd": None, "grp": None}
 import importlib, os, pkgutil
 from pathlib import Path
 import bertexplorer
-import bertexplorer.ui.gradio_patches  # noqa: F401
+import bertexplorer.web.gradio_patches  # noqa: F401
 names = [m.name for m in pkgutil.walk_packages(bertexplorer.__path__, "bertexplorer.")]
 names = [name for name in names if not name.endswith(("__main__", "ray_router"))]  # Ray imports the latter
 for name in names:

@@ -12,7 +12,7 @@ from bertexplorer.cli import main
 from bertexplorer.settings import QUIET
 from bertexplorer.version import __version__
 
-PATCHES, LAUNCH = "bertexplorer.ui.gradio_patches", "bertexplorer.server.launch"
+PATCHES, LAUNCH = "bertexplorer.web.gradio_patches", "bertexplorer.server.launch"
 
 
 @pytest.fixture

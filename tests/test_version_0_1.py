@@ -23,7 +23,11 @@ import pytest
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.cli.main import make_parser
+from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
+from bertexplorer.core.link import restore_state
+from bertexplorer.core.state import State, to_link
 from bertexplorer.options import build, option_specs
+from bertexplorer.runs.service import RunService
 from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store import runs
 from bertexplorer.store.library import Library
@@ -33,10 +37,6 @@ from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.pretraining import command as pretraining
 from bertexplorer.training.pretraining.spec import GROUPS
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
-from bertexplorer.ui.link import restore_state
-from bertexplorer.ui.state import State, to_link
-from bertexplorer.ui.training.run_service import RunService
 from tests.conftest import ROOT
 
 FIXTURE = Path(__file__).parent / "fixtures" / "version_0_1.tar.gz"

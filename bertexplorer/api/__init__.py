@@ -7,6 +7,8 @@ perform.py      answers a call, in the same way in every process
 problems.py     errors as application/problem+json
 models.py       requests and answers as pydantic models, made from the Options of the analyses
 view.py         the route of the Explore page: a state of the page in, its answer out
+page.py         the views as JSON, from which the browser draws navigation, forms and examples
+about.py        limits and promises in plain English, folded at the end of each page
 upload_turns.py reads one upload of each owner and two in all at a time
 lessons.py      serves lessons without their answers, and grades answers
 classroom.py    a class that votes: rooms, votes, steps

@@ -14,11 +14,11 @@ from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import AnswerModel, example, question_model
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import figure_json
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.model.text import Span
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
-from bertexplorer.ui.tabs import VIEWS
-from bertexplorer.ui.view import View
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
 
 SPANS = ("hidden", "picked")
 COMMON = ("text", "pair", *SPANS, "checkpoint", "precision")  # fields that all analyses share

@@ -10,10 +10,10 @@ from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, p
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, CheckpointModel, body
 from bertexplorer.api.problems import Route
+from bertexplorer.core import provenance
+from bertexplorer.core.ask import Explore
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.registry import PRECISIONS
-from bertexplorer.ui import facts
-from bertexplorer.ui.explore import Explore
 
 REQUEST = body(("name",), {"name": "mini"}, name=TEXT, precision={**TEXT, "enum": PRECISIONS})
 
@@ -33,7 +33,7 @@ def routes(explore: Explore, admission: Admission, backend: Backend | None) -> A
     )
     def checkpoints(request: Request) -> Response:
         """The checkpoints to choose from."""
-        return to_response(json_reply(facts.offered_checkpoints(explore_of(request).registry)))
+        return to_response(json_reply(provenance.offered_checkpoints(explore_of(request).registry)))
 
     @router.post("", operation_id="fetch-checkpoint", summary="Fetch a checkpoint", openapi_extra=REQUEST)
     async def fetch(request: Request) -> Response:

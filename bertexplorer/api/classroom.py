@@ -18,6 +18,8 @@ from bertexplorer.analysis.export import as_csv
 from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
@@ -26,8 +28,6 @@ from bertexplorer.learn.classroom import Classroom, require_teacher
 from bertexplorer.learn.numbers import in_percent, read_number
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.room import ROUND, Room
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
 
 OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 OPENED = body(

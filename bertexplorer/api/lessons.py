@@ -14,6 +14,8 @@ from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, p
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.api.view import STATE, read_state
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
 from bertexplorer.learn import check, grading
@@ -24,9 +26,7 @@ from bertexplorer.learn.class_questions import is_for_class
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 
 EXPORTS = {
     "gift": exports.gift,

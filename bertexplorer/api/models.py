@@ -5,11 +5,11 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 from starlette.responses import Response
 
+from bertexplorer.core.state import read_spans
 from bertexplorer.model.text import MAX_CHARACTERS, TOKENS
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.store.registry import PRECISIONS
-from bertexplorer.ui.state import read_spans
-from bertexplorer.ui.view import View
+from bertexplorer.views.view import View
 
 TEXT = {"type": "string"}
 STRICT = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)

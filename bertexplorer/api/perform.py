@@ -8,10 +8,10 @@ from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply, json_r
 from bertexplorer.api.analyses import answer, state_of
 from bertexplorer.api.calls import Call, ReplicaStatus
 from bertexplorer.api.view import export_reply, parse_request, view_reply
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, in_words_of
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
 
 
 def perform(explore: Explore, opening: State, call: Call) -> Reply:

@@ -10,12 +10,12 @@ from bertexplorer.api.admission import Admission, problem, to_response
 from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
 from bertexplorer.api.tools import MISSING
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import Classroom
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
-from bertexplorer.ui.training.run_service import RunService
+from bertexplorer.runs.service import RunService
 
 METHODS = ["GET", "HEAD", "POST", "DELETE"]
 

@@ -17,11 +17,11 @@ from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, p
 from bertexplorer.api.models import StrictModel, of_type, one_of, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.service import MAX_SEEDS, RunRequest, RunService
 from bertexplorer.store import runs
 from bertexplorer.store.runs import LIVE_STATES, MAX_NAME, Run
 from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.training.run_service import MAX_SEEDS, RunRequest, RunService
 
 POLL_S, PING_S = 0.5, 15.0  # between two reads of a run's log, and between two signs of life to the client
 MAX_STREAMS = 100

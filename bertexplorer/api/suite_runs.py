@@ -15,11 +15,11 @@ from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_r
 from bertexplorer.api.models import StrictModel, of_type, option_fields
 from bertexplorer.api.problems import Route
 from bertexplorer.api.runs import Id, RunModel, owner, run_json
+from bertexplorer.core.ask import Explore
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs import suite as suite_run
+from bertexplorer.runs.service import RunService
 from bertexplorer.store.runs import MAX_NAME
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.training import suite_run
-from bertexplorer.ui.training.run_service import RunService
 
 MAX_LISTED = 1000  # cases in one response
 

@@ -24,18 +24,18 @@ from bertexplorer.api.admission import SPARE_THREADS, wait_for_disconnect
 from bertexplorer.api.analyses import answer
 from bertexplorer.api.models import CheckpointModel, StrictModel, field_type, one_of
 from bertexplorer.api.problems import describe
+from bertexplorer.core import provenance
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State, find_word_spans, scrub
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, in_words_of, not_installed, unforeseen
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import PRECISIONS, CheckpointRegistry
-from bertexplorer.ui import facts
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State, find_word_spans, scrub
-from bertexplorer.ui.tabs import VIEWS
-from bertexplorer.ui.view import View
 from bertexplorer.version import __version__
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
 
 TOOLS = (
     "fill-mask",
@@ -157,7 +157,7 @@ def analyse(view: View, explore: Explore, given: dict[str, Any]) -> ToolAnswer:
 
 def list_checkpoints(explore: Explore, given: dict[str, Any]) -> CheckpointList:
     """The result of the tool checkpoints."""
-    offered = facts.offered_checkpoints(explore.registry)
+    offered = provenance.offered_checkpoints(explore.registry)
     return CheckpointList(checkpoints=[ListedCheckpoint(**checkpoint) for checkpoint in offered])
 
 

@@ -24,20 +24,20 @@ from bertexplorer.api.admission import (
 )
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import TEXT, body, of_type
+from bertexplorer.api.page import page_schema
 from bertexplorer.api.problems import Route
 from bertexplorer.api.upload_turns import UploadTurns
+from bertexplorer.core import provenance
+from bertexplorer.core.ask import Answer, Explore
+from bertexplorer.core.link import restore_state
+from bertexplorer.core.state import COMPARISONS, SPANS, State, read_spans, write_spans
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import Figure
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.store.text_uploads import Uploads
-from bertexplorer.ui import facts
-from bertexplorer.ui.explore import Answer, Explore
-from bertexplorer.ui.link import restore_state
-from bertexplorer.ui.schema import page_schema
-from bertexplorer.ui.state import COMPARISONS, SPANS, State, read_spans, write_spans
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 
 FIELDS: dict[str, tuple[str, ...] | None] = {  # of a state -> its allowed values, None for any text
     "view": tuple(VIEWS),
@@ -245,7 +245,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
     if checkpoint is not None:
         out["checkpoint"] = {
             "label": f"{answer.title} · {checkpoint.num_parameters / 1e6:,.1f} M parameters · {checkpoint.precision}",
-            "facts": facts.checkpoint_facts(checkpoint),
+            "facts": provenance.checkpoint_facts(checkpoint),
             "layers": checkpoint.config.num_layers,
             "heads": checkpoint.config.num_heads,
             "series": [[saved.name, saved.label, saved.megabytes] for saved in answer.series],
@@ -255,7 +255,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
         status, title = (500, "Unforeseen") if answer.failed else (422, "Not possible")
         return problem(status, title, answer.error, **missing, **out)
     assert checkpoint is not None
-    out |= {"said": answer.said, "receipt": facts.answer_provenance(checkpoint, answer.took_ms, answer.title)}
+    out |= {"said": answer.said, "receipt": provenance.answer_provenance(checkpoint, answer.took_ms, answer.title)}
     out |= figure_json(answer.figure)
     if isinstance(answer.figure, str):
         out["height"] = answer.height

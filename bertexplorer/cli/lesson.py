@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
@@ -13,7 +14,6 @@ from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
 
 
 def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:

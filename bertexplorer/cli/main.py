@@ -112,8 +112,8 @@ def train(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     """Download the checkpoint and start a fine-tuning run, or resume the run in a folder, of any kind."""
     spec = (runs.read_spec(Path(arguments[0])) or {}) if len(arguments) == 1 else {}
     if spec.get("kind") == "suite":
+        from bertexplorer.runs.suite import score
         from bertexplorer.training.run_process import catch_stop_signals, print_events
-        from bertexplorer.ui.training.suite_run import score
 
         return print_events(score(Path(arguments[0]), catch_stop_signals()))
     if "stretches" in spec:
@@ -136,8 +136,8 @@ def fetch(library: CheckpointRegistry, name: str) -> None:
 
 def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     from bertexplorer.analysis import Summarised, export
+    from bertexplorer.core.state import find_word_spans
     from bertexplorer.model.text import Text
-    from bertexplorer.ui.state import find_word_spans
 
     module: Any = flags.module
     values = {setting.name: getattr(flags, setting.name) for setting in option_specs(module.Options)}

@@ -49,7 +49,7 @@ def serve(*, host: str | None = None, port: int | str | None = None, public: boo
     """
     settings = replace(read_settings({"host": host, "port": None if port is None else str(port)}), public=public)
     os.environ.update(QUIET | {"GRADIO_TEMP_DIR": str(settings.uploads_dir.resolve())})  # before gradio is imported
-    import bertexplorer.ui.gradio_patches  # noqa: F401 - before gradio itself
+    import bertexplorer.web.gradio_patches  # noqa: F401 - before gradio itself
     from bertexplorer.server.launch import launch
     from bertexplorer.store.registry import CheckpointRegistry
 

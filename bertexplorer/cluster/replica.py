@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator
 from bertexplorer.api.admission import Admission, LocalTask
 from bertexplorer.api.perform import perform
 from bertexplorer.cluster.wire import Header, decode_call, decode_settings, encode_reply, pack_frame, unpack_frame
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import QUIET, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
 
 FIRST_REPORT_S, REPORT_INTERVAL_S = 0.5, 1.0  # over Ray, a report of progress costs as much as an answer
 

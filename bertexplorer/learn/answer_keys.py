@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.numbers import format_answer, in_percent
 from bertexplorer.learn.prose import inline, tree
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
 
 
 def answer_keys(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> dict[str, Any]:

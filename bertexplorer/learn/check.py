@@ -9,6 +9,8 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.answer_keys import example_state
@@ -16,8 +18,6 @@ from bertexplorer.learn.expressions import Expression, format_value, slots
 from bertexplorer.learn.front_matter import Problem
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.recording import PREFIX
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
 
 PICKING = ("predict", "choice")
 DOING = ("find", "number", "click")

@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
@@ -15,8 +17,6 @@ from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.room import Question, Room
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
 
 CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson

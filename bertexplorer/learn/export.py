@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from bertexplorer.analysis.export import as_csv
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
 from bertexplorer.learn import grading
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.numbers import in_percent
 from bertexplorer.learn.prose import quoted
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
 
 EXPORTED_KINDS = ("predict", "choice", "number")  # questions whose answer another system can check
 CONTROL = re.compile(r"([~=#{}:\\])")  # characters that GIFT reads as its own

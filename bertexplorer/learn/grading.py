@@ -10,6 +10,10 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.analysis.facts import fact_methods
+from bertexplorer.core import compare
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.link import restore_state
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, Value, call, fill_slots
 from bertexplorer.learn.lesson import RANGE, Block, Item
@@ -17,11 +21,7 @@ from bertexplorer.learn.numbers import format_answer, read_number, readings
 from bertexplorer.learn.prose import plain
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.recording import facts as recording_facts
-from bertexplorer.ui import comparing
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.link import restore_state
-from bertexplorer.ui.state import State
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 
 UNEXPECTED = "The lesson was written for a checkpoint that answers otherwise. What follows is measured on this one."
 ATTEMPTS = 2  # before the answer is shown
@@ -85,7 +85,7 @@ def facts_of(explore: Explore, state: State) -> dict[str, Callable[..., Value]]:
     own_facts = fact_class(checkpoint, state.as_text, explore.analyse(checkpoint, state))
     facts: dict[str, Callable[..., Value]] = {name: getattr(own_facts, name) for name in names}
     if state.compared:
-        others = [side for side in comparing.comparison_sides(explore.registry, state) if side.checkpoint]
+        others = [side for side in compare.comparison_sides(explore.registry, state) if side.checkpoint]
         if len(others) != 1:
             raise ExplorerError(f"A lesson compares two; {len(others) + 1} checkpoints were named.")
         other_checkpoint, other_state = others[0].checkpoint, others[0].state

@@ -7,7 +7,7 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-from bertexplorer.ui.state import scrub
+from bertexplorer.core.state import scrub
 
 Tree = list[Any]  # of strings and of [name, attributes, children]
 ELEMENTS = {"p", "em", "strong", "code", "pre", "ul", "ol", "li", "a", "blockquote", "h2", "h3", "h4", "br"}

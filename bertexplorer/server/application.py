@@ -15,7 +15,10 @@ from bertexplorer.api import tools
 from bertexplorer.api.calls import Backend
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
+from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.runs.service import RunService
 from bertexplorer.server.access_code import AccessCode
 from bertexplorer.server.body import BodyLimits, max_upload_bytes
 from bertexplorer.server.compression import AssetCache, PageCompression
@@ -31,10 +34,7 @@ from bertexplorer.server.sessions import OwnerCookies, Sessions
 from bertexplorer.server.stream_limit import StreamLimit
 from bertexplorer.server.theme import STATIC, head, scripts, theme
 from bertexplorer.settings import ASSETS, Settings
-from bertexplorer.ui.explore import Explore, opening
-from bertexplorer.ui.gradio_patches import SCRIPTS, after_mounting, before_mounting
-from bertexplorer.ui.state import State
-from bertexplorer.ui.training.run_service import RunService
+from bertexplorer.web.gradio_patches import SCRIPTS, after_mounting, before_mounting
 
 PRIVATE = ("lessons", "runs", "lines", "class", "index", "corpora", "models", "secret")  # in the data folder
 

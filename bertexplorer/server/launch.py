@@ -18,8 +18,10 @@ from starlette.types import ASGIApp
 
 from bertexplorer.api.calls import Backend
 from bertexplorer.cluster.backends import create_backend, create_launcher, warn_of_problems
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.service import RunService
 from bertexplorer.server import logs
 from bertexplorer.server.application import add_layers, gradio_events, mount_page
 from bertexplorer.server.connections import Connection, WaitingConnections, raise_file_limit
@@ -28,9 +30,7 @@ from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
-from bertexplorer.ui.page import build
-from bertexplorer.ui.training.run_service import RunService
+from bertexplorer.web.page import build
 
 GRACE_S = 8  # for answers that are in progress when a signal arrives
 EXIT_S = 16.0  # after a signal, until the process ends in any case; runs are separate processes

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import gradio as gr
 
-from bertexplorer import ui
+from bertexplorer import web
 from bertexplorer.settings import ASSETS
 
-STATIC = Path(ui.__file__).parent / "static"
+STATIC = Path(web.__file__).parent / "static"
 
 
 def theme() -> gr.themes.Base:

@@ -1,6 +1,6 @@
 """The API behind all layers on a free port, in a thread, with a tiny checkpoint; gradio's page is not built."""
 
-import bertexplorer.ui.gradio_patches  # noqa: F401, I001 - before anything imports gradio: that takes half as long then
+import bertexplorer.web.gradio_patches  # noqa: F401, I001 - before anything imports gradio: that takes half as long then
 
 import asyncio
 import shutil
@@ -18,9 +18,9 @@ from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.state import State
-from bertexplorer.ui.training.run_service import RunService
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State
+from bertexplorer.runs.service import RunService
 from tests.api.teaching import lessons
 from tests.server.conftest import SIGNER, Listening
 

@@ -10,11 +10,11 @@ import pytest
 
 from bertexplorer.analysis.export import provenance, tables
 from bertexplorer.api.models import example
+from bertexplorer.core.ask import VIEWS
 from bertexplorer.errors import ExplorerError, in_words_of
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.text import Span, Text
 from bertexplorer.options import build
-from bertexplorer.ui.explore import VIEWS
 from tests.tolerance import of_encoder
 
 SENTENCE = "The doctor said that she is a good [MASK] of the bank."

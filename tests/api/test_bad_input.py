@@ -10,8 +10,8 @@ import pytest
 
 from bertexplorer.api.models import field_type
 from bertexplorer.api.problems import MAX_EXCERPT
+from bertexplorer.core.ask import VIEWS
 from bertexplorer.options import option_specs
-from bertexplorer.ui.explore import VIEWS
 
 TEXT = "Paris is the [MASK] of France."
 LONG = "x" * 5000

@@ -9,10 +9,10 @@ import pytest
 
 from bertexplorer.api.documents import STATIC
 from bertexplorer.api.models import example
+from bertexplorer.core.ask import VIEWS
 from bertexplorer.options import option_specs
 from bertexplorer.server.request_filter import route_of
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
 
 PAGE = ("docs", "docs/docs.js", "docs/docs.css")

@@ -68,8 +68,8 @@ def test_an_unexpected_error_is_a_problem(
     def fails(*given: Any) -> None:
         raise RuntimeError("secret")
 
-    monkeypatch.setattr("bertexplorer.ui.explore.Explore.analyse", fails)
-    monkeypatch.setattr("bertexplorer.ui.facts.offered_checkpoints", fails)
+    monkeypatch.setattr("bertexplorer.core.ask.Explore.analyse", fails)
+    monkeypatch.setattr("bertexplorer.core.provenance.offered_checkpoints", fails)
     for answer in (browser.post("/fill-mask", json=TEXT), browser.get("/checkpoints")):
         problem(answer, 500, "Something went wrong that should not have (error ")
         assert "secret" not in answer.text

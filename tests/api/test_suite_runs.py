@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from bertexplorer.ui.training import suite_run
+from bertexplorer.runs import suite as suite_run
 from tests.api.conftest import Served
 
 ROWS = "good,bad\n" + "".join(f"The {n} cats sleep.,The {n} cats sleeps.\n" for n in range(2, 12))

@@ -16,8 +16,8 @@ import httpx
 import pytest
 
 from bertexplorer.api.tools import TOOLS
+from bertexplorer.core.ask import VIEWS
 from bertexplorer.options import option_specs
-from bertexplorer.ui.explore import VIEWS
 from tests.api.conftest import Served
 from tests.conftest import ROOT
 from tests.model.test_scheduler import until

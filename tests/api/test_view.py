@@ -14,10 +14,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from bertexplorer.api.admission import Reply, TaskResponse
+from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
+from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import DEFAULTS, VIEWS, Explore
-from bertexplorer.ui.state import State
 from tests.server.conftest import Api
 from tests.server.talk import LINES, VIEW, read_lines, state
 

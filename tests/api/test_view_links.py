@@ -11,11 +11,11 @@ from urllib.parse import urlencode
 
 import pytest
 
+from bertexplorer.core.ask import DEFAULTS, Explore
+from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
-from bertexplorer.ui.explore import DEFAULTS, Explore
-from bertexplorer.ui.state import State
 from tests.server.conftest import Api
 from tests.server.talk import VIEW, state
 

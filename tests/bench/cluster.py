@@ -20,10 +20,10 @@ from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.perform import InProcess
 from bertexplorer.cluster.worker_pool import WorkerPool
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
 from tests.bench.common import base_shape, machine
 
 WORDS = ["cat", "dog", "man", "river", "house", "king", "song", "tree", "book", "child"]

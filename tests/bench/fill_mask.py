@@ -22,7 +22,7 @@ from bertexplorer.analysis import fill_mask
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.precision import has_bf16
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from tests.bench.common import MINI, base_shape, machine, medians
 
 LENGTHS = (16, 128, 512)

@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 from PIL import Image
 from playwright.sync_api import Page, expect, sync_playwright
 
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from tests.browser.conftest import FLAGS, chromium
 from tests.browser.steps import choose_view
 

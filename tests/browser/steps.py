@@ -6,7 +6,7 @@ from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, Request, expect
 
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 
 TEXT = "#text textarea"
 UNDER_WAY: WeakKeyDictionary[Page, set[Request]] = WeakKeyDictionary()  # the pending requests of a page

@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Browser, Page, expect
 
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from tests.browser.conftest import opened
 from tests.browser.steps import chip, choose_view, expect_message, wait_until, wait_until_idle, write
 

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from safetensors.torch import load_file, save_file
 
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from tests import tiny
 from tests.browser.conftest import App, opened
 from tests.browser.steps import TEXT, choose_view, upload, use_checkpoint, wait_until_idle, wait_until_quiet, write

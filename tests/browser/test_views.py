@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Browser, Download, Page, Route, expect
 
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from tests.browser.conftest import SIZES, opened
 from tests.browser.steps import chip, choose_view, expect_message, wait_until, wait_until_idle, wait_until_quiet, write
 
@@ -30,7 +30,7 @@ def test_a_view_answers_its_examples(phone: Page, view) -> None:
     choose_view(phone, view.title)
     expect(phone.locator("#question h2")).to_have_text(view.question)
     wait_until_idle(phone)
-    for number in {0, len(view.examples) - 1}:  # tests/ui/test_explore.py checks their answers
+    for number in {0, len(view.examples) - 1}:  # tests/core/test_explore.py checks their answers
         with phone.expect_response("**/api/v1/view"):
             phone.locator("button.example").nth(number).click()
         wait_until_idle(phone)

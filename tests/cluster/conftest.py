@@ -13,10 +13,10 @@ import pytest
 from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.perform import InProcess
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
 from tests.cluster.object_storage import UNLIMITED, Objects
 
 OWNER = "a" * 32

@@ -17,13 +17,13 @@ from typing import Any
 import httpx
 
 from bertexplorer.analysis import ANALYSES
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
+from bertexplorer.runs.service import RunService
 from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
-from bertexplorer.ui.training.run_service import RunService
 from tests import tiny
 from tests.conftest import ROOT
 from tests.golden.normalise import normalised

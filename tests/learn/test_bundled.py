@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue, views_of
@@ -15,7 +16,6 @@ from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.learn.recording import FOLDER, PREFIX, recording
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
 from tests.learn.test_lesson import HEAD
 
 CATALOGUE = LessonCatalogue((BUNDLED,))

@@ -4,6 +4,7 @@ import pytest
 import torch
 import transformers
 
+from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
@@ -12,7 +13,6 @@ from bertexplorer.learn.classroom import Room
 from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore, opening
 from tests.learn.test_lesson import HEAD
 
 MINI = ASSETS / "checkpoints" / "mini"

@@ -17,7 +17,7 @@ import bertexplorer as bx
 from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.model.text import Span
 from bertexplorer.options import option_specs
-from bertexplorer.ui.tabs import VIEWS
+from bertexplorer.views import VIEWS
 from docs.signatures import TARGET, written
 from tests.conftest import ROOT
 from tests.tolerance import of_sum

@@ -10,9 +10,9 @@ import torch
 import transformers
 
 import bertexplorer as bx
+from bertexplorer.runs.export import write_zip
+from bertexplorer.runs.service import RunDetail
 from bertexplorer.store.runs import Run
-from bertexplorer.ui.training.export import write_zip
-from bertexplorer.ui.training.run_service import RunDetail
 from tests.conftest import ROOT
 
 ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]

@@ -1,6 +1,6 @@
 """The application on a free port, in a thread, with a tiny checkpoint; and the layers alone around a small app."""
 
-import bertexplorer.ui.gradio_patches  # noqa: F401, I001 - before anything imports gradio: that takes half as long then
+import bertexplorer.web.gradio_patches  # noqa: F401, I001 - before anything imports gradio: that takes half as long then
 
 import asyncio
 import io
@@ -34,10 +34,10 @@ from bertexplorer.server.launch import bind, server_config, warm_up
 from bertexplorer.server.queue_limit import Events
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui.explore import Explore
-from bertexplorer.ui.page import build
-from bertexplorer.ui.state import State
-from bertexplorer.ui.training.run_service import RunService
+from bertexplorer.core.ask import Explore
+from bertexplorer.web.page import build
+from bertexplorer.core.state import State
+from bertexplorer.runs.service import RunService
 from tests.server.talk import VIEW
 
 SIGNER = CookieSigner(b"s" * 32)

@@ -13,8 +13,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 
+from bertexplorer.runs import export
 from bertexplorer.store import uploads
-from bertexplorer.ui.training import export
 from tests.server.conftest import lines
 from tests.server.talk import VIEW, Page, state
 

@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from bertexplorer.ui.explore import VIEWS
-from bertexplorer.ui.state import COMPARISONS
+from bertexplorer.core.ask import VIEWS
+from bertexplorer.core.state import COMPARISONS
 from tests.model.test_scheduler import until
 from tests.server.conftest import Running, lines
 from tests.server.talk import LINES, VIEW, state

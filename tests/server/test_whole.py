@@ -10,7 +10,7 @@ from starlette.routing import Mount
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.ui.gradio_patches import Pages
+from bertexplorer.web.gradio_patches import Pages
 from tests.server.talk import VIEW, Page, state
 
 

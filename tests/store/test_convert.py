@@ -18,12 +18,12 @@ import torch
 import transformers
 
 from bertexplorer import engine
+from bertexplorer.core import provenance
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store import convert
 from bertexplorer.store.pickled_weights import read
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui import facts
 from tests.tiny import write_sentence_encoder
 
 LEGACY = [False, True]
@@ -103,7 +103,7 @@ def test_a_pickled_checkpoint_answers_like_transformers(tiny_copy: Callable[[str
     with torch.no_grad():
         theirs = model(torch.tensor([encoding.ids])).prediction_logits[0, 2].log_softmax(-1)
     torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-5)
-    message = dict(facts.checkpoint_facts(checkpoint))["Weights"]
+    message = dict(provenance.checkpoint_facts(checkpoint))["Weights"]
     assert message.startswith("converted from pytorch_model.bin (sha256 ")
     assert convert.digest(folder / convert.SINGLE)[:12] in message
     assert shelf.offline().count("bert") == 1 and not list(folder.glob("*.safetensors"))

@@ -13,6 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from bertexplorer.core import provenance
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
@@ -20,7 +21,6 @@ from bertexplorer.store import catalogue, hub_cache
 from bertexplorer.store import hub as store
 from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.ui import facts
 from tests.store.conftest import SHA, Hub
 from tests.tiny import write_sentence_encoder
 
@@ -237,7 +237,8 @@ def test_the_conversion_is_found_by_the_name_and_by_its_pull_request(
     for name in (f"{NAME}@refs/pr/1", NAME):
         list(library.fetch(name))
         assert library.get(name).revision == OTHER
-    assert dict(facts.checkpoint_facts(library.get(NAME)))["Weights"].startswith("converted to safetensors by the hub")
+    facts = dict(provenance.checkpoint_facts(library.get(NAME)))
+    assert facts["Weights"].startswith("converted to safetensors by the hub")
 
 
 def test_a_snapshot_without_a_name_is_still_found(

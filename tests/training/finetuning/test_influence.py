@@ -12,6 +12,7 @@ import torch
 
 from bertexplorer import TrainingRun
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.service import RunDetail
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import list_commits
 from bertexplorer.training.data.rows import Row
@@ -21,8 +22,7 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.trainable import learning_schedule
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
-from bertexplorer.ui.training import influence as influence_page
-from bertexplorer.ui.training.run_service import RunDetail
+from bertexplorer.web.training import influence as influence_page
 
 TRAINED: dict[str, Path] = {}
 ASKED = {"text": "the great film was in paris"}

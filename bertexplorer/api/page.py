@@ -1,0 +1,61 @@
+"""Schema: the views as JSON, from which the browser draws navigation, forms and examples."""
+
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+from bertexplorer.api.about import parts
+from bertexplorer.core.state import COMPARISONS
+from bertexplorer.figures import ComparingSeveral
+from bertexplorer.options import OptionSpec, option_specs
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import PRECISIONS
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
+
+LIMITED_BY = {"layer": "layers", "head": "heads"}  # setting -> the number of the checkpoint that limits it
+
+
+def page_schema(settings: Settings) -> dict[str, Any]:
+    """All views by name, the settings that they share, and the limits of the server."""
+    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARISONS, "about": parts(settings)}
+
+
+@cache
+def all_views() -> dict[str, Any]:
+    return {name: view_schema(view) for name, view in VIEWS.items()}
+
+
+def view_schema(view: View) -> dict[str, Any]:
+    """A view's texts, examples and settings."""
+    return {
+        "title": view.title,
+        "topic": view.topic,
+        "question": view.question,
+        "note": view.note,
+        "press": view.chips,
+        "upload": next((kind for kind in ("lines", "rows") if kind in view.needs), ""),
+        "text": view.text,
+        "several": isinstance(view.figure, ComparingSeveral),
+        "examples": [asdict(example) for example in view.examples],
+        "settings": [setting_schema(setting) for setting in option_specs(view.analysis.Options)],
+    }
+
+
+def setting_schema(setting: OptionSpec) -> dict[str, Any]:
+    """A setting as a field on the page. *kind*: int, float, bool or str. *counts*: the number of the checkpoint that
+    limits it."""
+    option = setting.option
+    return {
+        "name": setting.name,
+        "kind": setting.kind.__name__,
+        "default": setting.default,
+        "label": option.label,
+        "help": option.info,
+        "low": option.low,
+        "high": option.high,
+        "choices": setting.choices,
+        "several": option.several,
+        "by_page": option.by_page,
+        "counts": LIMITED_BY.get(setting.name, "") if setting.kind is int else "",
+    }

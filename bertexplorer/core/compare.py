@@ -1,0 +1,139 @@
+"""Compare: the same view of another checkpoint, of several, of random weights, or of another text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.core.state import State, scrub
+from bertexplorer.engine.queues import Busy
+from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import Comparing, ComparingSeveral, Figure, difference
+from bertexplorer.views import VIEWS
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.store.registry import CheckpointRegistry
+
+MAX_SIDES = 12  # sides
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The other side of a compared answer, or all sides in one figure."""
+
+    name: str
+    figure: Figure | None  # None: nothing to draw next to the answer's figure
+    said: str
+    difference: Figure | None
+    own_title: str  # display name of the checkpoint in use
+    others: tuple[tuple[str, Any], ...] = ()  # the name and the result of each other side
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a comparison. *checkpoint* None: the one in use."""
+
+    name: str
+    state: State
+    checkpoint: Checkpoint | None = None
+
+
+def compare_answer(
+    registry: CheckpointRegistry, state: State, result: Any, analyse: Callable[[Checkpoint, State], Any]
+) -> Comparison:
+    """Compare *result*, the answer to *state*, with the other sides; errors become the comparison's message. *analyse*
+    computes the result of another side."""
+    try:
+        sides = comparison_sides(registry, state)
+        results = [analyse(side.checkpoint, side.state) if side.checkpoint else result for side in sides]
+        return (
+            compare_pair(registry, state, sides, results) if len(sides) == 2 else compare_several(state, sides, results)
+        )
+    except Busy:
+        raise
+    except ExplorerError as error:
+        name = state.other if state.other and state.against.startswith("another") else state.against
+        if state.against == "another checkpoint":
+            name = ", ".join(map(registry.title, split_names(name)))
+        return Comparison(name, None, str(error), None, registry.title(state.checkpoint))
+
+
+def comparison_sides(registry: CheckpointRegistry, state: State) -> list[Side]:
+    """All sides of the comparison. The side of *state* itself comes first, or at its place in its training. Raises
+    ExplorerError if there is nothing to compare with."""
+    own = Side(registry.title(state.checkpoint), state)
+    if state.against == "random weights":
+        control = registry.control(state.checkpoint, state.precision)
+        return [own, Side(f"{own.name}, random weights", state, control)]
+    if state.against == "another text":
+        if not VIEWS[state.view].text:
+            raise ExplorerError("This view is not about the text. Compare with another checkpoint or random weights.")
+        other_state = replace(state, text=state.other, hidden=(), picked=())
+        checkpoint = registry.get(state.checkpoint, state.precision)
+        return [Side(scrub(state.text), state), Side(scrub(other_state.text), other_state, checkpoint)]
+    names = [state.checkpoint, *split_names(state.other)]
+    if state.against == "its training":
+        names = training_series(registry, state)
+    if len(names) > MAX_SIDES:
+        raise ExplorerError(f"{len(names)} checkpoints were named; {MAX_SIDES} fit side by side.")
+    return [
+        own
+        if name == state.checkpoint
+        else Side(registry.title(name), replace(state, checkpoint=name), registry.get(name, state.precision))
+        for name in names
+    ]
+
+
+def split_names(other: str) -> list[str]:
+    """Split the names of checkpoints in *other*, separated by commas."""
+    return [name.strip() for name in other.split(",") if name.strip()]
+
+
+def training_series(registry: CheckpointRegistry, state: State) -> list[str]:
+    """The checkpoints of the training that the one in use belongs to, in order; if there are too many, an evenly
+    spread selection. Raises ExplorerError if it belongs to no training."""
+    names = [saved.name for saved in registry.series(state.checkpoint)]
+    if len(names) < 2:
+        raise ExplorerError(
+            f"{registry.title(state.checkpoint)} has no checkpoints from earlier in its training. Choose tiny, or a "
+            "run with snapshots."
+        )
+    if len(names) <= MAX_SIDES:
+        return names
+    spread = {names[round(i * (len(names) - 1) / (MAX_SIDES - 2))] for i in range(MAX_SIDES - 1)} | {state.checkpoint}
+    return [name for name in names if name in spread]
+
+
+def compare_pair(
+    registry: CheckpointRegistry, state: State, sides: Sequence[Side], results: Sequence[Any]
+) -> Comparison:
+    """Compare two sides: the other figure, and the difference of the two."""
+    view = VIEWS[state.view]
+    own, other_side = sides if sides[0].checkpoint is None else sides[::-1]
+    result, other_result = results if sides[0].checkpoint is None else results[::-1]
+    checkpoints = (registry.get(state.checkpoint, state.precision), other_side.checkpoint)
+    names = (own.name, other_side.name)
+    difference_figure = difference.draw_comparison(view.figure, view.analysis, result, other_result, names, checkpoints)
+    figure, said = view.figure.draw(other_result), view.figure.say(other_result)
+    if isinstance(view.figure, Comparing):
+        said = f"{said} {view.figure.compare(result, other_result)}".strip()
+    title = registry.title(state.checkpoint)
+    if isinstance(figure, str):
+        said = f"{said} {view.title} draws one at a time; the numbers are side by side below."
+        return Comparison(other_side.name, None, said, difference_figure, title)
+    return Comparison(other_side.name, figure, said, difference_figure, title, ((other_side.name, other_result),))
+
+
+def compare_several(state: State, sides: Sequence[Side], results: Sequence[Any]) -> Comparison:
+    """Compare any number of sides in one figure."""
+    view = VIEWS[state.view]
+    if not isinstance(view.figure, ComparingSeveral):
+        raise ExplorerError(f"{view.title} draws two checkpoints side by side. Name one; Suite draws several.")
+    own = next(i for i, side in enumerate(sides) if side.checkpoint is None)
+    names = [side.name for side in sides]
+    figure = view.figure.several(names, results, own, ordered=state.against == "its training")
+    said = view.figure.say_several(names, results, own)
+    others = tuple((names[i], result) for i, result in enumerate(results) if i != own)
+    return Comparison(f"{len(sides)} checkpoints", figure, said, None, names[own], others)

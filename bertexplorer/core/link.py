@@ -1,0 +1,48 @@
+"""Links: the state that a link describes, and a message about parts of it that cannot be used."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from urllib.parse import parse_qsl
+
+from bertexplorer.analysis.task_head import kind_of
+from bertexplorer.core.ask import DEFAULTS, Explore, with_example
+from bertexplorer.core.state import State, from_link, to_link
+from bertexplorer.errors import ExplorerError
+from bertexplorer.views import VIEWS
+
+
+def opening_for(explore: Explore, checkpoint: str, opening: State) -> State:
+    """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view Answer with a fitting
+    example."""
+    try:
+        loaded = explore.registry.get(checkpoint, opening.precision)
+    except ExplorerError:  # the view reports the error
+        return opening
+    if "masked_lm" in loaded.heads or not (kind := kind_of(loaded)):
+        return opening
+    first, *others = VIEWS["answer"].examples
+    pairs = [example for example in others if example.pair]
+    example = {"span": pairs[0], "similarity": pairs[-1]}.get(kind, first)
+    return with_example(example, replace(opening, view="answer"))
+
+
+def restore_state(explore: Explore, query: Mapping[str, str], opening: State) -> tuple[State, str]:
+    """Return (state, message about parts that cannot be used, or "").
+
+    A link without a text, such as one written by hand, leads to the opening state or the view's first example, with
+    everything else that the link names."""
+    if query.get("checkpoint") and "view" not in query and "text" not in query:
+        opening = opening_for(explore, query["checkpoint"], opening)
+    view, notice = query.get("view", opening.view), ""
+    if view not in VIEWS:
+        view, notice = opening.view, f"There is no view {view!r:.60}. Pick one of those shown."
+    if "text" not in query:
+        default_state = opening
+        if view != opening.view:
+            default_state = with_example(VIEWS[view].examples[0], replace(opening, view=view))
+        query = {**dict(parse_qsl(to_link(default_state, DEFAULTS[view])[1:])), **query}
+    state = from_link(query, opening, DEFAULTS)
+    try:
+        return replace(state, options=asdict(explore.options(state))), notice
+    except ExplorerError as error:
+        return replace(state, options=DEFAULTS[view]), f"{notice} {error} The link's settings are left out.".strip()

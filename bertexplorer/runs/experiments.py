@@ -1,0 +1,244 @@
+"""Experiment service: start and watch experiments. Independent of gradio."""
+
+import hashlib
+import secrets
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.service import PRETRAINING, REPEAT_S, RunService
+from bertexplorer.settings import ASSETS
+from bertexplorer.store import runs, sandbox
+from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run
+from bertexplorer.training.pretraining import experiments, sentences
+from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
+
+MAX_MINUTES, MAX_MB = 60.0, 25  # limits of the page
+MAX_UNPACKED_MB, MAX_S, MAX_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
+MIN_DOCUMENTS, HELD_OUT = 20, 0.1  # of a text, and the largest share of them that is held out
+FAIRY_TALES = ASSETS / "pretraining" / "fairytales.txt.xz"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One run of an experiment with its events."""
+
+    name: str
+    run: Run
+
+    @cached_property
+    def events(self) -> list[dict[str, Any]]:
+        return runs.history(self.run.folder)
+
+    def last(self, key: str) -> Any:
+        """The value of *key* in the last event that has it; None if none has."""
+        return next((event[key] for event in reversed(self.events) if key in event), None)
+
+
+@dataclass(frozen=True)
+class Trial:
+    """An experiment that was started."""
+
+    group: str
+    experiment: Experiment
+    arms: tuple[Arm, ...]
+
+    @property
+    def live(self) -> bool:
+        return any(arm.run.state in LIVE_STATES for arm in self.arms)
+
+    @property
+    def resumable(self) -> bool:
+        return not self.live and any(arm.run.state in RESUMABLE_STATES for arm in self.arms)
+
+    @property
+    def run(self) -> Run:
+        """The experiment as one entry in the list of runs. Its state is that of a live run if there is one, else of
+        an unfinished one."""
+        runs = [arm.run for arm in self.arms]
+        waiting = [run.state for run in runs if run.state != "finished"]
+        finished = f"{len(runs) - len(waiting)} of {len(runs)} runs finished"
+        return Run(
+            self.group,
+            self.experiment.title,
+            created=min(run.created for run in runs),
+            state=min(waiting, key=lambda state: state not in LIVE_STATES, default="finished"),
+            progress=sum(run.progress for run in runs) / len(runs),
+            message=finished if waiting else f"{len(runs)} runs",
+        )
+
+    def final_measures(self) -> dict[str, float]:
+        """arm -> its final measure, for the finished arms."""
+        finished = [arm for arm in self.arms if arm.run.state == "finished"]
+        measures = {arm.name: experiments.reached_value(arm.events, self.experiment.measure) for arm in finished}
+        return {name: value for name, value in measures.items() if value is not None}
+
+
+class ExperimentService:
+    """Shares the jobs and the supervisor of the training page: all runs wait in one queue."""
+
+    def __init__(self, training: RunService) -> None:
+        self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
+        self.corpora = training.settings.data_dir / "corpora"
+        self.lock = threading.Lock()
+        self.locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
+        self.read: dict[str, Run] = {}  # owner -> the experiment whose text is being read
+        self.last: dict[str, tuple[float, tuple[str, float, str], str]] = {}  # owner -> time, request and group
+
+    def text(self, file: str, owner: str) -> Path:
+        """The training text: an uploaded *file*, saved for *owner*, or the fairy tales. Raises ExplorerError."""
+        if not file:
+            return FAIRY_TALES
+        path = Path(file)
+        try:
+            content = path.read_bytes()
+        except OSError as error:
+            raise ExplorerError(f"{path.name} cannot be read: {error.strerror}. Upload it again.") from error
+        if len(content) > MAX_MB * 1_000_000:
+            raise ExplorerError(
+                f"{path.name} has {len(content) / 1e6:,.0f} MB; the limit on this page is {MAX_MB} MB. For more, use "
+                "the command line: python -m bertexplorer pretrain."
+            )
+        ending = ".txt.xz" if path.name.endswith(".xz") else ".txt"
+        text = self.corpora / owner / f"text-{hashlib.sha256(content).hexdigest()[:16]}{ending}"
+        text.parent.mkdir(parents=True, exist_ok=True)
+        if not text.is_file():
+            partial = text.with_suffix(".partial")
+            partial.write_bytes(content)
+            partial.replace(text)
+        return text
+
+    def delete_unused_texts(self, owner: str) -> None:
+        """Delete the texts of *owner* that no run uses any more."""
+        runs = [*self.jobs.runs(owner), *self.jobs.runs(owner, deleted=True)]
+        parts = [part for run in runs for part in (run.spec or {}).get("stretches", ())]
+        used = {Path(text).name for part in parts for text in part.get("text", ())}
+        for text in (self.corpora / owner).glob("text-*") if owner else ():
+            if text.name not in used:
+                text.unlink(missing_ok=True)
+
+    def start(self, name: str, minutes: float, file: str, owner: str) -> str:
+        """Queue every arm of an experiment for *minutes* each. Returns the group of its runs: the same group if the
+        button is clicked again at once. Raises ExplorerError."""
+        if self.training.settings.runs_url:
+            raise ExplorerError(
+                "This server keeps its runs on object storage, over which only the runs of the Train page travel. Use "
+                "the command line: python -m bertexplorer pretrain."
+            )
+        if name not in BY_NAME:
+            raise ExplorerError("No experiment is chosen. Pick one.")
+        if not 0 < minutes <= MAX_MINUTES:
+            raise ExplorerError(f"{minutes} minutes per run were requested; wanted up to {MAX_MINUTES:.0f}.")
+        with self.lock:
+            lock = self.locks[owner]
+        with lock:  # one for each owner, so that nobody waits for another owner's file
+            started, request, group = self.last.get(owner, (0.0, ("", 0.0, ""), ""))
+            if request == (name, minutes, file) and time.monotonic() - started < REPEAT_S:
+                return group
+            self.delete_unused_texts(owner)
+            self.training.quota.check(owner)
+            group = self.begin(BY_NAME[name], minutes, self.text(file, owner), owner)
+            self.last[owner] = time.monotonic(), (name, minutes, file), group
+        return group
+
+    def begin(self, experiment: Experiment, minutes: float, text: Path, owner: str) -> str:
+        from bertexplorer.training.pretraining import spec as specs  # imports torch; the page must not wait for it
+
+        count = count_documents(text)
+        group = secrets.token_hex(16)
+        for number, arm in enumerate(experiment.arms):
+            values = experiments.arm_settings(experiment, arm, minutes)
+            values["heldout_documents"] = min(values["heldout_documents"], int(HELD_OUT * count))
+            spec = specs.make_spec({"text": (str(text),), "cache": str(self.corpora)}, values)
+            plain = {
+                "format": specs.FORMAT,
+                "kind": PRETRAINING,
+                "task": PRETRAINING,
+                "experiment": experiment.name,
+                "arm": arm.name,
+                "stretches": [asdict(spec)],
+            }
+            title = f"{experiment.title}: {arm.name}"
+            seconds = 60 * minutes * arm.share
+            self.jobs.accept(owner, title, plain, key=f"{group}-{number}", group=group, seconds=seconds)
+        return group
+
+    def trials(self, owner: str, *, deleted: bool = False) -> list[Trial]:
+        """Every started experiment, the newest first. *deleted*: those that can be restored instead."""
+        started: dict[tuple[str, str], list[Arm]] = {}
+        for run in self.jobs.runs(owner, deleted=deleted):
+            spec = run.spec or {}
+            if run.group and (name := str(spec.get("experiment", ""))) in BY_NAME:
+                started.setdefault((run.group, name), []).append(Arm(str(spec.get("arm", "")), run))
+        trials = []
+        for (group, name), own in started.items():
+            arms = [arm for wanted in BY_NAME[name].arms for arm in own if arm.name == wanted.name]
+            if arms:
+                trials.append(Trial(group, BY_NAME[name], tuple(arms)))
+        return trials
+
+    def trial(self, group: str, owner: str, *, deleted: bool = False) -> Trial | None:
+        """The experiment *group*; None if it does not exist any more."""
+        return next((trial for trial in self.trials(owner, deleted=deleted) if trial.group == group), None)
+
+    def listed(self, trials: Sequence[Trial], owner: str) -> list[Run]:
+        """The entries of the list of runs: *trials*, and before them the one whose text is still being read."""
+        reading = self.read.get(owner)
+        return [*([reading] if reading else []), *(trial.run for trial in trials)]
+
+    @contextmanager
+    def reading(self, name: str, owner: str) -> Iterator[None]:
+        """List the experiment *name* while its text is read, before there are runs."""
+        if name in BY_NAME:
+            title = BY_NAME[name].title
+            self.read[owner] = Run("", title, created=time.time(), state="queued", message="its text is being read")
+        try:
+            yield
+        finally:
+            self.read.pop(owner, None)
+
+    def stop(self, arms: Sequence[Arm], owner: str) -> None:
+        for arm in arms:
+            if arm.run.state in LIVE_STATES:
+                self.supervisor.stop(arm.run.id, owner)
+
+    def resume(self, arms: Sequence[Arm], owner: str) -> None:
+        """Queue the runs that have not finished; each goes on from its last commit. Raises ExplorerError."""
+        self.training.quota.check(owner)
+        for arm in arms:
+            if arm.run.state in RESUMABLE_STATES:
+                self.jobs.resume(arm.run.id, owner)
+
+    def restore(self, group: str, owner: str) -> None:
+        """Restore a deleted experiment. Raises ExplorerError if it does not exist any more."""
+        if (trial := self.trial(group, owner, deleted=True)) is None:
+            raise ExplorerError("That experiment no longer exists.")
+        for arm in trial.arms:
+            self.jobs.restore(arm.run.id, owner)
+
+    def delete(self, arms: Sequence[Arm], owner: str) -> None:
+        for arm in arms:
+            self.jobs.delete(arm.run.id, owner)
+
+
+def count_documents(text: Path) -> int:
+    """Count the distinct documents in a separate process. Raises ExplorerError for too few, for a file that is not
+    text, and for one that is too large when unpacked."""
+    most = MAX_UNPACKED_MB * 1_000_000
+    try:
+        count = sandbox.call(sentences.count_distinct, str(text), most, seconds=MAX_S, megabytes=MAX_MEMORY_MB)
+    except sandbox.SandboxError as broken:
+        raise ExplorerError(f"{text.name} cannot be used: reading it {broken}. Use a smaller text.") from broken
+    if count < MIN_DOCUMENTS:
+        raise ExplorerError(
+            f"The text has {count:,} different documents; wanted at least {MIN_DOCUMENTS}, so that some can be held "
+            "out and a wrong next sentence can come from another one. Put a blank line between documents, or add text."
+        )
+    return count

@@ -1,0 +1,95 @@
+"""Export of a run: a ZIP of the folder, ONNX, or an upload to the hub. Independent of gradio."""
+
+import json
+import re
+import shutil
+import tempfile
+from pathlib import Path
+from zipfile import ZIP_STORED, ZipFile
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.service import RunDetail
+from bertexplorer.store import uploads
+from bertexplorer.training.checkpointing import MANIFEST
+from bertexplorer.training.finetuning import card as model_card
+
+CARD, PREDICTIONS = "README.md", "predictions.jsonl"
+VECTORS, GENERATE = ("similarity", "retrieval"), ("next-word", "sequence")  # tasks that train no head; that write texts
+
+
+def best_folder(detail: RunDetail) -> Path:
+    """The folder of the best checkpoint."""
+    if detail.best is None:
+        raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
+    return detail.best
+
+
+def export_path(detail: RunDetail, suffix: str, folder: Path, owner: str) -> Path:
+    """The path of an export file for *owner*, named after the run."""
+    title = re.sub(r"[^\w.-]+", "-", detail.run.name).strip("-.")[:60] or "run"
+    return uploads.new_file(folder, f"{title}{suffix}", owner)
+
+
+def contents(detail: RunDetail, *, with_rows: bool) -> dict[str, Path | str]:
+    """Name -> file or text of the exported folder, in transformers format with model card, task and metrics.
+
+    Validation rows are people's own text, so they are included on request only."""
+    best = best_folder(detail)
+    paths = sorted(path for path in best.rglob("*") if path.is_file() and path.name != MANIFEST)
+    files: dict[str, Path | str] = {path.relative_to(best).as_posix(): path for path in paths}
+    predictions = files.get(PREDICTIONS) if with_rows else files.pop(PREDICTIONS, None)
+    if (best / CARD).is_file():
+        card = (best / CARD).read_text("utf-8")
+        rows = (best / PREDICTIONS).read_text("utf-8").splitlines() if with_rows and predictions else []
+        files[CARD] = (
+            model_card.with_rows(card, list(map(json.loads, rows))) if with_rows else model_card.without_rows(card)
+        )
+    return files
+
+
+def write_zip(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
+    """The folder as a ZIP. Weights are not compressed: that would take seconds and save a tenth at best."""
+    try:
+        path = export_path(detail, ".zip", folder, owner)
+        with ZipFile(path, "w", ZIP_STORED) as archive:
+            for name, content in contents(detail, with_rows=with_rows).items():
+                if isinstance(content, str):
+                    archive.writestr(name, content)
+                else:
+                    archive.write(content, name)
+        return path
+    except OSError as error:
+        raise ExplorerError(f"The ZIP cannot be written ({error.strerror or error}). Make room on the disk.") from error
+
+
+def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
+    """The checkpoint with its head for onnxruntime, without one if the run learned vectors; it never contains rows.
+    Raises ExplorerError for a run whose answers need more than an encoder and one head."""
+    from bertexplorer.model.load import load
+    from bertexplorer.model.onnx import export_onnx
+
+    best = best_folder(detail)
+    task = json.loads((best / "task.json").read_text("utf-8"))["task"]
+    if task in GENERATE or (task not in VECTORS and (best / "task.safetensors").exists()):
+        raise ExplorerError(
+            "An ONNX file holds an encoder and one head; the answers of this run need more: a generated text, a CRF, "
+            "further columns or scores of sentences. Export the ZIP, and open it with bertexplorer."
+        )
+    path = export_path(detail, ".onnx", folder, owner)
+    export_onnx(load(best, precision="fp32"), path, head="" if task in VECTORS else None)
+    return path
+
+
+def upload(detail: RunDetail, repository: str, token: str, *, with_rows: bool = False) -> str:
+    """Upload the folder to OWNER/NAME on the hub. Returns its address."""
+    from bertexplorer.store import hub
+
+    with tempfile.TemporaryDirectory(dir=best_folder(detail).parent.parent) as folder:
+        for name, content in contents(detail, with_rows=with_rows).items():
+            target = Path(folder) / name
+            target.parent.mkdir(exist_ok=True)
+            if isinstance(content, str):
+                target.write_text(content, "utf-8")
+            else:
+                shutil.copyfile(content, target)
+        return hub.upload(Path(folder), repository.strip(), token)

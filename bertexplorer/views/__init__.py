@@ -1,0 +1,31 @@
+"""The views by topic, in the order of the page.
+
+view.py           View: an analysis and its figure, with a question, a note and examples
+fill_mask.py      views of words predicted at masks
+next_sentence.py  views of the next-sentence head
+inputs.py         views of the input of the first layer
+attention.py      views of the attention heads
+embeddings.py     views of vectors: of words in context and of sentences
+layers.py         the view of the answer after each layer
+fine_tuned.py     the view of what a fine-tuned checkpoint answers
+saliency.py       views of how much each token matters for an answer
+behaviour.py      views of many sentences at once, and of the sentences around one
+pretraining.py    views of what pretraining does with a text
+"""
+
+from bertexplorer.views import (
+    attention,
+    behaviour,
+    embeddings,
+    fill_mask,
+    fine_tuned,
+    inputs,
+    layers,
+    next_sentence,
+    pretraining,
+    saliency,
+)
+from bertexplorer.views.view import View
+
+TOPICS = (fill_mask, next_sentence, inputs, attention, embeddings, layers, fine_tuned, saliency, pretraining, behaviour)
+VIEWS: dict[str, View] = {view.slug: view for topic in TOPICS for view in topic.VIEWS}

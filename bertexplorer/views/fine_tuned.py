@@ -1,0 +1,34 @@
+"""The view of what a fine-tuned checkpoint answers."""
+
+from bertexplorer.views.view import Example, View
+
+TOPIC = "Fine-tuned"
+ANSWER = View(
+    "answer",
+    TOPIC,
+    title="Answer",
+    question="What does the fine-tuned checkpoint answer?",
+    note=(
+        "Choose a fine-tuned checkpoint, such as one of your runs. Its head knows only the labels of its training rows "
+        "and must give one to any text, even to one about something else. A high probability says that the text "
+        "resembles those rows, not that the answer is true."
+    ),
+    papers=(
+        "Devlin et al., 2019, BERT",
+        "Lafferty et al., 2001, Conditional Random Fields",
+        "Reimers and Gurevych, 2019, Sentence-BERT",
+    ),
+    examples=(
+        Example("A good film", "The film was a joy from beginning to end."),
+        Example("Negation", "The film was not a joy at all."),
+        Example("Names", "Ada Lovelace met Charles Babbage in London in 1833."),
+        Example(
+            "A question and its passage",
+            "Where did Ada Lovelace meet Charles Babbage?",
+            "Ada Lovelace met the inventor Charles Babbage in London in 1833, at a party of a common friend.",
+        ),
+        Example("Two sentences that mean the same", "How old is the bridge?", "When was the bridge built?"),
+    ),
+    tuned=True,
+)
+VIEWS = (ANSWER,)

@@ -1,0 +1,87 @@
+"""Views of the next-sentence head."""
+
+from bertexplorer.views.view import Example, View
+
+TOPIC = "Next sentence"
+NEXT_SENTENCE = View(
+    "next_sentence",
+    TOPIC,
+    title="A pair",
+    question="Does B follow A?",
+    note=(
+        "In training, B came from another document half of the time, so the answer rests on topic more than on order "
+        "or sense: a shared topic fools it, even where B contradicts A or the two are the wrong way round. Label 0 is "
+        "“is next”, label 1 “is not next”: here 0 means yes."
+    ),
+    papers=("Devlin et al., 2019, BERT",),
+    examples=(
+        Example(
+            "The store",
+            "The man went to the store.",
+            "He bought a gallon of milk.",
+            {"candidates": "Penguins are flightless. | He sold a gallon of milk. | The store was closed."},
+        ),
+        Example(
+            "Penguins",
+            "The man went to the store.",
+            "Penguins are flightless birds.",
+            {"candidates": "He bought a gallon of milk. | Penguins went to the store."},
+        ),
+        Example(
+            "Wrong order",
+            "She walked into the house and sat down.",
+            "She walked up to the house and rang the bell.",
+            {"candidates": "Then she fell asleep in the chair. | The treaty was signed in 1648."},
+        ),
+        Example(
+            "A contradiction",
+            "The museum is closed today.",
+            "The museum is open today.",
+            {"candidates": "We will visit it tomorrow. | The river is wide and deep."},
+        ),
+        Example(
+            "A question",
+            "What is the capital of France?",
+            "The capital of France is Paris.",
+            {"candidates": "The capital of France is Berlin. | What is the capital of France? | It is Paris. | Yes."},
+        ),
+    ),
+)
+STORY = (
+    "The man went to the store.",
+    "He bought a gallon of milk.",
+    "Then he walked home and put it in the fridge.",
+    "In the morning his children drank it.",
+)
+SENTENCE_MATRIX = View(
+    "sentence_matrix",
+    TOPIC,
+    title="Paragraph",
+    question="Can BERT tell which sentence comes next?",
+    note=(
+        "Each cell is P(is next), label 0 of the two. If BERT knew the order, the framed cells would stand out; it "
+        "relies on the topic instead, so all pairs on one subject score high. Sentences are split at . ! ? before a "
+        "capital letter and at line breaks, so “Mr. Smith” is split in two; the first 12 sentences are scored."
+    ),
+    papers=("Devlin et al., 2019, BERT",),
+    examples=(
+        Example("A story", " ".join(STORY)),
+        Example("The same story, backwards", " ".join(STORY[::-1])),
+        Example(
+            "Two topics in turn",
+            "The man went to the store. Penguins are flightless birds. He bought a gallon of milk. They live near the "
+            "coast of Antarctica. He paid and walked home. They swim well and eat fish.",
+        ),
+        Example(
+            "It says the opposite",
+            "The museum is open today. The museum is closed today. It was never open. Many people visited it this "
+            "morning.",
+        ),
+        Example(
+            "Questions and answers",
+            "What is the capital of France? The capital of France is Paris. Where do penguins live? They live near the "
+            "coast of Antarctica. Who wrote Hamlet? It was written by Shakespeare.",
+        ),
+    ),
+)
+VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX)

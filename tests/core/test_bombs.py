@@ -1,0 +1,54 @@
+"""Long, repetitive texts that could slow down regular expressions: every view answers within seconds."""
+
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.core.ask import VIEWS, Explore
+from bertexplorer.core.state import State, read_spans
+from bertexplorer.options import option_specs
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+
+pytestmark = pytest.mark.slow
+
+SOON = 6.0  # seconds on a busy machine; a pattern that runs away takes minutes
+LISTS = ("(a+)+$" + "a" * 19_000, "a,|" * 4_000, "1·" * 9_900)
+SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900)
+
+
+@pytest.fixture(scope="module")
+def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
+    folder = tmp_path_factory.mktemp("bombs")
+    shutil.copytree(tiny("bert"), folder / "models" / "bert")
+    explorer = Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))
+    explorer.answer(State("The cat sat.", checkpoint="bert", precision="fp32"))
+    return explorer
+
+
+@pytest.mark.parametrize("view", [name for name, view in VIEWS.items() if view.text])
+def test_every_view_answers_quickly(explore: Explore, view: str) -> None:
+    plain = State("[MASK] {cat|dog} sat. It is.", checkpoint="bert", precision="fp32", view=view)
+    words = [
+        setting.name
+        for setting in option_specs(VIEWS[view].analysis.Options)
+        if setting.kind is str and not setting.choices
+    ]
+    texts = [replace(plain, text=bomb) for bomb in SIGNS]
+    for state in (*texts, *(replace(plain, options={name: bomb}) for name in words for bomb in LISTS)):
+        started = time.perf_counter()
+        answer = explore.answer(state)
+        assert time.perf_counter() - started < SOON, (state.text[:20], [*state.options])
+        assert answer.figure is not None or "went wrong" not in answer.error
+        assert len(answer.error) < 2_000, answer.error[:200]
+
+
+def test_the_spans_of_a_link_are_parsed_quickly() -> None:
+    started = time.perf_counter()
+    for bomb in (*SIGNS, *LISTS, "0:0-1," * 3_000, "0:" * 9_000, "1" * 19_000):
+        read_spans(bomb * 50)
+    assert time.perf_counter() - started < SOON

@@ -1,0 +1,180 @@
+"""Compare: the sides of a comparison, and the figures and sentences for two or more."""
+
+from __future__ import annotations
+
+import ast
+import csv
+import io
+import json
+from copy import copy
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from scipy.stats import binomtest
+
+from bertexplorer.core import compare
+from bertexplorer.core.ask import DEFAULTS, Explore
+from bertexplorer.core.state import State
+from bertexplorer.errors import ExplorerError
+from bertexplorer.store import catalogue
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.text_uploads import RowUploads
+from tests.conftest import ROOT
+
+SUITE = State(
+    "",
+    checkpoint="tiny@300",
+    view="suite",
+    options={**DEFAULTS["suite"], "suite": "agreement", "most": 8},
+    against="its training",
+)
+SERIES = [saved.name for saved in catalogue.snapshots()]
+
+
+@pytest.fixture(scope="module")
+def explore() -> Explore:
+    return Explore(CheckpointRegistry())
+
+
+def test_checkpoints_of_a_training_are_in_order(explore: Explore) -> None:
+    sides = compare.comparison_sides(explore.registry, SUITE)
+    assert [side.state.checkpoint for side in sides] == SERIES
+    assert [side.name for side in sides if side.checkpoint is None] == ["tiny, step 300"]
+
+
+def test_a_suite_follows_the_checkpoints_of_a_training(explore: Explore) -> None:
+    """The curve has the shares that each checkpoint reaches alone."""
+    comparison = explore.answer(SUITE).comparison
+    assert (
+        comparison is not None
+        and comparison.name == "8 checkpoints"
+        and comparison.difference is None
+        and comparison.figure
+    )
+    line = comparison.figure.data[-1]
+    alone = [explore.analyse(explore.registry.get(name), SUITE).total.right for name in SERIES]
+    assert list(line["y"]) == pytest.approx(alone)
+    assert comparison.figure.layout.xaxis.ticktext == ("0", "10", "30", "100", "300", "1,000", "2,000", "2,927")
+
+
+def test_several_named_checkpoints_are_compared(explore: Explore) -> None:
+    options = {**SUITE.options, "most": 20}  # with fewer cases no difference is beyond chance
+    state = replace(SUITE, options=options, checkpoint="mini", against="another checkpoint", other="tiny, tiny@0 ,")
+    comparison = explore.answer(state).comparison
+    assert comparison is not None and comparison.name == "3 checkpoints" and comparison.figure
+    results = [explore.analyse(explore.registry.get(name), state) for name in ("mini", "tiny", "tiny@0")]
+    assert list(comparison.figure.data[0]["x"]) == pytest.approx([outcome.total.right for outcome in results])
+    ours, *theirs = ({outcome.case: outcome.right for outcome in result.outcomes} for result in results)
+    ps = []
+    for other in theirs:
+        only = [sum(a[case] > b[case] for case in ours) for a, b in ((ours, other), (other, ours))]
+        ps.append(binomtest(only[0], sum(only)).pvalue)
+    low, high = min(1, 2 * min(ps)), max(2 * min(ps), max(ps))  # by Holm's method
+    corrected = [low if p == min(ps) else high for p in ps]
+    assert all(p < 0.05 for p in corrected) and "after Holm’s correction for 2 tests" in comparison.said
+    bars = comparison.figure.data[1].text
+    assert all(f"p = {p:.3f}" in comparison.said and f"p = {p:.3f})" in bars[1 + i] for i, p in enumerate(corrected))
+
+
+@pytest.mark.parametrize("state", [SUITE, replace(SUITE, against="another checkpoint", other="tiny, tiny@0")])
+def test_the_table_has_the_answers_of_every_side(explore: Explore, state: State) -> None:
+    state = replace(state, options={**SUITE.options, "most": 4})
+    table = explore.answer(state).cases
+    names = [side.state.checkpoint for side in compare.comparison_sides(explore.registry, state) if side.checkpoint]
+    assert table is not None and len(table["sides"]) == len(names) > 1
+    for i, name in enumerate(names):
+        alone = explore.answer(replace(state, checkpoint=name, against="")).cases
+        assert alone is not None and alone["sides"] == []
+        assert [row["others"][i]["right"] for row in table["rows"]] == [row["right"] for row in alone["rows"]]
+
+
+def test_the_export_has_every_side(explore: Explore) -> None:
+    _, content = explore.export(SUITE, "csv")
+    rows = list(csv.DictReader(io.StringIO(content)))
+    assert len(rows) == SUITE.options["most"] * len(SERIES) and len({row["side"] for row in rows}) == len(SERIES)
+    first = {row["side"]: row for row in reversed(rows)}
+    made = {side: row["made_with"] for side, row in first.items()}
+    assert len(set(made.values())) == len(SERIES) and all("checkpoint tiny" in line for line in made.values())
+    assert sum(bool(row["made_with"]) for row in rows) == len(SERIES), "once for each side"
+    _, content = explore.export(SUITE, "json")
+    whole = json.loads(content)
+    assert len(whole["rows"]) == len(rows) and {row["side"] for row in whole["summary"]} == {r["side"] for r in rows}
+    assert {row["against"] for row in whole["tests"]} == {"tiny, step 300"} and len(whole["tests"]) == len(SERIES) - 1
+
+
+@pytest.mark.parametrize(
+    "state",
+    [
+        replace(SUITE, text="A text that the suite does not read.", options={**SUITE.options, "most": 2}),
+        replace(SUITE, against="random weights"),
+        replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another text", other="The [MASK]."),
+        replace(SUITE, view="fill-mask", options={}, text="A [MASK].", against="another checkpoint", other="tiny"),
+    ],
+    ids=["training", "random", "text", "checkpoint"],
+)
+def test_the_exported_python_has_every_side(
+    explore: Explore, state: State, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    rows = json.loads(explore.export(state, "json")[1])["rows"]
+    exec(explore.export(state, "python")[1], {})
+    printed = [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+
+    def numbers(rows: list[dict[str, object]]) -> list[list[object]]:
+        return sorted([value for name, value in row.items() if name != "side"] for row in rows)
+
+    assert numbers(printed) == numbers(rows) and len({row["side"] for row in printed}) > 1
+
+
+def test_exports_of_uploaded_rows_name_their_file(explore: Explore, tmp_path: Path) -> None:
+    here = copy(explore)
+    here.rows = RowUploads(tmp_path)
+    key, _ = here.save_upload(here.rows, b"good,bad\nThe cat sat.,The cat sit.\n", "crows.csv")
+    state = replace(SUITE, options={**SUITE.options, "rows": key}, against="")
+    options = json.loads(here.export(state, "json")[1])["options"]
+    assert "1 row from crows.csv" in options["rows"] and "suite" not in options
+    program = here.export(state, "python")[1]
+    assert "# The rows are an upload: 1 row from crows.csv" in program
+    assert f"bert.suite(most=8, rows={key!r})" in program
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"checkpoint": "mini"}, "mini has no checkpoints from earlier"),
+        ({"view": "layers", "options": DEFAULTS["layers"], "text": "A [MASK]."}, "Layers draws two checkpoints"),
+        ({"against": "another checkpoint", "other": "tiny, no/where"}, "no/where"),
+        ({"against": "another checkpoint", "other": ",".join(["tiny"] * 12)}, "13 checkpoints were named; 12 fit"),
+        ({"against": "another text", "other": "x"}, "not about the text"),
+    ],
+)
+def test_impossible_comparisons_are_reported_next_to_the_answer(explore: Explore, change: dict, message: str) -> None:
+    answer = explore.answer(replace(SUITE, **change))
+    assert not answer.error and answer.figure is not None and answer.comparison is not None
+    assert message in answer.comparison.said and answer.comparison.figure is None
+
+
+def test_a_long_training_is_sampled_evenly_and_keeps_the_checkpoint_in_use(
+    explore: Explore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(compare, "MAX_SIDES", 4)
+    names = compare.training_series(explore.registry, SUITE)
+    assert len(names) <= 4 and names[0] == SERIES[0] and names[-1] == SERIES[-1] and "tiny@300" in names
+    with pytest.raises(ExplorerError, match="5 checkpoints were named; 4 fit"):
+        compare.comparison_sides(explore.registry, replace(SUITE, against="another checkpoint", other="a,b,c,d"))
+
+
+@pytest.mark.parametrize(
+    ("view", "axes", "room"), [("fill-mask", ["xaxis"], 1.35), ("left-context", ["xaxis", "xaxis2"], 2.3)]
+)
+def test_probabilities_have_the_same_axis_at_every_moment_of_a_training(
+    explore: Explore, view: str, axes: list[str], room: float
+) -> None:
+    state = State("They live in the United [MASK] of America.", view=view, options=DEFAULTS[view])
+    for name in ("tiny@0", "tiny"):
+        layout = explore.answer(replace(state, checkpoint=name)).figure.layout
+        assert [tuple(layout[axis].range) for axis in axes] == [(0, room)] * len(axes), name
+    alone = explore.answer(replace(state, checkpoint="mini"))
+    assert alone.figure.layout[axes[0]].range[1] == pytest.approx(room * max(alone.figure.data[0].x), rel=0.5)
+    assert alone.figure.layout[axes[0]].range[1] != room

@@ -1,0 +1,142 @@
+"""Explore: every state gets an answer or an error message, and keeps the typed text."""
+
+import csv
+import io
+import json
+import logging
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.core import provenance
+from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore, with_example
+from bertexplorer.core.state import State
+from bertexplorer.model.text import TOKENS, Span
+from bertexplorer.settings import Settings
+from bertexplorer.store import catalogue
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.training.checkpointing import commit
+from tests.conftest import BUNDLED
+
+TUNED = "bert-SequenceClassification"
+
+
+@pytest.fixture(scope="module")
+def explore() -> Explore:
+    return Explore(CheckpointRegistry())
+
+
+def state(view: str, text: str, **options) -> State:
+    return State(text, view=view, options={**DEFAULTS[view], **options})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable[[str], Path]) -> None:
+    settings = Settings(models_dir=tiny(TUNED).parent)
+    for example in VIEWS[view].examples:
+        example_state = with_example(example, state(view, ""))
+        if VIEWS[view].tuned:
+            explore, example_state = Explore(CheckpointRegistry(settings)), replace(example_state, checkpoint=TUNED)
+        answer = explore.answer(example_state)
+        assert answer.error == "" and answer.said and bool(answer.strip) == VIEWS[view].text
+        if isinstance(answer.figure, str):
+            assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
+        else:
+            assert answer.figure is not None and answer.figure.layout.height >= 300
+
+
+def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:
+    early = catalogue.snapshots()[0].name
+    answer = explore.answer(replace(state("answer", "A cat."), checkpoint=early))
+    assert "no fine-tuned head" in answer.error and len(answer.series) > 1
+
+
+def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeypatch, caplog) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("secret detail")
+
+    monkeypatch.setattr(VIEWS["template"].analysis, "run", broken)
+    with caplog.at_level(logging.ERROR):
+        answer = explore.answer(state("template", "A {b|c} [MASK]."))
+    number = answer.error.split("error ")[1].split()[0]
+    assert caplog.records[-1].id == number and "secret detail" in caplog.text
+    assert "secret" not in answer.error and answer.strip
+
+
+def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
+    filled = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
+    assert filled.text == "The capital of France is paris."
+
+
+def test_a_filled_mask_moves_the_picked_words_behind_it(explore: Explore) -> None:
+    text = "Paris is the [MASK] of France and I like it."
+    picked = (Span(0, 0, 5), Span(0, text.index("France"), text.index(" and")), Span(TOKENS, 1, 2))
+    filled = explore.with_mask_filled(replace(state("attention", text), picked=picked), Span(0, 13, 19))
+    assert filled.text == "Paris is the capital of France and I like it."
+    assert [filled.text[span.start : span.end] for span in filled.picked] == ["Paris", "France"]
+
+
+def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
+    before = state("fill-mask", "The capital of France is [MASK].")
+    assert explore.with_mask_filled(before, Span(0, 0, 3)) == before
+
+
+@pytest.mark.parametrize("against", ["random weights", "another checkpoint"])
+def test_comparisons_and_exports_use_the_name_of_a_run(against: str, tmp_path: Path) -> None:
+    run = tmp_path / "runs" / ("ab" * 16)
+    commit(run / "best", "step-1", lambda into: shutil.copytree(BUNDLED, into, dirs_exist_ok=True))
+    (run / "spec.json").write_text(json.dumps({"folder": str(BUNDLED), "name": "first"}))
+    (run / "name").write_text("my films")
+    explore = Explore(CheckpointRegistry(replace(Settings(), data_dir=tmp_path)))
+    compared = replace(state("fill-mask", "The film was [MASK]."), checkpoint=f"run:{run.name}", against=against)
+    compared = replace(compared, other=f"run:{run.name}@0" if against.startswith("another") else "")
+    answer = explore.answer(compared)
+    assert not answer.error and answer.comparison
+    theirs = "my films, before" if compared.other else "my films, best, random weights"
+    assert (answer.title, answer.comparison.own_title, answer.comparison.name) == (
+        "my films, best",
+        "my films, best",
+        theirs,
+    )
+    texts = [
+        answer.comparison.difference.to_json(),
+        provenance.answer_provenance(answer.checkpoint, 1.0, answer.title)["short"],
+    ]
+    assert "run:" not in "".join(texts) and "my films" in texts[0] and "my films" in texts[1]
+    for kind in ("csv", "json", "python"):
+        name, content = explore.export(compared, kind)
+        assert "my-films" in name and "my films, best" in content and run.name in content, "it can be opened again"
+
+
+def test_an_invalid_setting_is_reported(explore: Explore) -> None:
+    assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error
+
+
+def test_exports_include_both_sides_of_a_comparison(explore: Explore) -> None:
+    compared = State(
+        "The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK]."
+    )
+    rows = list(csv.DictReader(io.StringIO(explore.export(compared, "csv")[1])))
+    alone = list(csv.DictReader(io.StringIO(explore.export(replace(compared, against=""), "csv")[1])))
+    assert [row["side"] for row in rows] == [compared.text] * len(alone) + [compared.other] * len(alone)
+    assert [row["probability"] for row in rows[: len(alone)]] == [row["probability"] for row in alone]
+    assert rows[len(alone)]["token"] != rows[0]["token"]
+
+
+@pytest.mark.parametrize(
+    ("against", "other"),
+    [("another checkpoint", "no-such"), ("its training", ""), ("another text", "Nothing is hidden.")],
+)
+def test_exports_have_the_own_side_if_the_other_cannot_be_computed(explore: Explore, against: str, other: str) -> None:
+    alone = State("The capital of France is [MASK].")
+    compared = replace(alone, against=against, other=other)
+    answer = explore.answer(compared)
+    assert answer.figure and answer.comparison and answer.comparison.figure is None and answer.comparison.said
+    for kind in ("csv", "json"):
+        assert explore.export(compared, kind) == explore.export(alone, kind)
+    program = explore.export(compared, "python")[1]  # it runs nothing before it is saved
+    assert program == explore.export(alone, "python")[1] or (against == "another text" and other in program)

@@ -1,0 +1,68 @@
+"""A link restores its state; unusable parts are reported."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from bertexplorer.core.ask import VIEWS, Explore, with_example
+from bertexplorer.core.link import restore_state
+from bertexplorer.core.state import State
+from bertexplorer.model.initialise import with_heads
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from bertexplorer.options import build
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+
+OPENING = State("The capital of France is [MASK].", checkpoint="mini")
+
+
+@pytest.fixture(scope="module")
+def explore() -> Explore:
+    return Explore(CheckpointRegistry())
+
+
+@pytest.mark.parametrize("view", [view for view in VIEWS if view != OPENING.view])
+def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) -> None:
+    state, message = restore_state(explore, {"view": view}, OPENING)
+    example = with_example(VIEWS[view].examples[0], replace(OPENING, view=view))
+    assert not message
+    assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
+
+
+def test_the_link_overrides_the_example(explore: Explore) -> None:
+    query = {"view": "contrast", "other": "In Rome [MASK].", "checkpoint": "a/b@v1.0", "precision": "fp32"}
+    state, message = restore_state(explore, query, OPENING)
+    assert (state.text, state.options["other"]) == (VIEWS["contrast"].examples[0].text, "In Rome [MASK].")
+    assert (state.checkpoint, state.precision, message) == ("a/b@v1.0", "fp32", "")
+
+
+@pytest.mark.parametrize("name", ["bert-TokenClassification", "bert-QuestionAnswering"])
+def test_a_checkpoint_alone_opens_on_a_view_of_its_head(name: str, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+    """Without a fill-mask head, that is the view of its fine-tuned head, with a text that it can answer."""
+    for item in (name, "bert-mlm"):
+        shutil.copytree(tiny(item), tmp_path / item)
+    explore = Explore(CheckpointRegistry(Settings(models_dir=tmp_path)))
+    state, message = restore_state(explore, {"checkpoint": name}, OPENING)
+    assert (state.view, state.checkpoint, message) == ("answer", name, "") and explore.answer(state).error == ""
+    both = with_heads(load(tiny("bert-mlm"), precision="fp32"), ["sequence_classifier"], seed=0, labels=("a", "b"))
+    save(both, tmp_path / "both")
+    for other in ("both", "bert-mlm", "mini", "nowhere/to-be-found"):
+        state, _ = restore_state(explore, {"checkpoint": other}, OPENING)
+        assert (state.view, state.text, state.checkpoint) == (OPENING.view, OPENING.text, other)
+
+
+@pytest.mark.parametrize("query", [{}, {"utm": "1"}, {"view": OPENING.view}])
+def test_an_empty_link_opens_the_default_state(explore: Explore, query: dict[str, str]) -> None:
+    state, message = restore_state(explore, query, OPENING)
+    assert replace(state, options={}) == OPENING and not message
+
+
+def test_unusable_parts_of_a_link_are_reported(explore: Explore) -> None:
+    state, message = restore_state(explore, {"view": "heads", "text": "A robin is a [MASK].", "top": "many"}, OPENING)
+    assert (state.view, state.text, state.options["top"]) == (OPENING.view, "A robin is a [MASK].", 10)
+    assert message.startswith("There is no view 'heads'. Pick one of those shown. ")
+    assert "many" in message and message.endswith("The link's settings are left out.")

@@ -1,0 +1,87 @@
+"""A finished run opens in Explore on a fitting view, with a row of its own data."""
+
+import json
+import re
+import shutil
+from html import unescape
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+
+from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.link import restore_state
+from bertexplorer.runs.service import RunDetail, example_of
+from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.store.runs import Run, SavedCheckpoint
+from bertexplorer.training.checkpointing import commit
+from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.web.training import html
+
+ID = "0" * 32
+
+
+def query(task: str, **row: Any) -> dict[str, str]:
+    detail = RunDetail(Run(ID, folder=Path(), spec={"task": task}), [], {}, Path(), row)
+    fields = dict(parse_qsl(html.explore_query(detail)))
+    assert fields.pop("checkpoint") == f"run:{ID}"
+    assert html.explore_query(detail).replace("&", "&amp;") in html.headline(detail)
+    return fields
+
+
+def test_a_row_of_the_data_is_the_text() -> None:
+    assert query("classification", text="so & so [SEP]") == {"view": "answer", "text": "so & so [SEP]"}
+    assert query("pair-classification", text="a [SEP] b") == {"view": "answer", "text": "a", "pair": "b"}
+    assert query("tagging", text="Ada met him.") == {"view": "answer", "text": "Ada met him."}
+    fields = query("question-answering", question="who?", context="<it>")
+    assert fields == {"view": "answer", "text": "who?", "pair": "<it>"}
+    assert query("similarity", text_a="a", text_b="b") == {"view": "answer", "text": "a", "pair": "b"}
+    assert query("retrieval", query="a", gold="b") == {"view": "answer", "text": "a", "pair": "b"}
+
+
+@pytest.mark.parametrize("task", BY_NAME)
+def test_without_a_row_there_is_an_example_sentence(task: str) -> None:
+    pair = {"pair": html.OTHER} if task in ("similarity", "retrieval", "reranking") else {}
+    view = "answer" if task in html.ANSWERED else "attention"
+    assert query(task) == {"view": view, "text": "The film was a joy.", **pair}
+    assert set(html.ANSWERED) <= set(BY_NAME)
+
+
+def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
+    assert example_of(None) == example_of(tmp_path) == {}
+    rows = [{"text": "x" * 3000}, {"text": "short"}, {"text": "also short"}]
+    (tmp_path / "predictions.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert example_of(tmp_path) == rows[1]
+    (tmp_path / "predictions.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    assert example_of(tmp_path) == {}
+
+
+def test_the_last_answer_is_compared_with_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"run:{ID}@0", f"run:{ID}@12", f"run:{ID}@24", f"run:{ID}"]
+    monkeypatch.setattr(html, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
+    run = Run(ID, folder=Path(), spec={"task": "classification"})
+    detail = RunDetail(run, [], {}, Path(), {"text": "A joy."})
+    then = f'&amp;against=another+checkpoint&amp;versus=run:{ID}"'
+    earlier = f"view=answer&amp;text=A+joy.&amp;checkpoint=run:{ID}@12{then}"
+    before = f"view=attention&amp;checkpoint=run:{ID}@0{then}"
+    assert earlier in html.headline(detail) and before in html.headline(detail)
+    names[1:3] = []
+    assert "earlier step" not in html.headline(detail) and before in html.headline(detail)
+
+
+def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
+    """The link's left side is the start of the run, and its changes lead from there to the end."""
+    settings, folder = Settings(data_dir=tmp_path), tmp_path / "runs" / ID
+    start, end = (ASSETS / "checkpoints" / "tiny" / f"step-{step}" for step in ("000000000", "000002927"))
+    best = commit(folder / "best", "step-24", lambda into: shutil.copytree(end, into, dirs_exist_ok=True))
+    (folder / "spec.json").write_text(json.dumps({"task": "classification", "folder": str(start)}))
+    detail = RunDetail(Run(ID, folder=folder, spec={"task": "classification"}), [], {}, best, {})
+    (link,) = re.findall(r'href="\./([^"]*view=attention[^"]*)"', html.headline(detail))
+    explore = Explore(CheckpointRegistry(settings))
+    query = dict(parse_qsl(unescape(link).removeprefix("?"))) | {"layer": "1", "head": "1"}
+    state, notice = restore_state(explore, query, opening(settings))
+    answer = explore.answer(state)
+    assert not notice and answer.title.endswith("before") and answer.comparison is not None
+    assert answer.comparison.name.endswith("best")
