@@ -136,10 +136,13 @@ def fetch(library: CheckpointRegistry, name: str) -> None:
 
 def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     from bertexplorer.analysis import Summarised, export
+    from bertexplorer.core.ask import run_view
     from bertexplorer.core.state import find_word_spans
     from bertexplorer.model.text import Text
+    from bertexplorer.views import VIEWS
 
-    module: Any = flags.module
+    view = VIEWS[flags.command]
+    module: Any = view.analysis
     values = {setting.name: getattr(flags, setting.name) for setting in option_specs(module.Options)}
     more, sources = {}, {name: values[name] for name in FILES if values.get(name)}
     for name, file in sources.items():
@@ -161,11 +164,11 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     if len(names) > 1:
         checkpoints = [library.get(name, flags.precision) for name in names]
         results = [
-            Result(flags.command, module.run(each, text, options=options, **more), each, text, options, sources)
+            Result(flags.command, run_view(each, view, text, options, **more), each, text, options, sources)
             for each in checkpoints
         ]
         return print_comparison(compare(*results), flags.json)
-    result = module.run(checkpoint, text, options=options, **more)
+    result = run_view(checkpoint, view, text, options, **more)
     if isinstance(module, Summarised):  # the rows are single cases
         name = flags.module.__name__.rpartition(".")[2]
         print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)

@@ -28,7 +28,7 @@ from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.store.uploads import Quota
 from bertexplorer.views import VIEWS
-from bertexplorer.views.view import Example
+from bertexplorer.views.view import Example, View
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -37,6 +37,12 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     name: {s.name: s.default for s in option_specs(view.analysis.Options)} for name, view in VIEWS.items()
 }
 log = logging.getLogger(__name__)
+
+
+def run_view(checkpoint: Checkpoint, view: View, text: Text | str, options: Any, **inputs: Any) -> Any:
+    """The result of *view*, whoever asks: the only call of an analysis. *inputs*: what it needs besides the text (see
+    View.needs). Raises ExplorerError as the analysis does."""
+    return view.analysis.run(checkpoint, text, options=options, **inputs)
 
 
 def opening(settings: Settings) -> State:
@@ -101,19 +107,17 @@ class Explore:
     def answer(self, state: State) -> Answer:
         """Compute the view of *state*. Errors become messages, and the typed text stays. Raises Busy if the work proves
         long and too many requests wait, and Stopped if nobody waits for the answer any more."""
-        strip_json, checkpoint = None, None
+        encoding, checkpoint = None, None
         try:
             checkpoint = self.registry.get(state.checkpoint, state.precision)
             view = VIEWS[state.view]
             if view.text:
                 encoding = self.encode(checkpoint, state)
-                strip_json = self.strip(checkpoint, encoding, state)
             started = time.perf_counter()
             result = self.analyse(checkpoint, state)
             took_ms = 1000 * (time.perf_counter() - started)
             module = view.figure
-            if isinstance(module, Colouring):
-                strip_json = self.strip(checkpoint, encoding, state, module.colours(result))
+            colours = module.colours(result) if isinstance(module, Colouring) else None
             figure = module.draw(result)
             series = tuple(self.registry.series(state.checkpoint))
             if len(series) > 1 and isinstance(module, Scaled):
@@ -128,7 +132,7 @@ class Explore:
                 cases = {**module.cases(result, *(other for _, other in others)), "sides": [name for name, _ in others]}
             return Answer(
                 state,
-                strip_json,
+                self.strip(checkpoint, encoding, state, colours),
                 figure,
                 module.say(result),
                 took_ms,
@@ -143,10 +147,12 @@ class Explore:
         except ExplorerError as error:
             # another checkpoint of the series may answer
             series = tuple(self.registry.series(state.checkpoint)) if checkpoint else ()
+            strip_json = self.strip(checkpoint, encoding, state)
             missing = error.missing
             return Answer(state, strip_json, error=str(error), missing=missing, checkpoint=checkpoint, series=series)
         except Exception:
             message = unforeseen(log, "a view failed", view=state.view)
+            strip_json = self.strip(checkpoint, encoding, state)
             return Answer(state, strip_json, error=message, failed=True, checkpoint=checkpoint)
 
     def encode(self, checkpoint: Checkpoint, state: State) -> Encoding:
@@ -167,7 +173,7 @@ class Explore:
             inputs["rows"] = self.rows.load(options.rows).rows
         if "index" in view.needs:
             inputs["index"] = self.index
-        return view.analysis.run(checkpoint, state.as_text, options=options, **inputs)
+        return run_view(checkpoint, view, state.as_text, options, **inputs)
 
     def save_upload(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
         """Store an uploaded file; return (key, summary of its contents). Raises ExplorerError if it is unusable."""
@@ -178,8 +184,15 @@ class Explore:
         return build(VIEWS[state.view].analysis.Options, dict(state.options))
 
     def strip(
-        self, checkpoint: Checkpoint, encoding: Encoding, state: State, colours: Mapping[int, float] | None = None
-    ) -> dict[str, Any]:
+        self,
+        checkpoint: Checkpoint | None,
+        encoding: Encoding | None,
+        state: State,
+        colours: Mapping[int, float] | None = None,
+    ) -> dict[str, Any] | None:
+        """The text as chips; None for a view without a text, and for a text that cannot be encoded."""
+        if checkpoint is None or encoding is None:
+            return None
         return strip.draw(checkpoint, encoding, colours, press=VIEWS[state.view].chips)
 
     def with_edited_text(self, state: State, text: str, pair: str) -> State:

@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from bertexplorer.model.vocabulary import VOCABULARIES, convert, ignored_normali
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
+REMEMBERED = 8  # texts whose encoding is kept
 TOKENS = 2  # the side of a span that counts tokens
 TYPED_MASK = re.compile(r"\[mask\]|<mask>|_{3,}", re.IGNORECASE)
 NO_MASK = "This checkpoint has no mask token, so no word can be hidden from it. Choose another checkpoint"
@@ -153,6 +155,7 @@ class Tokenizer:
                 f"The tokenizer's files name no token like {' and none like '.join(missing)}; wanted the tokenizer of "
                 "an encoder, which frames each text."
             )
+        self.remembered = lru_cache(maxsize=REMEMBERED)(self.encode_anew)
         self.kind: str = model["type"]  # WordPiece, BPE or Unigram
         self.continuation: str = model.get("continuing_subword_prefix") or "##" if self.kind == "WordPiece" else ""
 
@@ -186,6 +189,7 @@ class Tokenizer:
         other.max_tokens = max_tokens
         other.truncating_backend = tokenizers.Tokenizer.from_str(self.backend.to_str())
         other.truncating_backend.enable_truncation(max_tokens)
+        other.remembered = lru_cache(maxsize=REMEMBERED)(other.encode_anew)
         return other
 
     @property
@@ -228,8 +232,11 @@ class Tokenizer:
         return TYPED_MASK.sub(self.special.get("mask", ""), cleaned), notes
 
     def encode(self, text: Text | str) -> Encoding:
-        """Tokenise. Raises ExplorerError if nothing is left to read, or for a second text without a first."""
-        text = Text.of(text)
+        """Tokenise. The latest texts are remembered: an answer encodes its text once, however many parts ask for it.
+        Raises ExplorerError if nothing is left to read, or for a second text without a first."""
+        return self.remembered(Text.of(text))
+
+    def encode_anew(self, text: Text) -> Encoding:
         first, notes = self.prepare(text.first)
         second, more_notes = self.prepare(text.second)
         if not first.strip():

@@ -7,11 +7,12 @@ import logging
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
 
-from bertexplorer.core import provenance
+from bertexplorer.core import provenance, strip
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore, with_example
 from bertexplorer.core.state import State
 from bertexplorer.model.text import TOKENS, Span
@@ -47,6 +48,18 @@ def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable
             assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
         else:
             assert answer.figure is not None and answer.figure.layout.height >= 300
+
+
+@pytest.mark.parametrize("view", ["fill-mask", "next-sentence", "attention", "saliency", "referee"])
+def test_an_answer_encodes_its_text_and_draws_its_strip_once(view: str, explore: Explore, monkeypatch) -> None:
+    encoded, drawn = [], []
+    tokenizer = explore.registry.get("mini", "auto").tokenizer
+    encode, draw = tokenizer.encode_anew, strip.draw
+    monkeypatch.setattr(tokenizer, "remembered", lru_cache(8)(lambda text: (encoded.append(text), encode(text))[1]))
+    monkeypatch.setattr(strip, "draw", lambda *given, **more: (drawn.append(given), draw(*given, **more))[1])
+    asked = replace(state(view, "A new cat [MASK] on the mat."), pair="It slept." if view == "next-sentence" else "")
+    assert not explore.answer(asked).error
+    assert encoded.count(asked.as_text) == 1 and len(drawn) == 1
 
 
 def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:

@@ -48,7 +48,7 @@ def of_run(task: str, data: Path, start: Path, out: Path) -> Document:
         {
             "spec": {key: value for key, value in spec.items() if key not in ("folder", "checkpoint", "name")},
             "files": files,
-            "events": [[event["event"], *sorted(event)] for event in events],
+            "events": sorted({event["event"]: sorted(event) for event in events}.items()),
             "before the first step": first["metrics"],
         }
     )
