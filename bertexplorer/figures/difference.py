@@ -17,6 +17,7 @@ LABEL = 40  # characters of a name
 SHARES = {"accuracy", "is_next", "kept", "probability", "right", "share", "weight"}  # measures printed in per cent
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
 SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
+ROUNDED = 6  # decimals of differences that are put in order
 SYMBOLS = ("circle", "diamond")  # of the first and the second result
 Key = tuple[object, ...]  # what a row is about
 
@@ -148,14 +149,20 @@ def distinct_names(names: Sequence[str], size: int) -> list[str]:
 def sort_by_difference(ours: dict[Key, float], theirs: dict[Key, float], *, best_only: bool) -> list[Key]:
     """The keys of either side, the largest difference first. A row without a counterpart comes after all others, unless
     the other side lists *best_only*: the difference is then at least that between the row's number and the last number
-    of that list. Rows of one list differ in the last part of their keys."""
+    of that list. Rows of one list differ in the last part of their keys. Differences that are equal but for rounding,
+    as of one number from two passes, count as equal: such rows keep their order."""
 
     def order(key: Key) -> tuple[bool, float]:
-        if key in ours and key in theirs:
-            return False, -abs(ours[key] - theirs[key])
-        listed_in, other = (ours, theirs) if key in ours else (theirs, ours)
-        listed = [value for there, value in other.items() if there[:-1] == key[:-1]] if best_only else []
-        return (False, -max(0.0, listed_in[key] - min(listed))) if listed else (True, -abs(listed_in[key]))
+        alone = not (key in ours and key in theirs)
+        if not alone:
+            difference = abs(ours[key] - theirs[key])
+        else:
+            listed_in, other = (ours, theirs) if key in ours else (theirs, ours)
+            difference = abs(listed_in[key])
+            listed = [value for there, value in other.items() if there[:-1] == key[:-1]] if best_only else []
+            if listed:
+                alone, difference = False, max(0.0, listed_in[key] - min(listed))
+        return alone, -round(difference, ROUNDED)
 
     return sorted(dict.fromkeys([*ours, *theirs]), key=order)
 

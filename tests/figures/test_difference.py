@@ -25,6 +25,12 @@ def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
     assert difference.sort_by_difference(ours, theirs, best_only=True) == [("a",), ("d",), ("b",), ("c",)]
 
 
+def test_numbers_that_differ_by_rounding_keep_their_order() -> None:
+    ours, theirs = {("answer",): 0.24000001, ("followed",): 0.24000002}, {("answer",): 0.0, ("followed",): 0.0}
+    assert difference.sort_by_difference(ours, theirs, best_only=False) == [("answer",), ("followed",)]
+    assert difference.sort_by_difference({**ours, ("followed",): 0.25}, theirs, best_only=False)[0] == ("followed",)
+
+
 def test_rows_without_a_counterpart_come_last() -> None:
     """Two checkpoints with different numbers of heads: the heads that both have come first."""
     heads = SimpleNamespace(KEYS=("layer", "head"), MEASURE="change_bits", rows=lambda result: result)
