@@ -5,6 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from bertexplorer.server.theme import scripts
 from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until, wait_until_idle, write
 
 pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
@@ -48,6 +49,28 @@ def test_nothing_of_a_former_answer_stays_after_an_error(page: Page) -> None:
     expect_said(page, "It would put")
     for one in kept.all():
         expect(one).to_be_visible()
+    wait_until_idle(page)
+
+
+HAND_OVER = """async (script) => {
+  const { connect, http } = await import(script);
+  window.asked = [];
+  connect((path, question) => {
+    window.asked.push(path);
+    return path === "view" && question.body.state.text === "Elsewhere."
+      ? Promise.resolve({ status: 422, answer: { detail: "Answered elsewhere." } })
+      : http(path, question);
+  });
+}"""
+
+
+def test_another_backend_can_answer_the_page(page: Page, address: str) -> None:
+    page.evaluate(HAND_OVER, f"{address}{scripts()}/backend.js")
+    write(page, "Elsewhere.")
+    expect_message(page, "Answered elsewhere.")
+    write(page, "A robin is a [MASK].")
+    expect_said(page, "It would put")
+    assert set(page.evaluate("window.asked")) == {"view"}
     wait_until_idle(page)
 
 

@@ -23,5 +23,15 @@ def test_a_script_is_short_and_sets_text_as_text(file: Path) -> None:
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", source)
 
 
+def test_the_components_ask_through_one_function() -> None:
+    """Others may take the place of HTTP: see backend.js. The player that a saved lesson contains is no question."""
+    speaking = {
+        file.name
+        for file in STATIC.glob("*.js")
+        if re.search(r"\bfetch\(|XMLHttp|EventSource|WebSocket", file.read_text("utf-8"))
+    }
+    assert speaking == {"backend.js", "offline.js"}
+
+
 def test_changed_scripts_have_a_new_address() -> None:
     assert re.fullmatch(r"scripts/[0-9a-f]{12}", scripts()) and head().count(scripts()) == 1

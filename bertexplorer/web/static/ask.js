@@ -1,5 +1,6 @@
 // A question for a class about the view on the screen: the server suggests it, and the teacher edits it and opens the class.
-import { h, post } from "./kit.js";
+import { ask } from "./backend.js";
+import { h } from "./kit.js";
 
 /** Ask the class about the view *link*. */
 export async function askClass(link) {
@@ -9,7 +10,7 @@ export async function askClass(link) {
   const open = async (event) => {
     event.preventDefault();
     const lines = choices.value.split("\n").map((one) => one.trim()).filter(Boolean);
-    const { status, answer } = await post("api/v1/class", { question: { prompt: prompt.value, choices: lines, link } });
+    const { status, answer } = await ask("class", { body: { question: { prompt: prompt.value, choices: lines, link } } });
     if (status === 200) location.href = `learn?class=${answer.code}`;
     else fail(answer.detail);
   };
@@ -20,7 +21,7 @@ export async function askClass(link) {
     h("div", { class: "row" }, close, h("button", { class: "go" }, "Open the class"))));
   document.querySelector("bx-explore").append(dialog);
   dialog.showModal();
-  const { status, answer } = await post("api/v1/class/suggest", { link });
+  const { status, answer } = await ask("class/suggest", { body: { link } });
   if (status !== 200) { fail(answer.detail); return; }
   prompt.value = answer.prompt;
   if (!answer.prompt) prompt.placeholder = "Write a question about this view.";

@@ -1,7 +1,8 @@
 // <bx-board>: a class on the projector: how to join, the question, a button for the next step, and finally the class compared
 // with BERT. It polls the server for its state, so it also works after sleep, and on a second laptop.
 import "./view.js";
-import { h, post, render } from "./kit.js";
+import { ask } from "./backend.js";
+import { h, render } from "./kit.js";
 
 const POLL_MS = 1500;
 const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
@@ -16,7 +17,7 @@ export async function openClass() {
   try {
     const code = localStorage.getItem(CLASS_KEY);
     if (!code) return "";
-    const reply = await fetch(`api/v1/class/${code}`), room = await reply.json();
+    const { answer: room } = await ask(`class/${code}`);
     if (room.teacher) return code;
     if (room.missing === "class") forgetClass(code);
   } catch { /* no storage, or no server */ }
@@ -45,9 +46,9 @@ class Board extends HTMLElement {
     clearTimeout(this.timer);
     if (this.gone) return;
     try {
-      const reply = await fetch(`api/v1/class/${this.code}?peek=${Boolean(this.#peek)}`), room = await reply.json();
-      if (reply.status >= 500) throw new Error(room.detail);
-      if (!reply.ok) { this.#showEnded(room.detail); return; }
+      const { status, answer: room } = await ask(`class/${this.code}?peek=${Boolean(this.#peek)}`);
+      if (status >= 500) throw new Error(room.detail);
+      if (status >= 400) { this.#showEnded(room.detail); return; }
       if (!room.teacher) { location.href = `./j/${this.code}`; return; }
       this.#show(room);
     } catch { this.status.textContent = "No connection to the server. Trying again…"; }
@@ -59,7 +60,7 @@ class Board extends HTMLElement {
   async #step(to) {
     const { question, phase } = this.room;
     for (const one of this.buttons.children) one.disabled = true;
-    const { status, answer } = await post(`api/v1/class/${this.code}/step`, { question, phase, to });
+    const { status, answer } = await ask(`class/${this.code}/step`, { body: { question, phase, to } });
     this.problem = status === 200 ? "" : answer.detail;
     this.#lastKey = "";
     this.#poll();
@@ -89,11 +90,11 @@ class Board extends HTMLElement {
       h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
-  async #setDoor(open) { await post(`api/v1/class/${this.code}/door`, { open }); this.#poll(); }
+  async #setDoor(open) { await ask(`class/${this.code}/door`, { body: { open } }); this.#poll(); }
 
   async #changeCode() {
     if (!confirm("Give the class another code? Its phones must enter the new one, and an open vote begins anew.")) return;
-    const { status, answer } = await post(`api/v1/class/${this.code}/code`, {});
+    const { status, answer } = await ask(`class/${this.code}/code`, { body: {} });
     if (status !== 200) { this.problem = answer.detail; return; }
     this.gone = true;
     location.href = `learn?class=${answer.code}`;
@@ -102,7 +103,7 @@ class Board extends HTMLElement {
   #showButtons({ phase, question, of, lesson, door }) {
     const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
-    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await post(`api/v1/class/${this.code}/end`, {}); forgetClass(this.code); location.href = "learn"; } });
+    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await ask(`class/${this.code}/end`, { body: {} }); forgetClass(this.code); location.href = "learn"; } });
     this.buttons.replaceChildren(
       !last ? h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words)
         : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",

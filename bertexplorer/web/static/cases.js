@@ -1,6 +1,7 @@
 // <bx-cases>: a table of cases with filters and orders; fires "open" with the state of the page that shows a case, and "all"
 // to score the cases that were left out. <bx-run-cases run="…">: the cases of a suite that was scored as a run, and a
 // choice of another run to compare.
+import { ask } from "./backend.js";
 import { h } from "./kit.js";
 
 const WHICH = {
@@ -113,12 +114,12 @@ class RunCases extends HTMLElement {
   attributeChangedCallback() { queueMicrotask(() => this.#draw()); }
 
   async #draw() {
-    const cases = h("bx-cases", { hidden: true }), place = `api/v1/suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
+    const cases = h("bx-cases", { hidden: true }), place = `suites/${encodeURIComponent(this.getAttribute("run"))}/table`;
     const beside = h("select", { onchange: () => show() }), choice = h("label", { hidden: true }, "Compare with ", beside);
     const said = h("p", { "aria-live": "polite" });
     const source = async (query) => {
-      const reply = await fetch(`${place}?${new URLSearchParams({ ...query, beside: beside.value })}`), found = await reply.json();
-      if (!reply.ok) throw new Error(found.detail);
+      const { status, answer: found } = await ask(`${place}?${new URLSearchParams({ ...query, beside: beside.value })}`);
+      if (status >= 400) throw new Error(found.detail);
       return found;
     };
     const show = async () => {

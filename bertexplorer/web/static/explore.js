@@ -6,7 +6,8 @@ import "./picker.js";
 import "./stage.js";
 import "./strip.js";
 import { saveView } from "./hand_in.js";
-import { grow, h, onEnter, post, save } from "./kit.js";
+import { ask } from "./backend.js";
+import { grow, h, onEnter, save } from "./kit.js";
 import { about, masthead, teach } from "./masthead.js";
 import { picture } from "./picture.js";
 import { State, settingsInQuery } from "./state.js";
@@ -136,7 +137,7 @@ class Explore extends HTMLElement {
   /** Score all rows of the suite in the background. */
   async #score() {
     const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
-    const { status, answer } = await post("api/v1/suites", { checkpoint, precision, suite, scoring, rows }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     this.stage.tell(status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail, status === 202 ? "busy" : "error");
   }
 
@@ -162,7 +163,7 @@ class Explore extends HTMLElement {
     this.file.value = "";
     const { upload } = this.view, { view } = this.state.now;
     this.stage.tell(`Reading the ${upload}…`, "busy");
-    const { status, answer } = await post(`api/v1/${upload}`, form).catch((error) => ({ status: 0, answer: { detail: error.message } }));
+    const { status, answer } = await ask(upload, { body: form }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     if (status !== 200) { this.stage.tell(answer.detail); return; }
     await this.state.setOptions(view, { [upload]: answer[upload] });
     if (!this.stage.message.firstChild) this.stage.tell(answer.notice, "busy");
@@ -174,7 +175,7 @@ class Explore extends HTMLElement {
     this.stage.tell(`Looking for ${name}…`, "busy");
     const { precision, checkpoint } = this.state.now;
     const tell = (line) => { if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy"); };
-    const { status, answer } = await post("api/v1/checkpoints", { name, precision }, { tell });
+    const { status, answer } = await ask("checkpoints", { body: { name, precision }, tell });
     if (this.wanted !== name) return;  // another one was chosen in the meantime
     if (status === 200) { await this.state.set({ checkpoint: name }); return; }
     if (!this.#answer.checkpoint) { this.#useDefault(answer.detail); return; }
@@ -204,14 +205,14 @@ class Explore extends HTMLElement {
       if (old || !(source || figure)) say("Nothing to save");
       else if (source) save(`${state.view}.html`, blob(source, "text/html"));
       else if (kind === "html") {
-        const { stage, strip } = this, link = location.href, rows = post("api/v1/view/csv", { state });
+        const { stage, strip } = this, link = location.href, rows = ask("view/csv", { body: { state } });
         await saveView(view, { stage, answer: { ...this.#answer, words: strip.words } }, rows, link, this.#private ? PRIVATE : "");
       } else {
         const above = [state.text, state.pair, ...this.strip.words].filter(Boolean), below = [said, view.note, receipt.whole];
         save(`${state.view}.${kind}`, await picture(kind, { figure, shown, question: view.question, above, below }));
       }
     } else {
-      const { status, answer } = await post(`api/v1/view/${kind}`, { state: this.state.now, counted_in: this.state.counted });
+      const { status, answer } = await ask(`view/${kind}`, { body: { state: this.state.now, counted_in: this.state.counted } });
       if (status === 200) save(answer.name, blob(answer.content, "text/plain;charset=utf-8"));
       else this.stage.tell(`There is nothing to export yet. ${answer.detail}`, "error", answer.missing);
     }
@@ -299,7 +300,7 @@ class Explore extends HTMLElement {
 customElements.define("bx-explore", Explore);
 
 // Gradio may recreate its column; then the page moves into the new one unchanged.
-const page = h("bx-explore", { class: "bx unanswered" }), schema = fetch("api/v1/page").then((reply) => reply.json());
+const page = h("bx-explore", { class: "bx unanswered" }), schema = ask("page").then(({ answer }) => answer);
 let opened = false;
 const mount = () => {
   const column = document.getElementById("explore");

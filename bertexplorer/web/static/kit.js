@@ -1,4 +1,4 @@
-// Helpers of the components: create elements, and send requests to the server.
+// Helpers of the components: create elements, and read the keyboard.
 
 /** Create an element. Attributes that start with "on" are listeners; true and false set or omit an attribute; children are
  *  elements or text, which is never parsed as markup. */
@@ -72,57 +72,6 @@ export function choosing(list, use) {
     if (hint.isConnected) list.value = before;
     settle();
   });
-}
-
-const wait = (ms, signal) => new Promise((done, left) => {
-  const timer = setTimeout(done, ms);
-  signal?.addEventListener("abort", () => { clearTimeout(timer); left(signal.reason); });
-});
-const LONGEST_S = 8;  // the longest wait before another attempt to reach a server that does not answer
-
-/** Send a POST, and retry while the server restarts or is too busy. Resolves to {status, answer}. *tell* receives what the
- *  server reports before its answer: {notice}, {place, seconds} or {done, seconds}. */
-export async function post(to, body, { signal, tell = () => {} } = {}) {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      const form = body instanceof FormData;
-      const headers = { accept: "application/x-ndjson, application/json", ...(form ? {} : { "content-type": "application/json" }) };
-      const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
-      const result = await read(reply, tell), again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
-      if (!again) return result;
-      const reason = result.answer.title === "No answer" ? result.answer.detail.split(". ")[0] : "The server is busy";
-      tell({ notice: `${reason}. Asking again in ${again} s.` });
-      await wait(1000 * again, signal);
-    } catch (error) {
-      if (signal?.aborted || !(error instanceof TypeError)) throw error;  // a TypeError means that the network failed
-      if (tries) tell({ notice: "The server does not answer. Asking again…" });
-      await wait(1000 * Math.min(LONGEST_S, 2 ** (tries - 2)), signal);
-    }
-  }
-}
-
-async function read(reply, tell) {
-  const { status } = reply, kind = reply.headers.get("content-type") || "";
-  if (kind.startsWith("application/x-ndjson")) return lines(reply, tell);
-  if (kind.includes("json")) return { status, answer: await reply.json() };
-  if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
-  if (status >= 400) return { status, answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` } };
-  return { status, answer: { content: await reply.text(), name: reply.headers.get("x-file-name") } };
-}
-
-async function lines(reply, tell) {
-  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
-  let text = "";
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) throw new TypeError("the answer broke off");
-    const parts = (text + value).split("\n");
-    text = parts.pop();
-    for (const part of parts.map((one) => JSON.parse(one))) {
-      if ("answer" in part) return part;
-      tell(part);
-    }
-  }
 }
 
 /** Hand a file to the browser to save. */

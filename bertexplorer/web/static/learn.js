@@ -2,14 +2,15 @@
 import { openClass } from "./board.js";
 import "./question.js";
 import "./view.js";
-import { choosing, en, h, post, render, save, unbroken } from "./kit.js";
+import { ask } from "./backend.js";
+import { choosing, en, h, render, save, unbroken } from "./kit.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
 import { saveLesson } from "./offline.js";
 
 const TOPICS = ["What goes in", "Pretraining", "Meaning", "Inside", "Reading it right", "Training"];  // in this order; other topics follow
 const STORAGE_PREFIX = "bx-lesson:";  // + slug, + @checkpoint for another than the page's -> block -> record, in the browser's storage
-const get = (path) => fetch(`api/v1/${path}`).then((reply) => reply.json());
+const get = async (path) => (await ask(path)).answer;
 const lang = new URLSearchParams(location.search).get("lang") ?? "";  // stays the same from lesson to lesson
 const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";  // that answers, also in the next lesson; "" for the page's
 const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
@@ -87,7 +88,7 @@ class Learn extends HTMLElement {
       said.textContent = "Checking everything that the lesson asserts…";
       found.replaceChildren();
       const tell = ({ notice, place }) => { said.textContent = notice ?? (place ? `Number ${place} in line to be checked.` : said.textContent); };
-      const { status, answer } = await post(`api/v1/lessons/own?${new URLSearchParams({ checkpoint })}`, form, { tell });
+      const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, { body: form, tell });
       file.disabled = false;
       file.value = "";
       if (status === 200) { this.#report(answer, said, found); return; }
@@ -127,7 +128,7 @@ class Learn extends HTMLElement {
 
   #lesson(lesson) {
     const records = loadRecords(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
-    const judge = (id, request) => post(`api/v1/lessons/${lesson.slug}/${id}?lang=${lang}`, { ...request, ...(checkpoint && { checkpoint }) });
+    const judge = (id, request) => ask(`lessons/${lesson.slug}/${id}?lang=${lang}`, { body: { ...request, ...(checkpoint && { checkpoint }) } });
     const reveal = (link) => {
       if (link.startsWith("run:")) return run(link.slice(4));
       const view = en("bx-view");
@@ -166,13 +167,13 @@ class Learn extends HTMLElement {
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("gift", "Questions for Moodle (GIFT)"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
-    const ask = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
+    const askClass = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
     this.skipped = new Set();
     this.skip = en("button", { type: "button", class: "quiet skip", onclick: () => { this.skipped.add(this.skip.previousElementSibling.id); this.#advance(article); } }, "Go on without answering");
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
     const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#backLink(), ask, translations), article, this.status, teachers, h("div", { class: "row" }, hand, again,
+    return [h("div", { class: "row" }, this.#backLink(), askClass, translations), article, this.status, teachers, h("div", { class: "row" }, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
@@ -202,14 +203,14 @@ class Learn extends HTMLElement {
 
   /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind) {
-    const reply = await fetch(`api/v1/lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`), words = await reply.text();
-    if (reply.ok) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([words], { type: "text/plain;charset=utf-8" })));
-    else this.status.textContent = JSON.parse(words).detail;
+    const { status, answer } = await ask(`lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`);
+    if (status === 200) save(`${slug}.${kind === "gift" ? "gift.txt" : kind}`, URL.createObjectURL(new Blob([answer.content], { type: "text/plain;charset=utf-8" })));
+    else this.status.textContent = answer.detail;
   }
 
   /** Open a class for the questions of a lesson, or those from one on. */
   async #openClass(request) {
-    const { status, answer } = await post("api/v1/class", request);
+    const { status, answer } = await ask("class", { body: request });
     if (status !== 200) { this.status.textContent = answer.detail; return; }
     history.pushState(null, "", link({ class: answer.code }));
     this.#route();

@@ -1,4 +1,5 @@
 // <bx-picker>: the checkpoint and its facts, in a drawer; fires "use" with a checkpoint's name and "precision".
+import { ask } from "./backend.js";
 import { choosing, h } from "./kit.js";
 
 class Picker extends HTMLElement {
@@ -32,7 +33,7 @@ class Picker extends HTMLElement {
 
   /** Update the list from the server. */
   async refresh() {
-    const checkpoints = await fetch("api/v1/checkpoints").then((reply) => reply.json()).catch(() => null);
+    const checkpoints = await ask("checkpoints").then(({ answer }) => answer).catch(() => null);
     if (!Array.isArray(checkpoints)) return;
     this.list.replaceChildren(...checkpoints.map(({ name, label }) => h("option", { value: name }, label)));
     this.#choose(this.name);

@@ -1,6 +1,6 @@
 // The state of the page: one object, which the address bar stores. Every change sends one request to the server; answers to
 // outdated requests are dropped.
-import { post } from "./kit.js";
+import { ask } from "./backend.js";
 
 const TYPING_MS = 100;  // between two requests while the user types or drags
 const STOPPED = "Stopped before it was done. Change the text or a setting to ask again.";
@@ -91,7 +91,7 @@ export class State {
     const { signal } = this.#abort;
     this.show({ busy: true });
     try {
-      const { status, answer } = await post("api/v1/view", body, { signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
+      const { status, answer } = await ask("view", { body, signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
       if (!newest()) return;
       if (answer.state) this.#adopt(requested, answer.state);
       this.show({ busy: false, status, answer });

@@ -1,0 +1,66 @@
+// Where the questions of the components go: one function, which a page may hand over. It is the server over HTTP; a notebook's
+// kernel or a worker in the page can take its place.
+
+let backend;
+
+/** Ask for *path* of the API, such as "view" or "lessons?lang=de". *body*: what to send, an object or a form; without it, a GET.
+ *  Resolves to {status, answer}; a file is {content, name}. *tell* receives what is reported before the answer: {notice},
+ *  {place, seconds} or {done, seconds}. Rejects if nobody answers, and when *signal* aborts. */
+export const ask = (path, question = {}) => backend(path, question);
+
+/** Send all further questions to *other*, a function like `ask`. */
+export const connect = (other) => { backend = other; };
+
+const wait = (ms, signal) => new Promise((done, left) => {
+  const timer = setTimeout(done, ms);
+  signal?.addEventListener("abort", () => { clearTimeout(timer); left(signal.reason); });
+});
+const LONGEST_S = 8;  // the longest wait before another attempt to reach a server that does not answer
+
+/** The server over HTTP. A question with a body is sent again while the server restarts or is too busy. */
+export async function http(path, { body, signal, tell = () => {} } = {}) {
+  const to = `api/v1/${path}`;
+  if (body === undefined) return read(await fetch(to, { signal }), tell);
+  for (let tries = 0; ; tries += 1) {
+    try {
+      const form = body instanceof FormData;
+      const headers = { accept: "application/x-ndjson, application/json", ...(form ? {} : { "content-type": "application/json" }) };
+      const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
+      const result = await read(reply, tell), again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
+      if (!again) return result;
+      const reason = result.answer.title === "No answer" ? result.answer.detail.split(". ")[0] : "The server is busy";
+      tell({ notice: `${reason}. Asking again in ${again} s.` });
+      await wait(1000 * again, signal);
+    } catch (error) {
+      if (signal?.aborted || !(error instanceof TypeError)) throw error;  // a TypeError means that the network failed
+      if (tries) tell({ notice: "The server does not answer. Asking again…" });
+      await wait(1000 * Math.min(LONGEST_S, 2 ** (tries - 2)), signal);
+    }
+  }
+}
+
+async function read(reply, tell) {
+  const { status } = reply, kind = reply.headers.get("content-type") || "";
+  if (kind.startsWith("application/x-ndjson")) return lines(reply, tell);
+  if (kind.includes("json")) return { status, answer: await reply.json() };
+  if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
+  if (status >= 400) return { status, answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` } };
+  return { status, answer: { content: await reply.text(), name: reply.headers.get("x-file-name") } };
+}
+
+async function lines(reply, tell) {
+  const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) throw new TypeError("the answer broke off");
+    const parts = (text + value).split("\n");
+    text = parts.pop();
+    for (const part of parts.map((one) => JSON.parse(one))) {
+      if ("answer" in part) return part;
+      tell(part);
+    }
+  }
+}
+
+connect(http);
