@@ -10,12 +10,14 @@ view.py         the route of the Explore page: a state of the page in, its answe
 page.py         the views as JSON, from which the browser draws navigation, forms and examples
 about.py        limits and promises in plain English, folded at the end of each page
 upload_turns.py reads one upload of each owner and two in all at a time
+lesson_calls.py what a checkpoint answers for lessons and classes, as calls that any process can perform
 lessons.py      serves lessons without their answers, and grades answers
 classroom.py    a class that votes: rooms, votes, steps
 analyses.py     a route for each analysis
 checkpoints.py  lists the checkpoints, and downloads one
 runs.py         starts, lists, follows and stops fine-tuning
 suite_runs.py   suites of any size as runs
+tool_calls.py   the result of a tool, as a call that any process can perform
 tools.py        analyses for MCP clients, over stdio or at /mcp
 documents.py    the OpenAPI document, and a page that shows it
 static/         that page, its script and its style

@@ -168,6 +168,21 @@ class TaskResponse(Response):
         await send({"type": "http.response.body", "body": reply.body})
 
 
+async def computed(task: Task, receive: Receive | None) -> Reply:
+    """The reply of *task*, for a caller that goes on with it. If the client behind *receive* disconnects, or the caller
+    is cancelled, the task stops."""
+    result = asyncio.wrap_future(task.start(lambda line: None))
+    disconnect = asyncio.ensure_future(wait_for_disconnect(receive)) if receive else asyncio.Future[None]()
+    events: set[asyncio.Future[Any]] = {result, disconnect}
+    try:
+        await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
+        return result.result() if result.done() else problem(499, "Stopped", "The client disconnected.")
+    finally:
+        disconnect.cancel()
+        if not result.done():
+            task.stop()
+
+
 def as_json(reply: Reply) -> Any:
     """The body of *reply* as a value in JSON: a file becomes an object with its content and its name."""
     if reply.media in (JSON, PROBLEM):

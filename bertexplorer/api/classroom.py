@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import math
 import socket
 from dataclasses import replace
@@ -15,14 +16,25 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from bertexplorer.analysis.export import as_csv
-from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
+from bertexplorer.api.admission import (
+    Admission,
+    Reply,
+    SendLine,
+    computed,
+    json_reply,
+    parse_json,
+    task_response,
+    to_response,
+)
+from bertexplorer.api.calls import Backend, Call
+from bertexplorer.api.lesson_calls import lesson_call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.class_questions import parse_questions, reveal_answer, suggest_question
+from bertexplorer.learn.class_questions import parse_questions
 from bertexplorer.learn.class_votes import vote_table
 from bertexplorer.learn.classroom import Classroom, require_teacher
 from bertexplorer.learn.numbers import in_percent, read_number
@@ -46,7 +58,12 @@ STEPPED = body(("question", "phase", "to"), {"question": 0, "phase": "lobby", "t
 
 
 def routes(
-    explore: Explore, admission: Admission, catalogue: LessonCatalogue, rooms: Classroom, opening: State
+    explore: Explore,
+    admission: Admission,
+    catalogue: LessonCatalogue,
+    rooms: Classroom,
+    opening: State,
+    backend: Backend,
 ) -> APIRouter:
     """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg and votes.csv, and POST …/vote, …/step, …/door, …/code,
     …/end."""
@@ -70,9 +87,8 @@ def routes(
     @router.post("/suggest", operation_id="suggest-question", summary="Suggest a question", openapi_extra=SUGGESTED)
     async def suggest(request: Request) -> Response:
         """A question about a view, which the teacher may change before asking the class."""
-        own_explore = explore.for_owner(request.scope["state"]["owner"])
         link = str(fields(parse_json(await request.body()), "link")["link"])
-        return admission.respond(request, lambda send_line: json_reply(suggest_question(own_explore, link, opening)))
+        return task_response(request, backend.task(lesson_call("suggest", request.scope["state"]["owner"], link=link)))
 
     @router.post("/{code}/step", operation_id="step-class", summary="Advance a class", openapi_extra=STEPPED)
     async def step(request: Request, code: str) -> Response:
@@ -80,16 +96,18 @@ def routes(
         room, owner = find_room(rooms, request, code)
         given = fields(parse_json(await request.body()), "question", "phase", "to")
         question, phase, to = integer(given, "question"), str(given["phase"]), str(given["to"])
-        own_explore = explore.for_owner(owner)
-
-        def move(send_line: SendLine) -> Reply:
-            require_teacher(room, owner)
-            is_current = to == "reveal" and (room.at, room.phase) == (question, phase)
-            reveal = reveal_answer(own_explore, catalogue, room, opening) if is_current else None
-            rooms.step(room, owner, question, phase, to, reveal)
-            return json_reply(snapshot(room, owner))
-
-        return admission.respond(request, move, queued=to == "reveal")
+        require_teacher(room, owner)
+        reveal = None
+        if to == "reveal" and (room.at, room.phase) == (question, phase):
+            try:
+                reply = await computed(backend.task(reveal_call(catalogue, room, owner)), request.receive)
+                if reply.status != 200:
+                    return to_response(reply)
+                reveal = json.loads(reply.body)
+            except ExplorerError as error:  # the lesson is gone, but the class continues
+                reveal = {"link": room.questions[room.at].link, "problem": str(error)}
+        await run_in_threadpool(rooms.step, room, owner, question, phase, to, reveal)
+        return to_response(json_reply(snapshot(room, owner)))
 
     @router.get(
         "/{code}/votes.csv", operation_id="class-votes", summary="Download the votes of a class", **of_type("text/csv")
@@ -167,6 +185,13 @@ def add_door_routes(router: APIRouter, rooms: Classroom) -> None:
         room, owner = find_room(rooms, request, code)
         rooms.change_code(room, owner)
         return to_response(json_reply({"code": room.code}))
+
+
+def reveal_call(catalogue: LessonCatalogue, room: Room, owner: str) -> Call:
+    """The call for the checkpoint's answer to the current question of *room*."""
+    question = room.questions[room.at]
+    block = catalogue.lesson(room.lesson, room.language).block(question.block) if question.block else None
+    return lesson_call("reveal", owner, question=question, block=block)
 
 
 def votes_csv(room: Room) -> Response:

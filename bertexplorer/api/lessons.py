@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import orjson
@@ -10,29 +9,22 @@ from fastapi import APIRouter, UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
 
-from bertexplorer.api.admission import Admission, Reply, SendLine, json_reply, parse_json, to_response
+from bertexplorer.api.admission import Admission, json_reply, parse_json, task_response, to_response
+from bertexplorer.api.calls import Backend
+from bertexplorer.api.lesson_calls import EXPORTS, is_slow, lesson_call, perform_lesson
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
-from bertexplorer.api.view import STATE, read_state
+from bertexplorer.api.view import STATE
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
-from bertexplorer.learn import check, grading
-from bertexplorer.learn import export as exports
-from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
 from bertexplorer.learn.class_questions import is_for_class
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
-from bertexplorer.views import VIEWS
 
-EXPORTS = {
-    "gift": exports.gift,
-    "csv": exports.question_table,
-    "keys": lambda *given: orjson.dumps(answer_keys(*given)).decode(),
-}
 ANSWERED = body(
     (),
     {"answer": 0, "attempt": 1},
@@ -43,8 +35,11 @@ ANSWERED = body(
 )
 
 
-def routes(explore: Explore, admission: Admission, catalogue: LessonCatalogue, opening: State) -> APIRouter:
-    """GET /api/v1/lessons, GET /api/v1/lessons/{slug}, POST /api/v1/lessons/{slug}/{block}."""
+def routes(
+    explore: Explore, admission: Admission, catalogue: LessonCatalogue, opening: State, backend: Backend
+) -> APIRouter:
+    """GET /api/v1/lessons, GET /api/v1/lessons/{slug}, POST /api/v1/lessons/{slug}/{block}. *backend*: where answers
+    are graded, and lessons checked and exported."""
     router = APIRouter(prefix="/api/v1/lessons", route_class=Route, tags=["Lessons"])
 
     def shown_language(slug: str, lang: str) -> str:
@@ -72,14 +67,8 @@ def routes(explore: Explore, admission: Admission, catalogue: LessonCatalogue, o
         content, own = file.file.read(), explore.for_owner(request.scope["state"]["owner"])
         own.quota.check(own.owner, len(content))
         slug = catalogue.save_upload(content)
-        lesson = catalogue.lesson(slug)
-        problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
-
-        def evaluate(send_line: SendLine) -> Reply:
-            checked = [asdict(line) for line in check.check(own, lesson, opening, checkpoint)]
-            return json_reply({"slug": slug, "problems": problems, "checked": checked})
-
-        return admission.respond(request, evaluate, slow=True)
+        asked = lesson_call("check", own.owner, slow=True, lesson=catalogue.lesson(slug), checkpoint=checkpoint)
+        return task_response(request, backend.task(asked))
 
     @router.get("/runs/{name}", operation_id="read-recording", summary="Read a recorded run")
     def recorded(name: str) -> Response:
@@ -98,12 +87,17 @@ def routes(explore: Explore, admission: Admission, catalogue: LessonCatalogue, o
             json_reply({**content, "language": shown_language(slug, lang), "languages": catalogue.languages(slug)})
         )
 
-    add_answer_routes(router, explore, admission, catalogue, opening)
+    add_answer_routes(router, explore, admission, catalogue, opening, backend)
     return router
 
 
 def add_answer_routes(
-    router: APIRouter, explore: Explore, admission: Admission, catalogue: LessonCatalogue, opening: State
+    router: APIRouter,
+    explore: Explore,
+    admission: Admission,
+    catalogue: LessonCatalogue,
+    opening: State,
+    backend: Backend,
 ) -> None:
     """Add the routes that compute: grading, and exports with all answers."""
 
@@ -111,28 +105,22 @@ def add_answer_routes(
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "", lang: str = "") -> Response:
         """The questions with their answers: gift or csv for other systems, keys for a copy that needs no server.
         *lang*: the language, where a translation exists."""
-        lesson, own = catalogue.lesson(slug, lang), explore.for_owner(request.scope["state"]["owner"])
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
-
-        def write(send_line: SendLine) -> Reply:
-            content = EXPORTS[kind](own, lesson, opening, checkpoint).encode()
-            return Reply(content, "text/plain; charset=utf-8", headers={"x-file-name": f"{slug}.{kind}"})
-
-        return admission.respond(request, write, slow=True)
+        owner, lesson = request.scope["state"]["owner"], catalogue.lesson(slug, lang)
+        return task_response(
+            request, backend.task(lesson_call(kind, owner, slow=True, lesson=lesson, checkpoint=checkpoint))
+        )
 
     @router.post("/{slug}/{part}", operation_id="answer-lesson", summary="Answer a lesson", openapi_extra=ANSWERED)
     async def answer(request: Request, slug: str, part: str, lang: str = "") -> Response:
         """Grade the answer to a question. For a claim: whether it holds on the checkpoint."""
         block, fields = catalogue.lesson(slug, lang).block(part), parse_json(await request.body())
-        own = explore.for_owner(request.scope["state"]["owner"])
-
-        def grade(send_line: SendLine) -> Reply:
-            return json_reply(grade_answer(own, block, fields, opening))
-
-        return admission.respond(
-            request, grade, slow=any(VIEWS[view].slow for view in views_of(block) & set(VIEWS)), queued=bool(block.link)
-        )
+        asked = lesson_call("grade", request.scope["state"]["owner"], slow=is_slow(block), block=block, fields=fields)
+        if not block.link:  # no checkpoint is asked, so nothing waits in a queue
+            own = explore.for_owner(asked.owner)
+            return admission.respond(request, lambda send_line: perform_lesson(own, opening, asked), queued=False)
+        return task_response(request, backend.task(asked))
 
 
 def summary(lesson: Lesson) -> dict[str, Any]:
@@ -164,30 +152,3 @@ def part_of(block: Block) -> dict[str, Any]:
     if block.kind == "figure":
         out["text"] = inline(block.fields.get("text", ""))
     return out
-
-
-def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) -> dict[str, Any]:
-    """Grade the answer in *fields*, the JSON of a request. Raises ExplorerError."""
-    if not isinstance(fields, dict):
-        raise ExplorerError('The request is not a JSON object. Send {"answer": …}.')
-    if unknown := sorted(set(fields) - {"answer", "attempt", "state", "checkpoint"}):
-        raise ExplorerError(f"The request has {unknown[0]!r:.40}; wanted answer, attempt, state, checkpoint.")
-    attempt, checkpoint = fields.get("attempt", 1), fields.get("checkpoint", "")
-    if type(attempt) is not int or attempt < 1:
-        raise ExplorerError(f"attempt: got {attempt!r:.40}; wanted a whole number, 1 or more.")
-    if not isinstance(checkpoint, str):
-        raise ExplorerError(f"checkpoint: got {checkpoint!r:.40}; wanted text.")
-    facts: grading.Facts = {}
-    if block.kind == "find" and fields.get("state") is not None:
-        facts = grading.facts_of(explore, read_state(fields["state"], opening))
-    else:
-        facts = grading.facts_for(explore, block.link, opening, checkpoint)
-    if block.kind == "claim":
-        claim = grading.claim(block, facts)
-        return {"holds": claim.holds, "text": inline(claim.text)}
-    if not block.is_question:
-        raise ExplorerError(f"{block.id} is a {block.kind} and has no question. Answer another part.")
-    grade = grading.grade(block, fields.get("answer"), facts, attempt)
-    prose = {"text": tree(grade.text), "answer": inline(grade.answer), "after": tree(grade.after)}
-    lists = {"criteria": [inline(one) for one in grade.criteria], "found": [inline(one) for one in grade.found]}
-    return {**asdict(grade), **prose, **lists}

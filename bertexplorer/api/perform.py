@@ -7,6 +7,8 @@ import orjson
 from bertexplorer.api.admission import JSON, Admission, LocalTask, Reply, json_reply
 from bertexplorer.api.analyses import answer, state_of
 from bertexplorer.api.calls import Call, ReplicaStatus
+from bertexplorer.api.lesson_calls import perform_lesson
+from bertexplorer.api.tool_calls import perform_tool
 from bertexplorer.api.view import export_reply, parse_request, view_reply
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
@@ -23,6 +25,10 @@ def perform(explore: Explore, opening: State, call: Call) -> Reply:
             raise
         except ExplorerError as error:
             raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
+    if call.kind == "tool":
+        return perform_tool(explore, call)
+    if call.kind == "lesson":
+        return perform_lesson(explore, opening, call)
     if call.kind == "load":
         explore.registry.get(call.given["checkpoint"], call.given["precision"])
         return json_reply({"name": call.given["checkpoint"]})

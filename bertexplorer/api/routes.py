@@ -37,8 +37,8 @@ def routes(
         analyses.routes(answering, checkpoint),
         checkpoints.routes(explore, admission, backend),
         view.routes(explore, admission, opening, catalogue, answering),
-        lessons.routes(explore, admission, catalogue, opening),
-        classroom.routes(explore, admission, catalogue, rooms, opening),
+        lessons.routes(explore, admission, catalogue, opening, answering),
+        classroom.routes(explore, admission, catalogue, rooms, opening, answering),
     ]
     if service:
         parts += [

@@ -8,10 +8,8 @@ import logging
 import signal
 import sys
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, nullcontext
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from io import TextIOWrapper
 from typing import Annotated, Any, TextIO
 
@@ -20,13 +18,15 @@ from pydantic import BaseModel, Field, ValidationError, create_model
 from starlette.requests import Request
 from starlette.types import ASGIApp
 
-from bertexplorer.api.admission import SPARE_THREADS, wait_for_disconnect
-from bertexplorer.api.analyses import answer
+from bertexplorer.api.admission import Admission, computed
+from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.models import CheckpointModel, StrictModel, field_type, one_of
+from bertexplorer.api.perform import InProcess
 from bertexplorer.api.problems import describe
+from bertexplorer.api.tool_calls import ToolAnswer
 from bertexplorer.core import provenance
-from bertexplorer.core.ask import Explore
-from bertexplorer.core.state import State, find_word_spans, scrub
+from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.state import scrub
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError, in_words_of, not_installed, unforeseen
 from bertexplorer.model.text import MAX_CHARACTERS
@@ -62,16 +62,6 @@ MISSING = (
 log = logging.getLogger(__name__)
 
 
-class ToolAnswer(BaseModel):
-    """The result of a tool."""
-
-    said: str = Field(description="The result in a sentence.")
-    rows: list[dict[str, Any]] = Field(description="The numbers, at most most_rows rows.")
-    left_out: int = Field(description="How many more rows there are.")
-    note: str = Field(description="How not to misread it.")
-    provenance: dict[str, str] = Field(description="Checkpoint, revision, precision and versions behind the numbers.")
-
-
 class ListedCheckpoint(CheckpointModel):
     here: bool = Field(description="Whether it is on this disk; tools do not download the others.")
 
@@ -84,14 +74,13 @@ class CheckpointList(BaseModel):
 
 @dataclass(frozen=True)
 class Tool:
-    """What a tool is for, the models of its arguments and its result, and how *compute* gets from one to the other."""
+    """What a tool is for, and the models of its arguments and its result."""
 
     title: str
     about: str
     arguments: type[BaseModel]
     result: type[BaseModel]
-    compute: Callable[[Explore, dict[str, Any]], BaseModel]
-    view: View | None = None  # None: needs no place in a queue
+    view: View | None = None  # None: the tool checkpoints
 
 
 def installed() -> bool:
@@ -105,10 +94,9 @@ def make_tools(checkpoint: str) -> dict[str, Tool]:
     for name in TOOLS:
         view = VIEWS[name]
         about = f"{view.question} {view.analysis.__doc__.splitlines()[0]}"
-        arguments, compute = arguments_model(view, checkpoint), partial(analyse, view)
-        tools[name.replace("-", "_")] = Tool(view.title, about, arguments, ToolAnswer, compute, view)
+        tools[name.replace("-", "_")] = Tool(view.title, about, arguments_model(view, checkpoint), ToolAnswer, view)
     about = "The checkpoints on this disk and those that the app can download, with their sizes."
-    tools["checkpoints"] = Tool("Checkpoints", about, StrictModel, CheckpointList, list_checkpoints)
+    tools["checkpoints"] = Tool("Checkpoints", about, StrictModel, CheckpointList)
     return tools
 
 
@@ -138,74 +126,45 @@ def arguments_model(view: View, checkpoint: str) -> type[BaseModel]:
     )
 
 
-def analyse(view: View, explore: Explore, given: dict[str, Any]) -> ToolAnswer:
-    """The result of a view's tool. Raises ExplorerError."""
-    text, pair, pick, most_rows = (given.pop(name) for name in ("text", "pair", "pick", "most_rows"))
-    common = {name: given.pop(name) for name in ("checkpoint", "precision")}
-    tokenizer = explore.registry.get(common["checkpoint"], common["precision"]).tokenizer
-    picked = find_word_spans(tokenizer, scrub(text), scrub(pair), pick)
-    state = State(scrub(text), scrub(pair), picked=picked, view=view.slug, options=given, **common)
-    result = answer(explore, state)
-    return ToolAnswer(
-        said=result["said"],
-        rows=result["rows"][:most_rows],
-        left_out=max(0, len(result["rows"]) - most_rows),
-        note=view.note,
-        provenance=result["provenance"],
-    )
-
-
-def list_checkpoints(explore: Explore, given: dict[str, Any]) -> CheckpointList:
+def list_checkpoints(explore: Explore) -> CheckpointList:
     """The result of the tool checkpoints."""
     offered = provenance.offered_checkpoints(explore.registry)
     return CheckpointList(checkpoints=[ListedCheckpoint(**checkpoint) for checkpoint in offered])
 
 
 class ToolCalls:
-    """Computes the results of tools in threads, each once it has a place in a queue."""
+    """Answers the calls of tools. *backend*: where their views are computed."""
 
-    def __init__(self, tools: dict[str, Tool], explore: Explore, queues: RequestQueues) -> None:
-        self.tools, self.explore, self.queues = tools, explore, queues
-        self.threads = ThreadPoolExecutor(queues.max_requests + SPARE_THREADS, "tool")
+    def __init__(self, tools: dict[str, Tool], explore: Explore, backend: Backend) -> None:
+        self.tools, self.explore, self.backend = tools, explore, backend
 
-    async def __call__(self, name: str, arguments: dict[str, Any], request: Request | None) -> BaseModel:
+    async def __call__(self, name: str, arguments: dict[str, Any], request: Request | None) -> dict[str, Any]:
         """The result of the tool called *name*. Raises ExplorerError. *request*: if it came over HTTP; if its client
         disconnects, which the SDK does not always notice, the tool stops, as it does if the call is cancelled."""
         if name not in self.tools:
             raise ExplorerError(f"There is no tool {name!r:.60}. There are {', '.join(self.tools)}.")
-        tool, work = self.tools[name], self.queues.new_work()
+        tool = self.tools[name]
         try:
             given = tool.arguments.model_validate(arguments).model_dump()
         except ValidationError as error:
             raise ExplorerError(describe(error.errors()[0])) from error
-
-        def compute() -> BaseModel:
-            own = self.explore.for_owner(owner(request))
-            with self.queues.turn(work, slow=tool.view.slow) if tool.view else nullcontext():
-                return tool.compute(own, given)
-
-        computed = asyncio.get_running_loop().run_in_executor(self.threads, compute)
-        disconnect = asyncio.ensure_future(wait_for_disconnect(request.receive)) if request else asyncio.Future[None]()
-        events: set[asyncio.Future[Any]] = {computed, disconnect}
-        try:
-            await asyncio.wait(events, return_when=asyncio.FIRST_COMPLETED)
-            if not computed.done():
-                raise ExplorerError("The client disconnected.")
-            return computed.result()
-        finally:
-            disconnect.cancel()
-            if not computed.done():
-                self.queues.stop(work)
-                computed.cancel()
+        if tool.view is None:
+            return list_checkpoints(self.explore.for_owner(owner(request))).model_dump()
+        call = Call("tool", tool.view.slug, owner(request), given, tool.view.slow)
+        reply = await computed(self.backend.task(call), request.receive if request else None)
+        result: dict[str, Any] = orjson.loads(reply.body)
+        if reply.status != 200:
+            raise ExplorerError(result["detail"])
+        return result
 
 
-def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> Any:
-    """Create the SDK's Server with the tools. *checkpoint*: the default."""
+def create_server(explore: Explore, backend: Backend, checkpoint: str) -> Any:
+    """Create the SDK's Server with the tools. *backend*: where they are computed. *checkpoint*: the default."""
     from mcp import types
     from mcp.server.lowlevel import Server
 
     tools = make_tools(checkpoint)
-    call = ToolCalls(tools, explore, queues)
+    call = ToolCalls(tools, explore, backend)
     read_only = types.ToolAnnotations(read_only_hint=True, open_world_hint=False)
     listed = types.ListToolsResult(
         tools=[
@@ -227,7 +186,7 @@ def create_server(explore: Explore, queues: RequestQueues, checkpoint: str) -> A
     async def call_tool(context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         try:
             result = await call(params.name, params.arguments or {}, context.request)
-            text, wrong = orjson.dumps(result.model_dump(), option=orjson.OPT_SERIALIZE_NUMPY).decode(), False
+            text, wrong = orjson.dumps(result).decode(), False
         except ExplorerError as error:
             text, wrong = scrub(in_words_of("mcp", str(error))), True
         except Exception:
@@ -247,11 +206,11 @@ def owner(request: Request | None) -> str:
     return str(request.scope["state"]["owner"]) if request else ""
 
 
-def mcp_app(explore: Explore, queues: RequestQueues, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
+def mcp_app(explore: Explore, backend: Backend, checkpoint: str) -> tuple[ASGIApp, Callable[..., Any]]:
     """(the app that answers /mcp, its lifespan). It does not check hosts and origins, as the request filter does."""
     from mcp.server.transport_security import TransportSecuritySettings
 
-    server = create_server(explore, queues, checkpoint)
+    server = create_server(explore, backend, checkpoint)
     open_to_all = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=open_to_all)
 
@@ -285,6 +244,8 @@ def main(library: CheckpointRegistry, settings: Settings) -> int:
     if not installed():
         raise ExplorerError(MISSING)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # else Ctrl+C would wait for the thread that reads the next line
-    server = create_server(Explore(library), RequestQueues(limit=settings.tokens), settings.checkpoint)
+    explore = Explore(library)
+    backend = InProcess(explore, Admission(RequestQueues(limit=settings.tokens)), opening(settings))
+    server = create_server(explore, backend, settings.checkpoint)
     asyncio.run(serve_stdio(server))
     return 0

@@ -16,7 +16,7 @@ from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
-from bertexplorer.learn.room import Question, Room
+from bertexplorer.learn.room import Question
 
 CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
@@ -85,15 +85,13 @@ def question_of(explore: Explore, block: Block, opening: State, checkpoint: str 
     return Question(block.fields.get("vote", block.prompt), choices, link, block.id)
 
 
-def reveal_answer(explore: Explore, catalogue: LessonCatalogue, room: Room, opening: State) -> dict[str, Any]:
-    """The checkpoint's answer to the current question of the room: the right choices or the number, and feedback on
-    each choice. For a teacher's own question, the choice that the checkpoint finds likeliest, where the view has one;
-    else the view is the answer."""
-    question = room.questions[room.at]
-    if not question.block:
+def reveal_answer(explore: Explore, question: Question, block: Block | None, opening: State) -> dict[str, Any]:
+    """The checkpoint's answer to *question*, which *block* of a lesson asks: the right choices or the number, and
+    feedback on each choice. For a teacher's own question (no block), the choice that the checkpoint finds likeliest,
+    where the view has one; else the view is the answer."""
+    if block is None:
         return {"link": question.link, **choice_shares(explore, question, opening)}
     try:
-        block = catalogue.lesson(room.lesson, room.language).block(question.block)
         link = question.link if block.shown else ""
         return {"link": link, **checkpoint_answer(explore, block, question.link, opening)}
     except ExplorerError as error:  # this checkpoint has no answer, but the class continues

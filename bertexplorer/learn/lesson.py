@@ -8,7 +8,7 @@ indented below them. Nothing here runs a checkpoint; `grading.py` does.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -69,6 +69,12 @@ class Block:
     near: tuple[tuple[str, str], ...] = ()  # (condition, hint) for answers that are nearly right
     items: tuple[Item, ...] = ()
 
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Block:
+        """The block whose dataclasses.asdict is *fields*, also after a way through JSON."""
+        items, near = (Item(**item) for item in fields["items"]), (tuple(pair) for pair in fields["near"])
+        return cls(**{**fields, "items": tuple(items), "near": tuple(near)})
+
     @property
     def link(self) -> str:
         """The view that the block is about, as a link; "" for none."""
@@ -101,6 +107,13 @@ class Lesson:
     about: dict[str, Any]
     parts: tuple[str | Block, ...] = ()  # Markdown and blocks, in order
     problems: tuple[Problem, ...] = ()
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Lesson:
+        """The lesson whose dataclasses.asdict is *fields*, also after a way through JSON."""
+        parts = (part if isinstance(part, str) else Block.of(part) for part in fields["parts"])
+        problems = (Problem(**problem) for problem in fields["problems"])
+        return cls(fields["slug"], fields["about"], tuple(parts), tuple(problems))
 
     @property
     def blocks(self) -> tuple[Block, ...]:

@@ -11,7 +11,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -33,6 +33,11 @@ class Question:
     choices: tuple[str, ...]  # Markdown
     link: str = ""  # of the view that the reveal runs
     block: str = ""
+
+    @classmethod
+    def of(cls, fields: Mapping[str, Any]) -> Question:
+        """The question whose dataclasses.asdict is *fields*, also after a way through JSON."""
+        return cls(**{**fields, "choices": tuple(fields["choices"])})
 
 
 @dataclass

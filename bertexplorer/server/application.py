@@ -12,7 +12,9 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from bertexplorer.api import tools
+from bertexplorer.api.admission import Admission
 from bertexplorer.api.calls import Backend
+from bertexplorer.api.perform import InProcess
 from bertexplorer.api.problems import Problems
 from bertexplorer.api.routes import routes
 from bertexplorer.core.ask import Explore, opening
@@ -85,7 +87,8 @@ def create_api(
     """The HTTP API, and /mcp where the MCP SDK is installed. The parameters are those of `routes`."""
     without_docs: dict[str, Any] = {"openapi_url": None, "docs_url": None, "redoc_url": None}
     if tools.installed():
-        mcp, lifespan = tools.mcp_app(explore, queues, opening.checkpoint)
+        answering = backend or InProcess(explore, Admission(queues), opening)
+        mcp, lifespan = tools.mcp_app(explore, answering, opening.checkpoint)
         app = FastAPI(**without_docs, lifespan=lifespan)
         app.router.routes.append(Route("/mcp", mcp))
     else:

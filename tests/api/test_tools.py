@@ -92,7 +92,7 @@ def test_invalid_arguments_are_reported(given: dict[str, Any], message: str, ser
 def test_an_unknown_tool_and_an_unforeseen_error_are_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = called(f"{served.url}/mcp", "fill")
     assert unknown.is_error and unknown.content[0].text.startswith("There is no tool 'fill'. There are fill_mask, ")
-    monkeypatch.setattr("bertexplorer.api.tools.answer", lambda *given: 1 / 0)
+    monkeypatch.setattr("bertexplorer.api.tool_calls.answer", lambda *given: 1 / 0)
     failed = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
     assert failed.is_error and failed.content[0].text.startswith("Something went wrong that should not have (error ")
 

@@ -9,7 +9,6 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.class_questions import lesson_shares, parse_questions, reveal_answer
-from bertexplorer.learn.classroom import Room
 from bertexplorer.learn.lesson import read_lesson
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -38,28 +37,27 @@ def asked(explore, **request):
     return parse_questions(explore, CATALOGUE, request, START)[0]
 
 
-def revealed(explore, slug, block, tmp_path):
-    questions = asked(explore, lesson=slug)
-    at = [question.block for question in questions].index(block)
-    return reveal_answer(explore, CATALOGUE, Room("ABCD", "t", slug, tuple(questions), tmp_path, at=at), START)
+def revealed(explore, slug, block):
+    question = next(question for question in asked(explore, lesson=slug) if question.block == block)
+    return reveal_answer(explore, question, CATALOGUE.lesson(slug).block(block), START)
 
 
-def test_words_of_a_lesson_come_with_their_probabilities(explore, tmp_path):
+def test_words_of_a_lesson_come_with_their_probabilities(explore):
     model = transformers.AutoModelForMaskedLM.from_pretrained(MINI, dtype=torch.float32)
     tokenizer = transformers.AutoTokenizer.from_pretrained(MINI)
     ids = tokenizer("Rome is the capital city of [MASK].", return_tensors="pt")
     at = ids["input_ids"][0].tolist().index(tokenizer.mask_token_id)
     probabilities = model(**ids).logits[0, at].detach().softmax(-1)
     italy, rome = (float(probabilities[tokenizer.vocab[word]]) for word in ("italy", "rome"))
-    shares = revealed(explore, "sure-and-wrong", "paris-is", tmp_path)["shares"]
+    shares = revealed(explore, "sure-and-wrong", "paris-is")["shares"]
     assert shares == pytest.approx([italy, rome, 1 - italy - rome], rel=0.1)  # in the precision of the page
 
 
-def test_the_question_on_a_share_explains_the_vote_of_each_person(explore, tmp_path):
+def test_the_question_on_a_share_explains_the_vote_of_each_person(explore):
     questions = {question.block: question for question in asked(explore, lesson="sure-and-wrong")}
     assert questions["share-rome"].prompt.endswith("where would most of them be?")
     assert questions["share-rome"].choices == ("*berlin*", "*germany*", "every other piece")
-    reply = revealed(explore, "sure-and-wrong", "share-rome", tmp_path)
+    reply = revealed(explore, "sure-and-wrong", "share-rome")
     assert sum(reply["shares"]) == pytest.approx(1) and reply["after"] and "right" not in reply
 
 
@@ -71,7 +69,7 @@ def test_a_class_begins_with_the_requested_question(explore):
         asked(explore, lesson="sure-and-wrong", first="in-your-words")
 
 
-def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(explore, tmp_path):
+def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(explore):
     block = read_lesson(ODD, "x").blocks[0]
     facts = grading.facts_for(explore, block.link, START)
     assert lesson_shares(block, facts) == {} and grading.grade(block, 0, facts).key == 1
@@ -81,9 +79,8 @@ def test_no_bars_are_shown_if_the_checkpoint_lacks_a_choice(explore, tmp_path):
     ("choices", "wanted"),
     [(("italy", "paris", "something else"), "paris"), (("italy", "now", "something else"), "something else")],
 )
-def test_a_teachers_own_question_names_berts_first_answer(explore, tmp_path, choices, wanted):
+def test_a_teachers_own_question_names_berts_first_answer(explore, choices, wanted):
     link = "/?view=fill-mask&text=The+capital+of+France+is+[MASK]."
     given = {"prompt": "What would BERT put here?", "choices": list(choices), "link": link}
-    room = Room("ABCD", "t", "", tuple(asked(explore, question=given)), tmp_path)
-    reply = reveal_answer(explore, CATALOGUE, room, START)
+    reply = reveal_answer(explore, *asked(explore, question=given), None, START)
     assert [choices[at] for at in reply["right"]] == [wanted] and reply["shares"][-1] > 0.5
