@@ -28,6 +28,7 @@ training/tasks/         the fine-tuning tasks: the rows, settings and metrics of
 training/learners/      what each task adds to the encoder: head, batches, losses, metrics, answers
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
+charts/                 plotly's JSON as plain dicts
 figures/                draw a result, and describe it in a sentence
 store/                  everything on disk: checkpoints, runs, uploads, the search index
 views/                  the views: each an analysis, its figure, a question and examples

@@ -15,8 +15,10 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 
 if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
     from bertexplorer.analysis import Analysis
-    from bertexplorer.figures import Figure, FigureModule
+    from bertexplorer.figures import FigureModule
     from bertexplorer.model.checkpoint import Checkpoint
 
 IMAGE_SUFFIXES = (".png", ".svg", ".pdf", ".webp", ".jpeg", ".jpg")
@@ -70,8 +72,9 @@ class Result:
 
     @cached_property
     def figure(self) -> Figure | str:
-        """The figure for plotly; of BertViz, an HTML document."""
-        return self.drawing.draw(self.value)
+        """The figure, an object of plotly; of BertViz, an HTML document."""
+        drawn = self.drawing.draw(self.value)
+        return drawn if isinstance(drawn, str) else drawn.plotly
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -205,9 +208,10 @@ class Comparison:
         drawing, values = self.first.drawing, [result.value for result in self.results]
         if self.others:
             assert isinstance(drawing, ComparingSeveral)
-            return drawing.several(self.names, values, 0, ordered=False)
+            return drawing.several(self.names, values, 0, ordered=False).plotly
         pair, names = (self.first.checkpoint, self.second.checkpoint), (self.names[0], self.names[1])
-        return difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
+        drawn = difference.draw_comparison(drawing, self.first.module, values[0], values[1], names, pair)
+        return None if drawn is None else drawn.plotly
 
     @property
     def rows(self) -> list[dict[str, Any]]:

@@ -15,6 +15,7 @@ FLOORS = (  # lowest first
     {"model"},
     {"engine"},
     {"analysis", "training"},
+    {"charts"},
     {"figures", "store"},
     {"views"},
     {"core"},
@@ -33,7 +34,7 @@ FLOORS = (  # lowest first
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 ALLOWED = {  # library -> the only parts that may import it
     "torch": {"model", "engine", "analysis", "training", "store"},
-    "plotly": {"figures"},
+    "plotly": {"charts", "figures", "result"},
     "bertviz": {"figures"},
     "accelerate": {"training"},
     "nervaluate": {"training"},

@@ -32,7 +32,7 @@ from bertexplorer.core.ask import Answer, Explore
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import COMPARISONS, SPANS, State, read_spans, write_spans
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Figure
+from bertexplorer.figures import Chart
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
@@ -273,7 +273,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
     return json_reply(out)
 
 
-def figure_json(figure: Figure | str | None) -> dict[str, Any]:
+def figure_json(figure: Chart | str | None) -> dict[str, Any]:
     """A figure for the page: plotly's JSON, or an HTML document."""
     if isinstance(figure, str):
         return {"document": figure}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.core.state import State, scrub
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Comparing, ComparingSeveral, Figure, difference
+from bertexplorer.figures import Chart, Comparing, ComparingSeveral, difference
 from bertexplorer.views import VIEWS
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ class Comparison:
     """The other side of a compared answer, or all sides in one figure."""
 
     name: str
-    figure: Figure | None  # None: nothing to draw next to the answer's figure
+    figure: Chart | None  # None: nothing to draw next to the answer's figure
     said: str
-    difference: Figure | None
+    difference: Chart | None
     own_title: str  # display name of the checkpoint in use
     others: tuple[tuple[str, Any], ...] = ()  # the name and the result of each other side
 

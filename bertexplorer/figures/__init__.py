@@ -1,4 +1,4 @@
-"""Figures: each module has `draw(result) -> Figure` and `say(result)`, the figure as a sentence.
+"""Figures: each module has `draw(result) -> Chart` and `say(result)`, the figure as a sentence.
 
 style.py              the style of figures: colours, fonts, readable numbers
 kit.py                the parts of figures: cells, bars, lines, text, panels, axes
@@ -47,14 +47,14 @@ notebook.py           a figure in a notebook, with the sentence above it
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from plotly.graph_objects import Figure as Figure
+from bertexplorer.charts.chart import Chart as Chart
 
 
 @runtime_checkable
 class FigureModule(Protocol):
     """The module that draws the results of one analysis."""
 
-    def draw(self, result: Any, /) -> Figure | str:
+    def draw(self, result: Any, /) -> Chart | str:
         """The figure, or an HTML document."""
 
     def say(self, result: Any, /) -> str:
@@ -73,7 +73,7 @@ class Colouring(FigureModule, Protocol):
 class Scaled(FigureModule, Protocol):
     """A module whose bars of probabilities fill their panel, which hides how they grow while a checkpoint learns."""
 
-    def fix_scale(self, figure: Figure, /) -> None:
+    def fix_scale(self, figure: Chart, /) -> None:
         """Give the bars of *figure* an axis from 0 to 1."""
 
 
@@ -89,7 +89,7 @@ class Comparing(FigureModule, Protocol):
 class Aligning(Comparing, Protocol):
     """A module that draws two results as one figure."""
 
-    def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Figure | None:
+    def align(self, first: Any, second: Any, names: tuple[str, str], /) -> Chart | None:
         """Draw both results; None if they cannot be aligned."""
 
 
@@ -97,7 +97,7 @@ class Aligning(Comparing, Protocol):
 class ComparingSeveral(Comparing, Protocol):
     """A module that draws any number of results as one figure. *own*: index of the checkpoint in use."""
 
-    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Figure:
+    def several(self, names: Sequence[str], results: Sequence[Any], own: int, /, *, ordered: bool) -> Chart:
         """*ordered*: the results are checkpoints of one training, in order."""
 
     def say_several(self, names: Sequence[str], results: Sequence[Any], own: int, /) -> str:

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Sequence
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.tokenization import Tokenization
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, INK, MONO, ORANGE, coloured, finish, label, safe
 
@@ -17,14 +16,14 @@ MASK = re.compile(r"\[MASK\]|<mask>", re.IGNORECASE)  # spellings of equal lengt
 Piece = tuple[int, int, int, str, int]  # side, start and end of its characters, its name, its id
 
 
-def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> go.Figure | None:
+def draw(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Chart | None:
     """The pieces of *first* above those of *second*; None for different texts."""
     if not same_texts(first, second):
         return None
     both_pieces = [pieces(first), pieces(second)]
     spans_of_both = [{piece[:3] for piece in piece_list} for piece_list in both_pieces]
     lines = wrap_lines(first.texts)[:LINES]
-    fig = go.Figure()
+    fig = Chart()
     for row, (result, piece_list) in enumerate(zip((first, second), both_pieces, strict=True)):
         for number, (side, start, end) in enumerate(lines):
             visible = [

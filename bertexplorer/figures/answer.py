@@ -4,11 +4,11 @@ spans."""
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis import task_head
 from bertexplorer.analysis.answer import LIKELY, Answer, TaggedWord
 from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -40,19 +40,19 @@ SHARES = {
 }
 
 
-def draw(result: Answer) -> go.Figure:
+def draw(result: Answer) -> Chart:
     ways = {"tag": tags, "span": spans}
     return ways.get(result.kind, labels)(result)
 
 
-def labels(result: Answer) -> go.Figure:
+def labels(result: Answer) -> Chart:
     """A bar for each label, the best on top."""
     labels_shown = result.labels[: result.top]
     text = [measure(item.value, result.scored) for item in labels_shown]
     chosen = [ACCENT if item.name in result.chosen else PALE for item in labels_shown]
     logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
     hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
-    fig = go.Figure([kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers)])
+    fig = Chart([kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers)])
     fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]))
     ends = axis([item.value for item in labels_shown], result.kind)
     fig.update_xaxes(range=ends, visible=False)
@@ -72,14 +72,14 @@ def axis(values: list[float], kind: AnswerKind) -> list[float]:
     return kit.from_zero(values)
 
 
-def tags(result: Answer) -> go.Figure:
+def tags(result: Answer) -> Chart:
     """A bar for each word with the probability of its tag, in the colour of the tag."""
     words = result.words[:DRAWN]
     best = [word.labels[0] for word in words]
     text = [f"{label(item.name, 16)} {percent(item.value)}" for item in best]
     shade = tag_colours(result)
     hovers = [hover_text(word) for word in words]
-    fig = go.Figure(
+    fig = Chart(
         [kit.bars([b.value for b in best], [shade[entity_type(b.name)] for b in best], text=text, hover=hovers)]
     )
     fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13))
@@ -105,7 +105,7 @@ def hover_text(word: TaggedWord) -> str:
     return f"{label(word.word, 30)}: {', '.join(lines)}"
 
 
-def spans(result: Answer) -> go.Figure:
+def spans(result: Answer) -> Chart:
     """The best spans and “no answer”; below, the probability that each token is the start or the end."""
     rows = [*result.spans, *([result.nothing] if result.nothing else [])]
     answer = result.nothing if result.no_answer else result.spans[0]
@@ -128,7 +128,7 @@ def spans(result: Answer) -> go.Figure:
     return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 16, "t": 28, "b": 70})
 
 
-def places(fig: go.Figure, result: Answer) -> None:
+def places(fig: Chart, result: Answer) -> None:
     """Bars up where the answer starts and down where it ends."""
     inside = list(result.inside)
     sides = (("starts", result.starts[inside], ACCENT), ("ends", -result.ends[inside], ORANGE))

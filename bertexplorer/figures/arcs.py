@@ -1,10 +1,10 @@
 """Lines from the attending tokens on the left to their targets on the right; darker means more attention."""
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
 
 from bertexplorer.analysis.attention import Attention
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, MONO, TEXT, clip, finish, percent, safe
 
@@ -28,13 +28,13 @@ def window(result: Attention) -> tuple[range, range]:
     return ranges[0], ranges[1]
 
 
-def draw(result: Attention) -> go.Figure:
+def draw(result: Attention) -> Chart:
     rows, columns = window(result)
     part = result.matrix[rows.start : rows.stop, columns.start : columns.stop]
     if result.picked:
         part = part * np.isin(np.arange(rows.start, rows.stop), result.about)[:, None]
     top = float(part.max()) or 1.0
-    fig = go.Figure()
+    fig = Chart()
     starts, ends = strongest(part, top)
     low = 0.0
     for high, width, opacity in BINS:
@@ -65,7 +65,7 @@ def strongest(part: Float[np.ndarray, "r c"], top: float) -> tuple[np.ndarray, n
     return starts[visible], ends[visible]
 
 
-def lines(fig: go.Figure, starts: np.ndarray, ends: np.ndarray, width: float, opacity: float) -> None:
+def lines(fig: Chart, starts: np.ndarray, ends: np.ndarray, width: float, opacity: float) -> None:
     """Draw all lines of the same width as one trace; None ends a line."""
     if len(starts):
         ys = [y for i, j in zip(starts.tolist(), ends.tolist(), strict=True) for y in (i, j, None)]
@@ -73,7 +73,7 @@ def lines(fig: go.Figure, starts: np.ndarray, ends: np.ndarray, width: float, op
         fig.add_scatter(x=[LEFT, RIGHT, None] * len(starts), y=ys, mode="lines", line=line, opacity=opacity)
 
 
-def column(fig: go.Figure, names: list[tuple[str, bool]], x: float, side: str) -> None:
+def column(fig: Chart, names: list[tuple[str, bool]], x: float, side: str) -> None:
     font = {"family": MONO, "size": 13, "color": [ACCENT if strong else TEXT for _, strong in names]}
     style = {"textposition": side, "textfont": font, "hoverinfo": None}
     fig.add_trace(kit.texts(x, list(range(len(names))), [safe(name) for name, _ in names], **style))

@@ -1,10 +1,10 @@
 """Figure for attention: every head as a tile, one attention map, or lines between two columns of text."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import arcs, kit
 from bertexplorer.figures.style import MONO, beyond_limit, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
@@ -15,17 +15,17 @@ MAPPED = 512  # tokens up to which each has its own row
 LINE, TALLEST, NAMES = 24, 1100, 110  # pixels: a row, all rows, the names above
 
 
-def draw(result: Attention) -> go.Figure:
+def draw(result: Attention) -> Chart:
     if result.show == "grid":
         return grid(result)
     return arcs.draw(result) if result.show == "arcs" else token_map(result)
 
 
-def grid(result: Attention) -> go.Figure:
+def grid(result: Attention) -> Chart:
     """All heads; a click on one opens it."""
     layers, heads = result.every.shape[:2]
     picture, step = tiles(result.every, None if result.norms else 1.0)
-    fig = go.Figure()
+    fig = Chart()
     image = {"source": picture, "sizing": "stretch", "layer": "below", "xanchor": "left", "yanchor": "top"}
     fig.add_layout_image(**image, xref="x", yref="y", x=0, y=0, sizex=heads, sizey=layers)
     positions = list(np.ndindex(layers, heads))
@@ -50,7 +50,7 @@ def grid(result: Attention) -> go.Figure:
     return finish(fig, height, hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below})
 
 
-def write_pooling_note(fig: go.Figure, step: int, unit: str) -> int:
+def write_pooling_note(fig: Chart, step: int, unit: str) -> int:
     """Write a note under the picture if *step* tokens share a *unit*. Returns the height of the note in pixels."""
     if step == 1:
         return 8
@@ -72,7 +72,7 @@ def hover_text(result: Attention, layer: int, head: int) -> str:
     return f"head {Head(layer, head)}: {clip(subject(result), 30)} gives {most}"
 
 
-def token_map(result: Attention) -> go.Figure:
+def token_map(result: Attention) -> Chart:
     """A row for each attending token, a column for each target."""
     step = tokens_per_cell(result)
     scale = 1.0 if result.norms else 100.0
@@ -88,7 +88,7 @@ def token_map(result: Attention) -> go.Figure:
     gap = int(max(values.shape) <= 40)
     top = float(values.max()) or 1.0
     heat = kit.cells(values, LIGHT if small else ROOT, 0, top, x=unique_labels(columns), y=unique_labels(rows), gap=gap)
-    fig = go.Figure([{**heat, **style}])
+    fig = Chart([{**heat, **style}])
     font = {"family": MONO, "size": 12}
     strongest = number(result, float(result.matrix.max()))
     title = kit.title(f"rows look at columns · strongest: {safe(strongest)}", 6)

@@ -1,11 +1,10 @@
 """Figure for attention flow: shares by token and layer, and the chosen layer next to its raw attention."""
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.attention_flow import AttentionFlow
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, ORANGE, beyond_limit, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import ROOT
@@ -16,8 +15,8 @@ DRAWN = 60  # tokens; more would be illegible
 WORDS = {"rollout": "rollout", "flow": "flow", "raw": "raw attention"}
 
 
-def draw(result: AttentionFlow) -> go.Figure:
-    fig = make_subplots(rows=1, cols=2, column_widths=[0.66, 0.34], horizontal_spacing=0.05)
+def draw(result: AttentionFlow) -> Chart:
+    fig = grid(rows=1, cols=2, column_widths=[0.66, 0.34], horizontal_spacing=0.05)
     positions = drawn_positions(result)
     layers = len(result.shares)
     heat(fig, result, positions)
@@ -46,7 +45,7 @@ def drawn_positions(result: AttentionFlow) -> list[int]:
     return sorted(np.argsort(most, kind="stable")[::-1][:DRAWN].tolist())
 
 
-def heat(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
+def heat(fig: Chart, result: AttentionFlow, positions: list[int]) -> None:
     layers = range(1, len(result.shares) + 1)
     hovers = [[f"{label(result.tokens[i], 30)}, layer {layer}" for layer in layers] for i in positions]
     shares, top = (100 * result.shares[:, positions].T).astype(np.float32), 100 * float(result.shares.max()) or 1.0
@@ -54,7 +53,7 @@ def heat(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
     fig.add_trace({**cells, "hovertemplate": "%{customdata}: %{z:.1f} %<extra></extra>"}, 1, 1)
 
 
-def bars(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
+def bars(fig: Chart, result: AttentionFlow, positions: list[int]) -> None:
     """The chosen layer: a bar for the method, a mark for its raw attention."""
     labels = [label(result.tokens[i], 30) for i in positions]
     common = {"row": 1, "col": 2, "y": list(range(len(positions))), "customdata": labels}
@@ -67,7 +66,7 @@ def bars(fig: go.Figure, result: AttentionFlow, positions: list[int]) -> None:
         fig.add_scatter(x=raw, mode="markers", marker=mark, cliponaxis=False, hovertemplate=tip, **common)
 
 
-def write_key(fig: go.Figure, result: AttentionFlow, count: int) -> int:
+def write_key(fig: Chart, result: AttentionFlow, count: int) -> int:
     """Write the meaning of the colours under the picture. Returns the height in pixels."""
     texts = [f"Blue: {WORDS[result.method]}, strongest {safe(percent(float(result.shares.max())))}"]
     texts += [f"Orange: raw attention of layer {result.layer + 1}"] if result.method != "raw" else []

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import count, finish, label
 from bertexplorer.figures.tiles import ROOT
@@ -20,11 +20,11 @@ GOLD = {
 }
 
 
-def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> go.Figure:
+def draw(labels: Sequence[str], counts: Sequence[Sequence[int]]) -> Chart:
     """The confusion matrix; a click on a cell opens its rows."""
     size = min(len(labels), MAX_LABELS)
     targets = [[{"set": {"gold": i, "predicted": j}} for j in range(size)] for i in range(size)]
-    fig = go.Figure([{**cells(labels, counts), "customdata": targets}])
+    fig = Chart([{**cells(labels, counts), "customdata": targets}])
     fig.update_xaxes(PREDICTED)
     fig.update_yaxes(GOLD)
     return finish(fig, 110 + height(size), margin={"l": 8, "r": 8, "t": 64, "b": 8})

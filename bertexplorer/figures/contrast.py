@@ -4,9 +4,9 @@ import math
 from textwrap import wrap
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.contrast import Contrast, Word
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, label, quote, safe
 
@@ -15,10 +15,10 @@ CELLS = 180  # along each axis; a cell is about one dot wide
 FAINT = 0.25  # the opacity of one word
 
 
-def draw(result: Contrast) -> go.Figure:
+def draw(result: Contrast) -> Chart:
     first, second = np.exp(result.first), np.exp(result.second)
     low, high = math.floor(math.log10(max(1e-9, float(np.quantile(np.minimum(first, second), 0.02))))), 0
-    fig = go.Figure()
+    fig = Chart()
     fig.add_scatter(x=[10**low, 1], y=[10**low, 1], mode="lines", line={"color": GREY, "dash": "dot"}, hoverinfo="skip")
     dots, words_in = thin_out(first, second, (high - low) / CELLS)
     fig.add_scatter(

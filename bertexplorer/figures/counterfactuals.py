@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from textwrap import wrap
 from typing import Any, NamedTuple
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.counterfactuals import Counterfactuals, Edit, format_changes
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -58,7 +57,7 @@ class Canvas(NamedTuple):
     notes: list[kit.Part]
 
 
-def draw(result: Counterfactuals) -> go.Figure:
+def draw(result: Counterfactuals) -> Chart:
     fig, top = Canvas([], []), 0.0
     if result.method == "reduction":
         top = draw_step(fig, top, "the whole text", join_words(result.words), result.answer, result.probability)
@@ -74,8 +73,8 @@ def draw(result: Counterfactuals) -> go.Figure:
         "xaxis": {"range": [0, 1], "domain": [PLOT, 1], **kit.HIDDEN},
         "yaxis": {"range": [height, 0], **kit.HIDDEN},
     }
-    parts = {"data": fig.bars, "layout": {**axes, "barmode": "overlay", "annotations": fig.notes}}
-    return finish(parts, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
+    chart = Chart(fig.bars, {**axes, "barmode": "overlay", "annotations": fig.notes})
+    return finish(chart, round(height) + 44, margin={"l": 8, "r": 12, "t": 36, "b": 8})
 
 
 def draw_edit(fig: Canvas, top: float, edit: Edit, answers: Sequence[Share]) -> float:

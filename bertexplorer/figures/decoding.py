@@ -4,10 +4,9 @@ one."""
 import math
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.decoding import Decoding
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, ORANGE, SHADES, decimal, finish, label, percent, quote
 
@@ -19,23 +18,23 @@ HEADINGS = {  # short enough for a phone
 ORDINALS = ("1st", "2nd", "3rd", *(f"{i}th" for i in range(4, 21)))
 
 
-def draw(result: Decoding) -> go.Figure:
+def draw(result: Decoding) -> Chart:
     methods = [HEADINGS.get(f.method, f.method) for f in result.fillings]
     masks = [f"mask {i}" for i in range(1, len(result.positions) + 1)]
     cells, below = 62 * len(masks), 220  # pixels
-    fig = make_subplots(
+    fig = grid(
         rows=2,
         cols=1,
         row_heights=[cells, below],
         vertical_spacing=96 / (cells + below + 96),
-        subplot_titles=("", "joint log-probability (nats)"),
+        titles=("", "joint log-probability (nats)"),
     )
     words(fig, result, methods, masks)
     worth(fig, result, methods)
     return finish(fig, cells + below + 152, margin={"l": 8, "r": 16, "t": 56, "b": 8})
 
 
-def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]) -> None:
+def words(fig: Chart, result: Decoding, methods: list[str], masks: list[str]) -> None:
     """A row for each mask and a column for each method: the word, its step, and its probability at that step."""
     shares = np.zeros((len(masks), len(methods)))
     texts = [[""] * len(methods) for _ in masks]
@@ -51,7 +50,7 @@ def words(fig: go.Figure, result: Decoding, methods: list[str], masks: list[str]
     fig.update_yaxes(autorange="reversed", showgrid=False, row=1, col=1)
 
 
-def worth(fig: go.Figure, result: Decoding, methods: list[str]) -> None:
+def worth(fig: Chart, result: Decoding, methods: list[str]) -> None:
     """The probability that each method claims for its filling, and that of the filling scored from left to right."""
     claimed, chained = [f.claimed for f in result.fillings], [f.chained for f in result.fillings]
     marks = (("claims", ORANGE, "diamond", claimed, "top"), ("scored in order", ACCENT, "circle", chained, "bottom"))

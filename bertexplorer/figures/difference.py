@@ -4,9 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis import Analysis, Comparable, Listing, SometimesShares, Summarised
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import Aligning, FigureModule, kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, safe, share
 
@@ -24,7 +23,7 @@ Key = tuple[object, ...]  # what a row is about
 
 def draw(
     analysis: Analysis, first: Any, second: Any, names: tuple[str, str], checkpoints: tuple[Any, Any] | None = None
-) -> go.Figure | None:
+) -> Chart | None:
     """Draw a line for each of the numbers that differ most; None if *analysis* does not name its main number.
 
     If a row is not listed on one side, the analysis may look up its number in that result with one of *checkpoints*."""
@@ -37,7 +36,7 @@ def draw(
     shares = all(is_share(analysis, result) for result in (first, second))
     low, high = min(0.0, *values), max(values) or 1.0
     titles = [safe(name) for name in distinct_names(names, LABEL)]
-    fig = go.Figure()
+    fig = Chart()
     for row, key in enumerate(keys):
         if key in ours and key in theirs:
             line = {"color": GREY, "width": 3}
@@ -92,7 +91,7 @@ def draw_comparison(
     second: Any,
     names: tuple[str, str],
     checkpoints: tuple[Any, Any] | None = None,
-) -> go.Figure | None:
+) -> Chart | None:
     """Draw two results as one figure, aligned by the module itself if it can align them."""
     aligned = module.align(first, second, names) if isinstance(module, Aligning) else None
     return aligned or draw(analysis, first, second, names, checkpoints)
@@ -184,20 +183,21 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
     return [" · ".join(part_name(i, key) for i in columns_shown if key[i] != "") or "all" for key in keys]
 
 
-def share_scales(first: go.Figure, second: go.Figure) -> None:
+def share_scales(first: Chart, second: Chart) -> None:
     """Give two figures of the same kind the same scales: every x axis, logarithmic axis or colour scale with fixed ends
     in both. (A linear y axis counts rows here, and an x axis with ticks at given places heads or layers.)"""
     for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
-        axes = [axis for fig in (first, second) if (axis := getattr(fig.layout, name, None)) is not None]
-        axes = [axis for axis in axes if axis.type == "log" or (name.startswith("x") and axis.tickvals is None)]
-        ends = [end for axis in axes for end in axis.range or () if isinstance(end, int | float)]
+        axes = [fig.settings[name] for fig in (first, second) if name in fig.settings]
+        axes = [axis for axis in axes if axis.get("type") == "log" or (name.startswith("x") and "tickvals" not in axis)]
+        ends = [end for axis in axes for end in axis.get("range") or () if isinstance(end, int | float)]
         if len(ends) == 4:
-            rising = axes[0].range[0] <= axes[0].range[1]
+            rising = axes[0]["range"][0] <= axes[0]["range"][1]
             for axis in axes:
-                axis.range = (min(ends), max(ends)) if rising else (max(ends), min(ends))
-    for traces in zip(first.data, second.data, strict=False):
-        ends = [end for trace in traces if trace.type == "heatmap" for end in (trace.zmin, trace.zmax)]
-        if len(ends) == 4 and None not in ends:
+                axis["range"] = [min(ends), max(ends)] if rising else [max(ends), min(ends)]
+    for traces in zip(first.traces, second.traces, strict=False):
+        heat: list[Any] = [trace for trace in traces if trace["type"] == "heatmap"]
+        ends = [trace[end] for trace in heat for end in ("zmin", "zmax") if end in trace]
+        if len(ends) == 4:
             for trace in traces:
                 trace.update(zmin=min(ends), zmax=max(ends))
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.embedding_map import EmbeddingMap
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures.scatter import QUIET, Name, limits, write_below, write_names
 from bertexplorer.figures.style import (
     GROUPS,
@@ -37,9 +37,9 @@ CLOSE = 0.15  # share of the space; of names closer than this, only one is writt
 UNGROUPED = ("", "special")
 
 
-def draw(result: EmbeddingMap) -> go.Figure:
+def draw(result: EmbeddingMap) -> Chart:
     groups = coloured_groups(result)
-    fig = go.Figure()
+    fig = Chart()
     flat = result.places.shape[1] == 2
     mark(fig, result, groups)
     if flat:
@@ -51,7 +51,7 @@ def draw(result: EmbeddingMap) -> go.Figure:
         name_in_space(fig, result, groups)
         grid = {"showbackground": False, "gridcolor": "rgba(138,148,163,0.35)"}
         axis = {"showticklabels": False, "title": {"text": ""}, **grid}
-        fig.update_scenes(xaxis=axis, yaxis=axis, zaxis=axis)
+        fig.update_layout(scene={"xaxis": axis, "yaxis": axis, "zaxis": axis})
     below = write_below(fig, key(result, groups), 12)
     mode = False if flat else "orbit"
     return finish(fig, 16 + PLOT + below, margin={"l": 8, "r": 8, "t": 16, "b": below}, dragmode=mode)
@@ -72,7 +72,7 @@ def group_of(result: EmbeddingMap, i: int) -> str:
     return result.points[i].text.lower() if by_word else result.points[i].label
 
 
-def mark(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
+def mark(fig: Chart, result: EmbeddingMap, groups: Sequence[str]) -> None:
     """Draw the points, then rings around the chosen one and its neighbours."""
     count = len(result.points)
     table, flat = styles(groups), result.places.shape[1] == 2
@@ -150,7 +150,7 @@ def names_to_write(result: EmbeddingMap, groups: Sequence[str]) -> list[Name]:
     ]
 
 
-def name_in_space(fig: go.Figure, result: EmbeddingMap, groups: Sequence[str]) -> None:
+def name_in_space(fig: Chart, result: EmbeddingMap, groups: Sequence[str]) -> None:
     """Write the names in space. With many tokens, only the chosen ones get a name, as others would overlap on
     rotation."""
     names = names_to_write(result, groups)

@@ -3,9 +3,8 @@ colours."""
 
 import math
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.fill_mask import Blank, FillMask
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote, unlike_uncertainties
 
@@ -14,7 +13,7 @@ BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a 
 DRAWN = 12  # answers drawn for each mask when there are several
 
 
-def draw(result: FillMask) -> go.Figure:
+def draw(result: FillMask) -> Chart:
     several = len(result.blanks) > 1
     lines = [bars(blank, DRAWN if several else 100) for blank in result.blanks]
     heights = [HEAD + BAR * len(line) for line in lines]
@@ -35,12 +34,12 @@ def draw(result: FillMask) -> go.Figure:
             middle: kit.Part = {"x": 0.5, "y": top - head, "xanchor": "center"}
             titles.append(kit.above(f"mask {row}, token {blank.position}", 0, size=16, **middle))
         top = bottom
-    fig = {"data": data, "layout": {**layout, "annotations": titles}}
+    fig = Chart(data, {**layout, "annotations": titles})
     # meta: the page paints it without plotly
     return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
 
 
-def fix_scale(fig: go.Figure) -> None:
+def fix_scale(fig: Chart) -> None:
     """Give the bars an axis from 0 to 1."""
     fig.update_xaxes(range=[0, ROOM])
 

@@ -3,10 +3,10 @@
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.head_roles import ROLES, HeadRoles
 from bertexplorer.analysis.heads import Head
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import SHADES, beyond_limit, finish, percent
 
@@ -33,13 +33,13 @@ LINE, MAP = 22, 460  # pixels: a line of the key, the map
 NAMED = 150  # heads on the map; beyond that, the markers are smaller
 
 
-def draw(result: HeadRoles) -> go.Figure:
+def draw(result: HeadRoles) -> Chart:
     if result.show == "map":
         return draw_map(result)
     return main_roles(result) if result.pattern == "main role" else pattern(result)
 
 
-def main_roles(result: HeadRoles) -> go.Figure:
+def main_roles(result: HeadRoles) -> Chart:
     """Layers down, heads across, with the colour and sign of each head's main role."""
     kinds = list(COLOURS)
     cells = np.array([[kinds.index(role) for role in line] for line in result.roles], dtype=np.uint8)
@@ -50,7 +50,7 @@ def main_roles(result: HeadRoles) -> go.Figure:
     return add_frame(fig, result, key(result))
 
 
-def pattern(result: HeadRoles) -> go.Figure:
+def pattern(result: HeadRoles) -> Chart:
     """The same grid for one measure: darker means more."""
     values = result.measures[result.pattern]
     share = result.pattern in ROLES
@@ -61,13 +61,13 @@ def pattern(result: HeadRoles) -> go.Figure:
     return add_frame(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
 
 
-def table(result: HeadRoles, values: np.ndarray, scale: Any, low: float, high: float, **more: Any) -> go.Figure:
+def table(result: HeadRoles, values: np.ndarray, scale: Any, low: float, high: float, **more: Any) -> Chart:
     """A cell for each head; the pointer shows its measures."""
     layers, heads = values.shape
     targets = [[click(i, j) for j in range(heads)] for i in range(layers)]
     hovers = [[f"head {Head(i, j)}: {hover_text(result, i, j)}" for j in range(heads)] for i in range(layers)]
     more |= {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
-    return go.Figure([kit.cells(values, scale, low, high, customdata=targets, gap=2, **more)])
+    return Chart([kit.cells(values, scale, low, high, customdata=targets, gap=2, **more)])
 
 
 def click(layer: int, head: int) -> dict[str, object]:
@@ -85,7 +85,7 @@ def words(role: str) -> str:
     return WORDS.get(role, role)
 
 
-def add_frame(fig: go.Figure, result: HeadRoles, lines: list[str]) -> go.Figure:
+def add_frame(fig: Chart, result: HeadRoles, lines: list[str]) -> Chart:
     """Add the numbers of layers and heads, and the key under the picture."""
     layers, heads = result.measures["same"].shape
     step = 1 if heads <= 12 else 2
@@ -103,29 +103,28 @@ def key(result: HeadRoles) -> list[str]:
     return [f"{SIGNS[role]}  {words(role)} ({roles.count(role)})" for role in COLOURS if role in roles]
 
 
-def draw_map(result: HeadRoles) -> go.Figure:
+def draw_map(result: HeadRoles) -> Chart:
     """Each head at its position on the plane, in the colour of its main role."""
     points = np.zeros((*result.measures["same"].shape, 2)) if result.points is None else result.points
     positions = list(np.ndindex(points.shape[:2]))
     roles = [result.roles[i][j] for i, j in positions]
     many = len(positions) > NAMED
-    fig = go.Figure(
-        go.Scatter(
-            x=points[..., 0].ravel(),
-            y=points[..., 1].ravel(),
-            mode="markers+text",
-            marker={
-                "size": 13 if many else 18,
-                "color": [COLOURS[role] for role in roles],
-                "line": {"color": "#7a8491", "width": 1},
-            },
-            text=[SIGNS[role] for role in roles],
-            textfont=kit.ink(11),
-            customdata=[click(i, j) for i, j in positions],
-            hovertext=[f"head {Head(i, j)}: {hover_text(result, i, j)}" for i, j in positions],
-            hovertemplate="%{hovertext}<extra></extra>",
-            cliponaxis=False,
-        )
+    fig = Chart()
+    fig.add_scatter(
+        x=points[..., 0].ravel(),
+        y=points[..., 1].ravel(),
+        mode="markers+text",
+        marker={
+            "size": 13 if many else 18,
+            "color": [COLOURS[role] for role in roles],
+            "line": {"color": "#7a8491", "width": 1},
+        },
+        text=[SIGNS[role] for role in roles],
+        textfont=kit.ink(11),
+        customdata=[click(i, j) for i, j in positions],
+        hovertext=[f"head {Head(i, j)}: {hover_text(result, i, j)}" for i, j in positions],
+        hovertemplate="%{hovertext}<extra></extra>",
+        cliponaxis=False,
     )
     fig.update_xaxes(showticklabels=False, showgrid=False)
     fig.update_yaxes(showticklabels=False, showgrid=False, scaleanchor="x")

@@ -1,9 +1,9 @@
 """Figure for input vectors: a stripe of colours for each vector, and the cosines between them."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.input_vectors import InputVectors
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import SIGNED, clip, decimal, finish, quote
 
@@ -12,7 +12,7 @@ NAMES = {"word": "word", "position": "position", "segment": "segment", "sum": "s
 BROKEN = {"position": "posi-<br>tion", "segment": "seg-<br>ment", "LayerNorm": "Layer-<br>Norm"}  # for a phone
 
 
-def draw(result: InputVectors) -> go.Figure:
+def draw(result: InputVectors) -> Chart:
     names = [NAMES.get(part, part) for part in result.parts]
     heights = [STRIPE * len(names), CELL * len(names)]
     fig = kit.panels(heights, GAP, ("each number: orange −, blue +", "cosine between them"))

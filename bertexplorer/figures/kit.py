@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import plotly.graph_objects as go
 from jaxtyping import Float
-from plotly.subplots import make_subplots
 
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures.style import INK, MONO, TEXT
 
 Part = dict[str, Any]
@@ -16,11 +15,10 @@ LINE = 17  # pixels between two labels
 HIDDEN: Part = {"visible": False, "fixedrange": True}
 
 
-def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> go.Figure:
+def panels(heights: Sequence[float], gap: int, titles: Sequence[str] = ()) -> Chart:
     """Panels of *heights* pixels one above the other, *gap* pixels apart, each with its title above its left edge."""
     spacing = gap / (sum(heights) + gap * (len(heights) - 1)) if len(heights) > 1 else 0
-    sizes = {"row_heights": list(heights), "vertical_spacing": spacing}
-    fig = make_subplots(rows=len(heights), cols=1, subplot_titles=titles or None, **sizes)
+    fig = grid(len(heights), 1, row_heights=heights, vertical_spacing=spacing, titles=titles)
     fig.update_annotations(x=0, xanchor="left", font={"size": 14})
     return fig
 
@@ -101,16 +99,12 @@ def above(text: str, shift: float = 8, *, row: int = 0, size: int = 14, **more: 
     return {"text": text, **corner, **style, **more}
 
 
-def write_below(fig: go.Figure, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
+def write_below(fig: Chart, lines: Sequence[str], gap: int, step: int, size: int = 14, **more: Any) -> int:
     """Write *lines* under the figure, *gap* pixels below it and *step* pixels apart. Returns their height in pixels."""
     bottom = {"y": 0, "yanchor": "top", **more}
-    annotate(fig, [above(text, -gap - step * row, size=size, **bottom) for row, text in enumerate(lines)])
+    for row, text in enumerate(lines):
+        fig.add_annotation(above(text, -gap - step * row, size=size, **bottom))
     return gap + step * len(lines)
-
-
-def annotate(fig: go.Figure, annotations: Sequence[Part]) -> None:
-    """Add *annotations* all at once: plotly validates every annotation of a figure whenever one is added."""
-    fig.layout.annotations = [*fig.layout.annotations, *annotations]
 
 
 def from_zero(values: Sequence[float]) -> list[float]:
@@ -159,7 +153,7 @@ class LayerLine(NamedTuple):
 
 
 def layer_lines(
-    fig: go.Figure, lines: Sequence[LayerLine], ends: tuple[float, float], chosen: int, *, height: int, share: float
+    fig: Chart, lines: Sequence[LayerLine], ends: tuple[float, float], chosen: int, *, height: int, share: float
 ) -> None:
     """Draw *lines* in the second panel, *height* pixels tall, over *share* of the width. *ends*: of the y axis. A thin
     line marks the *chosen* layer; a press on a marker chooses another."""

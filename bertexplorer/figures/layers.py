@@ -2,9 +2,9 @@
 answer."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.layers import Layers, Tuned
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -36,7 +36,7 @@ FOLLOWED = {"mask": "word", "label": "label", "tag": "tag"}  # else a token
 DASHES = ("solid", "solid", "solid", "dash", "dash", "dash", "dot", "dot")
 
 
-def draw(result: Layers) -> go.Figure:
+def draw(result: Layers) -> Chart:
     if result.scored:
         return scores(result)
     heights = [CELL * len(result.layers), RANKS, BITS, *([BITS] if result.tuned else [])]
@@ -55,19 +55,19 @@ def draw(result: Layers) -> go.Figure:
     return finish(fig, kit.height_of(heights, GAP) + 56, margin={"l": 8, "r": 12, "t": 8, "b": 48})
 
 
-def scores(result: Layers) -> go.Figure:
+def scores(result: Layers) -> Chart:
     """The score that each layer would give, were it the last."""
     values = list(result.scores)
     names = [kit.layer_name(layer) for layer in range(len(values))]
     colours = [*[PALE] * (len(values) - 1), ACCENT]
-    fig = go.Figure([kit.bars(values, colours, text=[decimal(value) for value in values])])
+    fig = Chart([kit.bars(values, colours, text=[decimal(value) for value in values])])
     fig.update_yaxes(**kit.down(names))
     fig.update_xaxes(range=kit.from_zero(values), visible=False)
     fig.add_annotation(kit.above(f"{label(result.layers[-1].candidates[0].token, 30)}, read after each layer", 4))
     return finish(fig, max(300, 40 + 30 * len(values)), margin={"l": 8, "r": 16, "t": 28, "b": 8}, bargap=0.28)
 
 
-def answers(fig: go.Figure, result: Layers) -> None:
+def answers(fig: Chart, result: Layers) -> None:
     """A row for each layer from the input down, the first choice on the left."""
     count = min(DRAWN, len(result.layers[0].candidates))
     lines = [answer.candidates[:count] for answer in result.layers]
@@ -84,7 +84,7 @@ def answers(fig: go.Figure, result: Layers) -> None:
     fig.update_xaxes(visible=False, row=1, col=1)
 
 
-def ranks(fig: go.Figure, result: Layers) -> None:
+def ranks(fig: Chart, result: Layers) -> None:
     """A line for each followed word on a logarithmic axis, rank 1 on top."""
     for word, colour, dash in zip(result.followed, COLOURS, DASHES, strict=False):
         ranks = word.ranks.tolist()
@@ -106,7 +106,7 @@ def lowest(result: Layers) -> float:
     return max(1.0, float(np.log10(worst))) * 1.04
 
 
-def bits(fig: go.Figure, result: Layers) -> None:
+def bits(fig: Chart, result: Layers) -> None:
     """The uncertainty of each layer's answer, and its distance from the final one."""
     lines = ((ACCENT, "solid", [a.entropy for a in result.layers]), (ORANGE, "dash", kl(result)))
     for (colour, dash, values), name in zip(lines, ("uncertainty", "to the final answer"), strict=True):
@@ -115,7 +115,7 @@ def bits(fig: go.Figure, result: Layers) -> None:
     fig.update_yaxes(range=[0, top_bits(result)], nticks=4, row=3, col=1)
 
 
-def held_out(fig: go.Figure, tuned: Tuned) -> None:
+def held_out(fig: Chart, tuned: Tuned) -> None:
     """The distance of both lenses from the final answer, on sentences outside the fit."""
     top = max(1.0, *tuned.raw, *tuned.tuned) * 1.08
     lines = ((ACCENT, "solid", "tuned lens", tuned.tuned), (GREY, "dash", "raw lens", tuned.raw))
@@ -137,7 +137,7 @@ def top_bits(result: Layers) -> float:
     return max(1.0, *(answer.entropy for answer in result.layers), *kl(result)) * 1.08
 
 
-def direct_labels(fig: go.Figure, result: Layers) -> None:
+def direct_labels(fig: Chart, result: Layers) -> None:
     """Write the name of each line next to its end; spread names whose ends are close."""
     x, low = len(result.layers) - 1 + kit.room(len(result.layers)), lowest(result)
     exponents = [float(np.log10(max(1, word.ranks[-1]))) for word in result.followed]

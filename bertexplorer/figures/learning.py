@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import GREY, GROUPS, coloured, decimal, finish, label, safe
 
@@ -44,9 +42,9 @@ class Curve:
         return None
 
 
-def draw(curves: Sequence[Curve]) -> go.Figure:
+def draw(curves: Sequence[Curve]) -> Chart:
     """The metric above, losses below: a line for the training rows, points for the validation rows."""
-    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.2, row_heights=[0.55, 0.45])
+    fig = grid(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.2, row_heights=[0.55, 0.45])
     floors: list[tuple[str, float]] = []
     for curve, colour in zip(curves, GROUPS, strict=False):
         metric(fig, curve, colour)
@@ -75,13 +73,13 @@ def legend(names: Sequence[str], length: int) -> list[str]:
     return ["   ".join(entries[i : i + 2]) for i in range(0, len(entries), 2)]
 
 
-def metric(fig: go.Figure, curve: Curve, colour: str) -> None:
+def metric(fig: Chart, curve: Curve, colour: str) -> None:
     epochs, values = zip(*curve.evaluations, strict=True) if curve.evaluations else ((), ())
     tip = f"{label(curve.name, 28)}, epoch %{{x:.2f}}: %{{y:.4f}}<extra></extra>"
     fig.add_trace(kit.line(epochs, values, colour, size=8, hovertemplate=tip), 1, 1)
 
 
-def losses(fig: go.Figure, curve: Curve, colour: str) -> None:
+def losses(fig: Chart, curve: Curve, colour: str) -> None:
     steps = [e for e in curve.events if e["event"] == "steps"]
     trained = [(e["epoch"], sum(e["loss"].values()) / max(1, len(e["loss"]))) for e in steps]
     evaluated = [

@@ -3,11 +3,10 @@
 import math
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.fill_mask import Blank
 from bertexplorer.analysis.left_context import LeftContext
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, finish, label, percent, quote, safe, unlike_uncertainties
 
@@ -17,14 +16,14 @@ ROOM = 2.3  # the axis over its longest bar, so that the numbers next to it fit
 DRAWN = 128  # tokens of the attention masks to draw
 
 
-def draw(result: LeftContext) -> go.Figure:
-    fig = make_subplots(
+def draw(result: LeftContext) -> Chart:
+    fig = grid(
         rows=2,
         cols=2,
         row_heights=[0.52, 0.48],
         vertical_spacing=0.14,
         horizontal_spacing=0.2,
-        subplot_titles=("both sides", "left side only", "attention mask", ""),
+        titles=("both sides", "left side only", "attention mask", ""),
     )
     widest = max(c.probability for c in (*result.both.candidates, *result.left.candidates))
     for column, blank, visible in ((1, result.both, result.sees_both), (2, result.left, result.sees_left)):
@@ -33,13 +32,13 @@ def draw(result: LeftContext) -> go.Figure:
     return finish(fig, 620, bargap=0.28)
 
 
-def fix_scale(fig: go.Figure) -> None:
+def fix_scale(fig: Chart) -> None:
     """Give the bars an axis from 0 to 1."""
-    for axis in (fig.layout.xaxis, fig.layout.xaxis2):
-        axis.range = [0, ROOM]
+    for name in ("xaxis", "xaxis2"):
+        fig.settings[name]["range"] = [0, ROOM]
 
 
-def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
+def answers(fig: Chart, blank: Blank, column: int, widest: float) -> None:
     shares = [percent(c.probability) for c in blank.candidates]
     hovers = [safe(c.token) for c in blank.candidates]
     bars = kit.bars([c.probability for c in blank.candidates], ACCENT, text=shares, hover=hovers)
@@ -49,7 +48,7 @@ def answers(fig: go.Figure, blank: Blank, column: int, widest: float) -> None:
     fig.update_xaxes(range=[0, widest * ROOM], visible=False, row=1, col=column)
 
 
-def matrix(fig: go.Figure, result: LeftContext, visible: np.ndarray, column: int) -> None:
+def matrix(fig: Chart, result: LeftContext, visible: np.ndarray, column: int) -> None:
     labels = [label(t, 10) for t in result.tokens[:DRAWN]]
     has_names = len(labels) <= SHOWN
     every_row, every_column = (-(-len(labels) // most) if has_names else 1 for most in (ROWS, COLUMNS))

@@ -1,10 +1,9 @@
 """Figure for masking: a line for each token, a column for each roll; next to it how often the token was chosen."""
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.masking import COUNTED, KINDS, NOT_CHOSEN, Masked
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.engine.masking import MASKED, RANDOM, SAME
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, MONO, ORANGE, PALE, coloured, finish, label, percent, quote, safe
@@ -16,9 +15,9 @@ SHADES = {MASKED: ACCENT, SAME: GREENISH, RANDOM: ORANGE}
 WORDS = {MASKED: "[MASK]", SAME: "as it is", RANDOM: "another piece"}
 
 
-def draw(result: Masked) -> go.Figure:
+def draw(result: Masked) -> Chart:
     count = min(LINES, len(result.tokens))
-    fig = make_subplots(rows=1, cols=2, column_widths=[0.74, 0.26], shared_yaxes=True, horizontal_spacing=0.02)
+    fig = grid(rows=1, cols=2, column_widths=[0.74, 0.26], shared_yaxes=True, horizontal_spacing=0.02)
     rolls = len(result.kinds)
     states = np.where(result.kinds == NOT_CHOSEN, np.nan, result.kinds.astype(float)).T[:count]
     hovers = [[hover_text(result, roll, position) for roll in range(rolls)] for position in range(count)]
@@ -38,7 +37,7 @@ def draw(result: Masked) -> go.Figure:
     fig.update_xaxes(range=[0, max(0.05, float(shares.max())) * 1.9], row=1, col=2)
     legend = "   ".join(f"{coloured('■', SHADES[k])} {WORDS[k]}" for k in (MASKED, RANDOM, SAME))
     fig.add_annotation(kit.above(f"{rolls} rolls<br>{legend}", 4, size=12))
-    fig.add_annotation(kit.above(f"of {COUNTED:,}", 20, size=12, x=fig.layout.xaxis2.domain[0]))
+    fig.add_annotation(kit.above(f"of {COUNTED:,}", 20, size=12, x=fig.settings["xaxis2"]["domain"][0]))
     return finish(fig, max(320, LINE * count + 60), bargap=0.35, margin={"l": 8, "r": 8, "t": 52, "b": 8})
 
 

@@ -1,16 +1,15 @@
 """Figure for nearest pieces: a bar for each neighbour, of its cosine or, if they are ordered by it, of its dot product;
 and for the cosine where all other pieces lie."""
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.nearest_pieces import NearestPieces, Neighbour
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, PALE, TEXT, decimal, finish, label, quote, safe
 
 BAR, GAP = 30, 64  # px
 
 
-def draw(result: NearestPieces) -> go.Figure:
+def draw(result: NearestPieces) -> Chart:
     heights = [BAR * (len(piece.neighbours) + 1) for piece in result.found]
     fig = kit.panels(heights, GAP, [f"nearest to {quote(label(piece.token))}" for piece in result.found])
     for row, piece in enumerate(result.found, 1):
@@ -22,7 +21,7 @@ def draw(result: NearestPieces) -> go.Figure:
         fig.add_trace(kit.bars(values, ACCENT, text=numbers, hover=hovers, width=0.6, textfont=font), row, 1)
         if result.order == "cosine":
             low, high = piece.typical - piece.spread, piece.typical + piece.spread
-            fig.add_vrect(x0=low, x1=high, fillcolor=PALE, opacity=0.35, line_width=0, row=row, col=1)
+            fig.add_vrect(x0=low, x1=high, fillcolor=PALE, opacity=0.35, line={"width": 0}, row=row, col=1)
             band_label = f"all other pieces: {digits(piece.typical)} ± {piece.spread:.2f}"
             x = max(piece.typical, 0.0)  # text left of the axis would not be drawn
             fig.add_trace(kit.texts(x, [count], [band_label]), row, 1)

@@ -1,8 +1,7 @@
 """Figure for next sentence: the tokens with their segment ids, both orders of the pair, and the candidates by rank."""
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.next_sentence import NextSentence, Score
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -27,7 +26,7 @@ APART = 0.5  # rows between both orders and the candidates
 REST = "rgba(138,148,163,0.18)"
 
 
-def draw(result: NextSentence) -> go.Figure:
+def draw(result: NextSentence) -> Chart:
     chips = layout_chips(result)
     lines = 1 + chips[-1][1]
     names, scores = bar_rows(result)
@@ -59,7 +58,7 @@ def layout_chips(result: NextSentence) -> list[tuple[float, int, float, str, int
     return chips
 
 
-def tokens(fig: go.Figure, chips: list[tuple[float, int, float, str, int]]) -> None:
+def tokens(fig: Chart, chips: list[tuple[float, int, float, str, int]]) -> None:
     fig.add_bar(
         x=[width for _, _, width, _, _ in chips],
         base=[left for left, *_ in chips],
@@ -97,7 +96,7 @@ def bar_rows(result: NextSentence) -> tuple[list[str], list[Score]]:
     return headings, scores
 
 
-def bars(fig: go.Figure, names: list[str], scores: list[Score]) -> None:
+def bars(fig: Chart, names: list[str], scores: list[Score]) -> None:
     places = positions(len(scores))
     hovers = [
         f"A: {label(s.first, 60)}<br>B: {label(s.second, 60)}<br>is next {percent(s.is_next)}, logit "

@@ -5,9 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures import kit
 from bertexplorer.figures.learning import legend
 from bertexplorer.figures.style import GROUPS, finish, label, percent
@@ -32,10 +30,10 @@ class Curve:
         ]
 
 
-def draw(curves: Sequence[Curve], measure: str, unit: str) -> go.Figure:
+def draw(curves: Sequence[Curve], measure: str, unit: str) -> Chart:
     """The *measure* of the experiment above, the other one below; a colour for each run, named next to its end."""
     order = [measure, *(other for other in WORDS if other != measure)]
-    fig = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
+    fig = grid(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.16, row_heights=[0.6, 0.4])
     for row, key in enumerate(order, 1):
         for curve, colour in zip(curves, GROUPS, strict=False):
             points = curve.points(key, unit)

@@ -7,10 +7,10 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.probe import FEW, Probe
 from bertexplorer.analysis.probe_rows import Example
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -40,9 +40,9 @@ RECURRING = 0.5  # share of the control's held-out words below which its labels 
 VARIED = 10  # different words below which any probe can memorise them
 
 
-def draw(result: Probe) -> go.Figure:
+def draw(result: Probe) -> Chart:
     count = len(result.accuracy)
-    fig, layers = go.Figure(), list(range(count))
+    fig, layers = Chart(), list(range(count))
     curves = ((ORANGE, "diamond", result.control, result.control_deviation, "control task"),
               (ACCENT, "circle", result.accuracy, result.deviation, "probe"))  # fmt: skip
     for colour, _, mean, deviation, _ in curves:
@@ -54,8 +54,8 @@ def draw(result: Probe) -> go.Figure:
     for colour, symbol, mean, deviation, name in curves:
         hovers = [hover(result, layer, name, mean, deviation) for layer in layers]
         style: kit.Part = {"customdata": hovers, "hovertemplate": kit.HOVER, "size": 8 if count <= 13 else 5}
-        fig.add_trace(kit.line(layers, mean.tolist(), colour, **style))
-        fig.data[-1].marker.symbol = symbol
+        line = kit.line(layers, mean.tolist(), colour, **style)
+        fig.add_trace({**line, "marker": {**line["marker"], "symbol": symbol}})
     last = [float(mean[-1]) for _, _, mean, _, _ in curves]
     names = [f"control {share(last[0])}", f"probe {share(last[1])}", f"majority {share(result.majority)}"]
     height, low = HEIGHT - TOP - BOTTOM, -0.02

@@ -3,16 +3,16 @@
 import math
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.pseudo_likelihood import PseudoLikelihood
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, decimal, finish, label, percent, quote
 
 LEVEL = 8  # bars whose numbers fit side by side on a phone; more are rotated
 
 
-def draw(result: PseudoLikelihood) -> go.Figure:
+def draw(result: PseudoLikelihood) -> Chart:
     positions = np.flatnonzero(result.ranks)
     bits = -result.log_probabilities[positions] / math.log(2)
     shares = np.exp(result.log_probabilities[positions])
@@ -20,20 +20,19 @@ def draw(result: PseudoLikelihood) -> go.Figure:
     ranks = result.ranks[positions]
     few = len(positions) <= LEVEL
     hovers = [f"{name}: {percent(float(p))}, rank {r:,}" for name, p, r in zip(labels, shares, ranks, strict=True)]
-    fig = go.Figure(
-        go.Bar(
-            x=list(range(len(positions))),
-            y=bits,
-            marker={"color": ACCENT},
-            text=[percent(float(p)) for p in shares] if len(positions) <= 24 else None,
-            textposition="outside",
-            textangle=0 if few else -90,
-            constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
-            textfont=None if few else {"size": 11},
-            cliponaxis=False,
-            customdata=hovers,
-            hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
-        )
+    fig = Chart()
+    fig.add_bar(
+        x=list(range(len(positions))),
+        y=bits,
+        marker={"color": ACCENT},
+        text=[percent(float(p)) for p in shares] if len(positions) <= 24 else None,
+        textposition="outside",
+        textangle=0 if few else -90,
+        constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
+        textfont=None if few else {"size": 11},
+        cliponaxis=False,
+        customdata=hovers,
+        hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",
     )
     ticks = kit.ticks(labels, step=max(1, math.ceil(len(positions) / 24)), mono=13)
     fig.update_xaxes(showgrid=False, tickangle=-45, **ticks)

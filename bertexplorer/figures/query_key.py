@@ -2,9 +2,9 @@
 weight."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.query_key import QueryKey, strongest
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -27,9 +27,9 @@ MAP, SCORES, BARS = (0, 0.6), (0.61, 0.75), (0.76, 0.9)  # shares of the width; 
 QUERY = -1.4  # the position of the query, above the first row
 
 
-def draw(result: QueryKey) -> go.Figure:
+def draw(result: QueryKey) -> Chart:
     positions = strongest(result, DRAWN)
-    fig = go.Figure([products(result, positions), query(result), scores(result, positions), weights(result, positions)])
+    fig = Chart([products(result, positions), query(result), scores(result, positions), weights(result, positions)])
     names = [mark(result, j) + label(result.tokens[j], LETTERS) for j in positions]
     font = {"family": MONO, "size": 12}
     places = [QUERY, *range(len(positions))]

@@ -1,9 +1,9 @@
 """Figure for referee: the answer's probability as words are hidden (deletion) and as they are shown (insertion)."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.referee import Referee, Trial
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.saliency import SHORT
 from bertexplorer.figures.style import GREY, GROUPS, begin, beyond_limit, capital, finish, join_names, label, measure
@@ -15,7 +15,7 @@ DASHES = ("solid", "solid", "solid", "solid", "dash", "dash")
 BAND = "rgba(138,148,163,0.28)"
 
 
-def draw(result: Referee) -> go.Figure:
+def draw(result: Referee) -> Chart:
     name = label(result.answer, 12) if result.scored else f"P({label(result.answer, 12)})"
     titles = (f"{name} in deletion: lower is better", f"{name} in insertion: higher is better")
     fig = kit.panels([PANEL, PANEL], GAP, titles)
@@ -45,7 +45,7 @@ def tip_format(result: Referee) -> str:
     return "%{y:.3~f}" if result.scored else "%{y:.1%}"
 
 
-def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int, tip: str) -> None:
+def band(fig: Chart, x: np.ndarray, random: np.ndarray, row: int, tip: str) -> None:
     """Draw the range of the random orders, and their mean."""
     quiet = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     fig.add_scatter(x=x, y=random.max(axis=0), **quiet, row=row, col=1)
@@ -55,7 +55,7 @@ def band(fig: go.Figure, x: np.ndarray, random: np.ndarray, row: int, tip: str) 
     fig.add_scatter(x=x, y=random.mean(axis=0), **mean, hovertemplate=mean_tip, row=row, col=1)
 
 
-def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
+def curves(fig: Chart, result: Referee, lines: list[tuple[np.ndarray, np.ndarray, float]], row: int) -> None:
     verb = "hidden" if row == 1 else "shown"
     for number, (trial, (x, y, _)) in enumerate(zip(result.trials, lines, strict=True)):
         tip = f"{trial.method}, %{{x:.0%}} {verb}: {tip_format(result)}<extra></extra>"
@@ -63,7 +63,7 @@ def curves(fig: go.Figure, result: Referee, lines: list[tuple[np.ndarray, np.nda
         fig.add_trace(curve, row, 1)
 
 
-def labels(fig: go.Figure, result: Referee, areas: list[float], ends: tuple[float, float], row: int) -> None:
+def labels(fig: Chart, result: Referee, areas: list[float], ends: tuple[float, float], row: int) -> None:
     """Write each name to the right, with the mean of its line and at that height if there is room."""
     names = [*(SHORT.get(trial.method, trial.method) for trial in result.trials), "random"]
     texts = [f"{measure(area, result.scored)} {name}" for area, name in zip(areas, names, strict=True)]

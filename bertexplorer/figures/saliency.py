@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.attribution import Attribution
 from bertexplorer.analysis.saliency import Saliency, shares
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -43,7 +43,7 @@ NUMBER = {"next sentence": "log-odds", "score": "score"}  # the explained number
 OFF = 0.05  # of the rise; integrated gradients that miss it by more are unreliable
 
 
-def draw(result: Saliency) -> go.Figure:
+def draw(result: Saliency) -> Chart:
     return bars(result) if len(result.attributions) == 1 else columns(result)
 
 
@@ -53,7 +53,7 @@ def drawn_units(result: Saliency) -> list[int]:
     return sorted(np.argsort(-most, kind="stable")[:DRAWN].tolist())
 
 
-def bars(result: Saliency) -> go.Figure:
+def bars(result: Saliency) -> Chart:
     (attribution,) = result.attributions
     rows = drawn_units(result)
     scores = attribution.scores[rows]
@@ -65,7 +65,7 @@ def bars(result: Saliency) -> go.Figure:
         "color": [ACCENT if score >= 0 else ORANGE for score in scores],
         "opacity": [0.5 if result.units[i].special else 1.0 for i in rows],
     }
-    fig = go.Figure([bars])
+    fig = Chart([bars])
     fig.update_xaxes(range=kit.from_zero(scores.tolist()), showticklabels=False, showgrid=False)
     name_rows(fig, result, rows, LETTERS["bars"])
     fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
@@ -78,7 +78,7 @@ def bars(result: Saliency) -> go.Figure:
     return finish(fig, max(300, above + 16 + ROW * len(rows)), bargap=0.25, margin={"l": 8, "r": 8, "t": above, "b": 8})
 
 
-def columns(result: Saliency) -> go.Figure:
+def columns(result: Saliency) -> Chart:
     """A column for each method. Scores are shares of the sum of their magnitudes, so that all methods have the same
     scale."""
     rows = drawn_units(result)
@@ -88,7 +88,7 @@ def columns(result: Saliency) -> go.Figure:
     root = np.sign(cells) * np.sqrt(np.abs(cells))  # a single large share would leave all other cells white
     most = float(np.abs(root).max()) or 1.0
     text, hovers = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
-    fig = go.Figure([kit.cells(root.T, SHADES, -most, most, text=text, hover=hovers, gap=2)])
+    fig = Chart([kit.cells(root.T, SHADES, -most, most, text=text, hover=hovers, gap=2)])
     names = [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions]
     fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 11}, showgrid=False, **kit.ticks(names))
     name_rows(fig, result, rows, LETTERS["columns"])
@@ -96,13 +96,13 @@ def columns(result: Saliency) -> go.Figure:
     return finish(fig, max(300, above + 16 + CELL * len(rows)), margin={"l": 8, "r": 8, "t": above, "b": 8})
 
 
-def name_rows(fig: go.Figure, result: Saliency, rows: Sequence[int], letters: int) -> None:
+def name_rows(fig: Chart, result: Saliency, rows: Sequence[int], letters: int) -> None:
     """The units on the y axis, the first one on top."""
     ticks = kit.ticks([label(result.units[i].label, letters) for i in rows], mono=13)
     fig.update_yaxes(range=[len(rows) - 0.5, -0.5], showgrid=False, **ticks)
 
 
-def heading(fig: go.Figure, text: str, result: Saliency, shift: int = 4) -> int:
+def heading(fig: Chart, text: str, result: Saliency, shift: int = 4) -> int:
     """Write *text* above the plot, with a note if only some units are drawn. Returns the height in pixels."""
     if len(result.units) > DRAWN:
         text += f"<br>the {DRAWN} strongest of {len(result.units):,}"

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import plotly.graph_objects as go
 
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import safe
 
@@ -38,7 +38,7 @@ class Name:
 
 
 def write_names(
-    fig: go.Figure, names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]], font: str, **cell: int
+    fig: Chart, names: Sequence[Name], height: float, ranges: Sequence[Sequence[float]], font: str, **cell: int
 ) -> None:
     """As many of *names* as find room on a phone, in the cell of a figure that has *ranges* (of x and y) and is
     *height* pixels tall."""
@@ -105,9 +105,9 @@ def excerpt(sentence: str, start: int, end: int, length: int) -> str:
     return ("…" if first else "") + sentence[first:last].strip() + ("…" if last < len(sentence) else "")
 
 
-def write_below(fig: go.Figure, lines: Sequence[tuple[str, str]], gap: int) -> int:
+def write_below(fig: Chart, lines: Sequence[tuple[str, str]], gap: int) -> int:
     """Write the (text, colour) *lines* under the figure, *gap* pixels below it. Returns the height in pixels."""
     height = kit.write_below(fig, [text for text, _ in lines], gap, ROW, 13)
-    for annotation, (_, colour) in zip(fig.layout.annotations[-len(lines) :], lines, strict=False):
-        annotation.font.color = colour
+    for annotation, (_, colour) in zip(fig.settings["annotations"][-len(lines) :], lines, strict=False):
+        annotation["font"] = {**annotation["font"], "color": colour}
     return height + 12

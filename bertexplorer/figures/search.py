@@ -3,9 +3,8 @@ sentences."""
 
 from textwrap import wrap
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.search import Search
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, ORANGE, clip, coloured, finish, label, quote, safe
 
@@ -13,13 +12,13 @@ ROW = 62  # pixels: a result
 LETTERS = 37  # in a line, as many as fit on a phone
 
 
-def draw(result: Search) -> go.Figure:
+def draw(result: Search) -> Chart:
     count = len(result.hits)
     rows = list(range(count))
     values = [hit.cosine for hit in result.hits]
     low = min(0.0, result.chance, *values)
     tips = [hover(result, i) for i in rows]
-    fig = go.Figure([kit.bars(values, ACCENT, width=0.26, hovertext=tips, hoverinfo="text")])
+    fig = Chart([kit.bars(values, ACCENT, width=0.26, hovertext=tips, hoverinfo="text")])
     names = [two_lines(f"{hit.cosine:.2f}  {hit.text}" + f" ({hit.label})" * bool(hit.label)) for hit in result.hits]
     fig.add_trace(kit.texts(low, [row - 0.42 for row in rows], names))
     for row in rows:

@@ -2,23 +2,23 @@
 below."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_matrix import SentenceMatrix
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import ORANGE, SHADES, clip, finish, label, percent, quote, shortened_pairs
 
 ROOMY = 5  # sentences up to which cells show the % sign
 
 
-def draw(result: SentenceMatrix) -> go.Figure:
+def draw(result: SentenceMatrix) -> Chart:
     count = len(result.sentences)
     matrix = result.matrix
     places = list(range(count))
     numbers = [[number(float(p), count) for p in row] for row in matrix]
     hovers = [[hover(result, i, j) for j in places] for i in places]
     font = kit.ink(13 if count <= 8 else 11)
-    fig = go.Figure([kit.cells(matrix, SHADES, 0, 1, text=numbers, hover=hovers, textfont=font, hoverongaps=False)])
+    fig = Chart([kit.cells(matrix, SHADES, 0, 1, text=numbers, hover=hovers, textfont=font, hoverongaps=False)])
     for i in range(count - 1):
         box = {"x0": i + 0.5, "x1": i + 1.5, "y0": i - 0.5, "y1": i + 0.5}
         fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, **box)

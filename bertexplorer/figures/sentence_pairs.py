@@ -1,9 +1,9 @@
 """Figure for sentence pairs: A and B of each pair, whether they are neighbours, and the head's answer as a bar."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.sentence_pairs import NEXT, SentencePairs
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -22,15 +22,14 @@ LINE = 82  # pixels a pair
 LETTERS = 46  # of a sentence
 
 
-def draw(result: SentencePairs) -> go.Figure:
+def draw(result: SentencePairs) -> Chart:
     rows = list(range(len(result.pairs)))
     has_answers = not np.isnan(result.is_next).any()
     shares = result.is_next if has_answers else np.zeros(len(rows))
     colours = [ACCENT if pair.kind == NEXT else PALE for pair in result.pairs]
     hovers = [f"A: {safe(p.first)}<br>B: {safe(p.second)}<br>{p.kind}" for p in result.pairs]
     tip = "%{customdata}" + ("<br>P(is next) %{x:.1%}" if has_answers else "") + "<extra></extra>"
-    fig = go.Figure([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=hovers, hovertemplate=tip)])
-    notes = []
+    fig = Chart([kit.bars(shares, colours, width=0.1, offset=0.22, customdata=hovers, hovertemplate=tip)])
     for row, (pair, share) in enumerate(zip(result.pairs, shares.tolist(), strict=True)):
         colour = GREEN if pair.kind == NEXT else ORANGE
         mark = "next" if pair.kind == NEXT else pair.kind.split()[0]
@@ -38,8 +37,7 @@ def draw(result: SentencePairs) -> go.Figure:
         text = f"{label(pair.first, LETTERS)}<br><b>{label(pair.second, LETTERS)}</b>"
         text += f"<br>{coloured(f'● {mark}', colour)}{answer}"
         style = {"xanchor": "left", "yanchor": "bottom", "align": "left", "showarrow": False, "font": {"size": 13}}
-        notes.append({"text": text, "x": 0, "y": row + 0.17, **style})
-    kit.annotate(fig, notes)
+        fig.add_annotation({"text": text, "x": 0, "y": row + 0.17, **style})
     fig.update_xaxes(range=[0, 1], **kit.HIDDEN)
     fig.update_yaxes(range=[len(rows) - 0.6, -0.62], **kit.HIDDEN)
     return finish(fig, max(320, LINE * len(rows) + 24), margin={"l": 4, "r": 8, "t": 4, "b": 8})

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.suite import FEW, Share, Suite, confusion_matrix
 from bertexplorer.analysis.suite_paired import PairedTest, paired_test, paired_tests, right_by_case
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import confusion, kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -44,7 +43,7 @@ UNIT = {"minimal pairs": "pairs", "stereotype pairs": "pairs", "cloze": "cloze i
         "next sentence": "pairs", "labels": "rows"}  # fmt: skip
 
 
-def draw(result: Suite) -> go.Figure:
+def draw(result: Suite) -> Chart:
     shares = [result.total, *result.shares][: DRAWN + 1]
     values = [share.right for share in shares]
     labels, counts = confusion_matrix(result)
@@ -198,7 +197,7 @@ def describe(test: PairedTest, name: str) -> list[str]:
     ]
 
 
-def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> go.Figure:
+def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered: bool) -> Chart:
     """For a training, a line over its steps and one for each category; otherwise a bar for each checkpoint."""
     totals = [result.total for result in results]
     tests = paired_tests(results, own)
@@ -206,7 +205,7 @@ def several(names: Sequence[str], results: Sequence[Suite], own: int, *, ordered
         "<br>".join([safe(name), hover(result, result.total), *(describe(test, names[own]) if test else [])])
         for name, result, test in zip(names, results, tests, strict=True)
     ]
-    values, fig = [result.right for result in totals], go.Figure()
+    values, fig = [result.right for result in totals], Chart()
     if not ordered:
         colours = [ACCENT if position == own else PALE for position in range(len(names))]
         fig.add_trace(kit.bars(values, colours, hover=hovers, width=0.3, error_x=whiskers(totals)))

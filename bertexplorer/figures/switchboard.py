@@ -2,10 +2,10 @@
 the selected heads."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.switchboard import Switchboard
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
@@ -36,7 +36,7 @@ COLOURS = {
 }
 
 
-def draw(result: Switchboard) -> go.Figure:
+def draw(result: Switchboard) -> Chart:
     heights = [CELL * len(result.change), BAR * len(bar_rows(result)), 24 * max(1, len(result.after.candidates))]
     fig = kit.panels(heights, GAP)
     switches(fig, result)
@@ -58,7 +58,7 @@ def heading(result: Switchboard) -> str:
     return label(result.target, 24) if result.scored else f"P of {quote(label(result.target, 16))}"
 
 
-def switches(fig: go.Figure, result: Switchboard) -> None:
+def switches(fig: Chart, result: Switchboard) -> None:
     """The effect of each head alone; a cross marks the heads that are off."""
     layers, heads = result.change.shape
     limit = max(0.001 if result.scored else 0.05, float(np.abs(result.change).max()))
@@ -107,7 +107,7 @@ def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
     return rows
 
 
-def bars(fig: go.Figure, result: Switchboard) -> None:
+def bars(fig: Chart, result: Switchboard) -> None:
     """The target's value before and after, and a tick for each random set of as many heads."""
     rows = bar_rows(result)
     values = [p for _, p, _ in rows] + result.controls.tolist()
@@ -133,7 +133,7 @@ def bars(fig: go.Figure, result: Switchboard) -> None:
     fig.update_yaxes(range=[len(rows) - 0.6, -0.75], row=2, col=1, **kit.HIDDEN)
 
 
-def lists(fig: go.Figure, result: Switchboard) -> None:
+def lists(fig: Chart, result: Switchboard) -> None:
     """The first choices before and after, side by side."""
     for x, outcome in ((0.0, result.before), (0.5, result.after))[: 1 + bool(result.off)]:
         for row, c in enumerate(outcome.candidates):

@@ -1,20 +1,19 @@
 """Figure for template: a row for each filling, a column for each word, the probability in the cell."""
 
-import plotly.graph_objects as go
-
 from bertexplorer.analysis.template import Template
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import SHADES, finish, label, percent, quote, safe
 
 
-def draw(result: Template) -> go.Figure:
+def draw(result: Template) -> Chart:
     labels = [" /<br>".join(label(part, 28) for part in filling) for filling in result.fillings]
     words = [safe(w) for w in result.words]
     top = float(result.probabilities.max())
     shares = [[percent(float(p)) for p in row] for row in result.probabilities]
     hovers = [[f"{safe(text)}<br>{word}" for word in words] for text in result.texts]
     cells = kit.cells(result.probabilities, SHADES, 0, max(top, 0.01), text=shares, hover=hovers)
-    fig = go.Figure([{**cells, "textfont": kit.ink(14), "hovertemplate": "%{customdata}: %{text}<extra></extra>"}])
+    fig = Chart([{**cells, "textfont": kit.ink(14), "hovertemplate": "%{customdata}: %{text}<extra></extra>"}])
     across = kit.ticks([label(word, 14) for word in result.words], mono=14)
     fig.update_xaxes(side="top", showgrid=False, **across)
     fig.update_yaxes(kit.down(labels))

@@ -1,10 +1,9 @@
 """Figure for tokenization: the steps that cut each word into pieces; below, the lengths of each token's vectors."""
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from bertexplorer.analysis.tokenization import Tokenization, Word
+from bertexplorer.charts.chart import Chart, grid
 from bertexplorer.figures import alignment, kit
 from bertexplorer.figures.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, clip, finish, label, quote, safe
 
@@ -23,7 +22,7 @@ TAKEN, MATCHED, REST, UNKNOWN = 1, 2, 3, 4
 SHADES = ("rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00")
 
 
-def draw(result: Tokenization) -> go.Figure:
+def draw(result: Tokenization) -> Chart:
     words = words_to_draw(result)
     columns = len(result.parts) + 1
     above = LINE * sum(len(word.steps) for word in words) + LINE // 2 * max(0, len(words) - 1)
@@ -31,7 +30,7 @@ def draw(result: Tokenization) -> go.Figure:
     titles = [NAMES.get(part, part) for part in (*result.parts, "cosine")]
     first = [[{"colspan": columns}, *[None] * (columns - 1)]] if words else []
     inner = above + below + (GAP if words else 0)
-    fig = make_subplots(
+    fig = grid(
         rows=len(first) + 1,
         cols=columns,
         specs=[*first, [{}] * columns],
@@ -39,16 +38,17 @@ def draw(result: Tokenization) -> go.Figure:
         vertical_spacing=GAP / inner if words else 0,
         horizontal_spacing=0.012,
         shared_yaxes=True,
-        subplot_titles=[heading(result, words), *titles] if words else titles,
+        titles=[heading(result, words), *titles] if words else titles,
     )
     if words:
         cuts(fig, words, result.kind)
     lengths(fig, result, len(first) + 1)
     fig.update_annotations(font={"size": 12}, xanchor="left", align="left")
-    for number, note in enumerate(fig.layout.annotations[len(first) :], len(first) + 1):
-        note.x = fig.layout["xaxis" if number == 1 else f"xaxis{number}"].domain[0]
+    notes = fig.settings["annotations"]
+    for number, note in enumerate(notes[len(first) :], len(first) + 1):
+        note["x"] = fig.settings["xaxis" if number == 1 else f"xaxis{number}"]["domain"][0]
     if words:
-        fig.layout.annotations[0].update(x=0, font={"size": 14})
+        notes[0] |= {"x": 0, "font": {"size": 14}}
     return finish(fig, max(320, inner + TITLE + 8), bargap=0.3, margin={"l": 8, "r": 16, "t": TITLE, "b": 8})
 
 
@@ -74,7 +74,7 @@ def heading(result: Tokenization, words: list[Word]) -> str:
     return f"{how}: {len(words)} of {count} words" if count > len(words) else how
 
 
-def cuts(fig: go.Figure, words: list[Word], kind: str) -> None:
+def cuts(fig: Chart, words: list[Word], kind: str) -> None:
     """A line for each step: the part already matched, the piece of this step, and the rest."""
     width = max(16, min(LETTERS, max(len(word.read) for word in words)))
     scale = [[edge / 4, shade] for i, shade in enumerate(SHADES) for edge in (i, i + 1)]
@@ -119,7 +119,7 @@ def hover_text(word: Word, line: int, kind: str) -> str:
     return f"{safe(word.text)}, step {line + 1}: {safe(step.piece)}, {remainder}"
 
 
-def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
+def lengths(fig: Chart, result: Tokenization, row: int) -> None:
     """A column for each vector with its own scale, a bar for each token."""
     count = min(SHOWN, len(result.tokens))
     tokens = [safe(token) for token in result.tokens[:count]]
@@ -142,7 +142,7 @@ def lengths(fig: go.Figure, result: Tokenization, row: int) -> None:
     fig.update_yaxes(**ticks, row=row, col=1)
 
 
-def align(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> go.Figure | None:
+def align(first: Tokenization, second: Tokenization, names: tuple[str, str]) -> Chart | None:
     """Two tokenizers on one text; None for two texts."""
     return alignment.draw(first, second, names)
 

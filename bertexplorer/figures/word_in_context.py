@@ -2,10 +2,10 @@
 sentences."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_occurrences import Occurrence
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.scatter import excerpt, write_below
 from bertexplorer.figures.style import (
@@ -29,7 +29,7 @@ NUMBERED = 9  # occurrences up to which cells show their numbers
 PLOT = 0.55  # share of the width for the lines; their names are to the right
 
 
-def draw(result: WordInContext) -> go.Figure:
+def draw(result: WordInContext) -> Chart:
     count = len(result.occurrences)
     cells = int(min(56, WIDEST / count) * count) if count > 3 else 60 * count
     fig = kit.panels([cells, LINES], GAP, ("", "mean cosine, layer by layer"))
@@ -39,7 +39,7 @@ def draw(result: WordInContext) -> go.Figure:
     return finish(fig, 40 + cells + LINES + GAP + below, margin={"l": 8, "r": 12, "t": 40, "b": below})
 
 
-def matrix(fig: go.Figure, result: WordInContext) -> None:
+def matrix(fig: Chart, result: WordInContext) -> None:
     count, values = len(result.occurrences), result.shown
     most = scale(result)
     hovers = [[hover(result, i, j) for j in range(count)] for i in range(count)]
@@ -86,7 +86,7 @@ def occurrence_text(occurrence: Occurrence, length: int) -> str:
     return excerpt(occurrence.sentence, occurrence.start, occurrence.end, length - len(label)) + label
 
 
-def curves(fig: go.Figure, result: WordInContext) -> None:
+def curves(fig: Chart, result: WordInContext) -> None:
     """The mean cosine of the occurrences after each layer, compared with random words."""
     curves = [("the word", ACCENT, "solid", result.mean)]
     if result.within is not None and result.between is not None:

@@ -1,9 +1,9 @@
 """Figure for word path: each occurrence's path through the layers on one plane, and its distance from its input."""
 
 import numpy as np
-import plotly.graph_objects as go
 
 from bertexplorer.analysis.word_path import WordPath
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.scatter import QUIET, Name, excerpt, limits, write_below, write_names
 from bertexplorer.figures.style import GROUPS, MONO, TEXT, capital, clip, finish, label, percent, quote, safe
@@ -15,7 +15,7 @@ LARGE = 15  # pixels: the marker of the chosen layer
 DASHES = ("solid", "dash", "dot", "dashdot", "solid", "dash", "dot")
 
 
-def draw(result: WordPath) -> go.Figure:
+def draw(result: WordPath) -> Chart:
     fig = kit.panels([PLANE, LINES], GAP, ("", "cosine with the word's own input vector"))
     plane(fig, result)
     curves(fig, result)
@@ -23,7 +23,7 @@ def draw(result: WordPath) -> go.Figure:
     return finish(fig, 30 + PLANE + LINES + GAP + below, margin={"l": 8, "r": 12, "t": 30, "b": below})
 
 
-def plane(fig: go.Figure, result: WordPath) -> None:
+def plane(fig: Chart, result: WordPath) -> None:
     """The paths over the crowd: the other tokens of the texts, at their positions at the chosen layer."""
     crowd, tokens = result.crowd[result.layer][:CROWD], result.tokens[:CROWD]
     everything = np.concatenate([result.paths.reshape(-1, 2), crowd])
@@ -46,7 +46,7 @@ def plane(fig: go.Figure, result: WordPath) -> None:
     fig.update_yaxes(range=ranges[1], row=1, col=1, **QUIET)
 
 
-def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> None:
+def track(fig: Chart, result: WordPath, number: int, path: np.ndarray) -> None:
     """One path: a marker for each layer, a large one for the chosen layer."""
     colour, layers = GROUPS[number], range(len(path))
     marker = {
@@ -66,7 +66,7 @@ def track(fig: go.Figure, result: WordPath, number: int, path: np.ndarray) -> No
     fig.add_trace(kit.line(path[:, 0].round(4), path[:, 1].round(4), colour, **style, **lead), 1, 1)
 
 
-def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list[float]]) -> None:
+def words(fig: Chart, result: WordPath, crowd: np.ndarray, ranges: list[list[float]]) -> None:
     """Names by priority: the paths at the chosen layer, their inputs, their layers, the crowd."""
     names = [
         Name(path[result.layer], f"{number} {clip(occurrence.word, 14)}", colour, LARGE)
@@ -82,7 +82,7 @@ def words(fig: go.Figure, result: WordPath, crowd: np.ndarray, ranges: list[list
     write_names(fig, names, PLANE, ranges, MONO, row=1, col=1)
 
 
-def curves(fig: go.Figure, result: WordPath) -> None:
+def curves(fig: Chart, result: WordPath) -> None:
     """The cosine of each path with its own input, layer by layer."""
     styles = zip(result.occurrences, result.to_input, GROUPS, DASHES, strict=False)
     lines = [

@@ -25,7 +25,7 @@ from bertexplorer.store import suite_folder
 from bertexplorer.store.suite_folder import SuiteFolder, write_atomically
 
 if TYPE_CHECKING:
-    from bertexplorer.figures import Figure
+    from bertexplorer.charts.chart import Chart
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.store.jobs import Jobs
     from bertexplorer.store.runs import Run
@@ -117,12 +117,12 @@ def stored_result(folder: Path) -> dict[str, Any]:
     return suite_folder.read_json(folder / "result.json")
 
 
-def result(folder: Path) -> tuple[Figure | None, str]:
+def result(folder: Path) -> tuple[Chart | None, str]:
     """(the figure, the sentence) of a finished run; (None, "") before."""
-    from bertexplorer.figures import Figure
+    from bertexplorer.charts.chart import Chart
 
     shown = stored_result(folder)
-    return (Figure(shown["figure"], _validate=False), str(shown["said"])) if shown else (None, "")
+    return (Chart(**shown["figure"]), str(shown["said"])) if shown else (None, "")
 
 
 def page(

@@ -16,11 +16,12 @@ import pytest
 from hypothesis import Phase, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from plotly.graph_objects import Figure
 
 from bertexplorer.analysis import export
 from bertexplorer.core.ask import VIEWS, Answer, Explore
 from bertexplorer.core.state import State, to_link
-from bertexplorer.figures import Figure
+from bertexplorer.figures import Chart
 from bertexplorer.model.text import Span
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
@@ -103,7 +104,7 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
             answer.figure,
             *((answer.comparison.figure, answer.comparison.difference) if answer.comparison else ()),
         ):
-            if isinstance(figure, Figure):
+            if isinstance(figure, Chart):
                 figure_json = json.loads(figure.to_json(), parse_constant=no_constant)
                 assert figure_json["data"] and figure_json["layout"]["height"] >= 100
                 Figure(figure_json)  # raises ValueError for a property that plotly does not know

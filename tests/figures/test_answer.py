@@ -1,6 +1,5 @@
 """Figure and sentence for answer: labels, tags and spans with the result's own numbers; texts are shown as typed."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -64,7 +63,7 @@ ALL = [
 def test_figures_are_valid_and_escaped(result: Answer) -> None:
     fig = figure.draw(result)
     check(fig)
-    assert fig.layout.height >= 300 and "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
+    assert fig.layout.height >= 300 and "&lt;img" in fig.to_json()
 
 
 def test_bars_show_the_numbers_of_the_result() -> None:

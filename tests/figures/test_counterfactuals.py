@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from bertexplorer.analysis.counterfactuals import Change, Counterfactuals, Edit
-from bertexplorer.figures import Figure
+from bertexplorer.figures import Chart
 from bertexplorer.figures import counterfactuals as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
@@ -54,7 +54,7 @@ CASES = [
 ]
 
 
-def written(fig: Figure) -> list[str]:
+def written(fig: Chart) -> list[str]:
     return [re.sub(r"<[^>]+>", "", note.text) for note in fig.layout.annotations]
 
 

@@ -2,10 +2,10 @@
 
 from types import SimpleNamespace
 
-import plotly.graph_objects as go
 import pytest
 
 from bertexplorer.analysis import attention, fill_mask, head_roles
+from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import attention as attention_figure
 from bertexplorer.figures import difference
 from bertexplorer.figures.style import percent
@@ -101,9 +101,9 @@ def test_a_view_without_a_measure_has_no_difference() -> None:
 
 
 def test_two_figures_share_the_wider_scales() -> None:
-    first, second = (go.Figure(go.Heatmap(z=[[top]], zmin=0, zmax=top)) for top in (1.0, 3.0))
-    first.update_layout(xaxis_range=(0, 1), yaxis={"type": "log", "range": (4, 0)})
-    second.update_layout(xaxis_range=(-2, 0.5), yaxis={"type": "log", "range": (1, 0)})
+    first, second = (Chart([{"type": "heatmap", "z": [[top]], "zmin": 0, "zmax": top}]) for top in (1.0, 3.0))
+    first.update_layout(xaxis={"range": [0, 1]}, yaxis={"type": "log", "range": [4, 0]})
+    second.update_layout(xaxis={"range": [-2, 0.5]}, yaxis={"type": "log", "range": [1, 0]})
     difference.share_scales(first, second)
     assert first.layout.xaxis.range == second.layout.xaxis.range == (-2, 1)
     assert first.layout.yaxis.range == second.layout.yaxis.range == (4, 0)

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.figures import Figure
+from bertexplorer.figures import Chart
 from tests.figures.conftest import EVIL, HAND
 
 CASES = [(name, i) for name, results in HAND.items() for i in range(len(results))]
 
 
-def draw(name: str, result: Any) -> Figure:
+def draw(name: str, result: Any) -> Chart:
     return import_module(f"bertexplorer.figures.{name}").draw(result)
 
 
@@ -35,12 +35,12 @@ def strings(value: Any) -> Iterator[str]:
         yield value
 
 
-def parsed(fig: Figure) -> dict[str, Any]:
+def parsed(fig: Chart) -> dict[str, Any]:
     text = fig.to_json()
     return json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} in a figure is no JSON"))
 
 
-def check(fig: Figure) -> None:
+def check(fig: Chart) -> None:
     content = parsed(fig)
     assert 300 <= content["layout"]["height"] <= 9000
     for text in strings(content):

@@ -1,6 +1,5 @@
 """Figure for layers: cells, lines and the sentence hold the result's own numbers; tokens are shown as typed."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -46,7 +45,7 @@ def tuned(count: int = 3, worse: int = 0) -> Layers:
 def test_figures_are_valid_and_escaped(result: Layers) -> None:
     fig = figure.draw(result)
     check(fig)
-    assert "&lt;img" in json.dumps(fig.to_plotly_json(), default=str)
+    assert "&lt;img" in fig.to_json()
 
 
 def test_cells_show_the_answers_of_each_layer() -> None:

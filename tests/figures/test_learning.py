@@ -1,7 +1,5 @@
 """Learning curves and confusion matrices: from step 0, with the baseline, several runs in one figure."""
 
-import json
-
 import pytest
 
 from bertexplorer.figures import confusion, learning
@@ -69,7 +67,7 @@ def test_the_untrained_model_is_not_the_best_checkpoint() -> None:
 
 def test_several_runs_are_drawn_with_escaped_names() -> None:
     fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
-    assert len(fig.data) == 6 and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
+    assert len(fig.data) == 6 and "<img" not in fig.to_json()
 
 
 def test_cells_lead_to_rows_and_the_sentence_names_the_main_mistake() -> None:
@@ -77,7 +75,7 @@ def test_cells_lead_to_rows_and_the_sentence_names_the_main_mistake() -> None:
     fig = confusion.draw(labels, counts)
     cell = fig.data[0].customdata[1][0]
     assert (cell[0] if isinstance(cell, list) else cell) == {"set": {"gold": 1, "predicted": 0}}
-    assert fig.data[0].z[1][0] == pytest.approx(0.3) and "<img" not in json.dumps(fig.to_plotly_json(), default=str)
+    assert fig.data[0].z[1][0] == pytest.approx(0.3) and "<img" not in fig.to_json()
     assert "12 of 16 are right" in confusion.say(labels, counts) and "taken for “neg”, 3 times" in confusion.say(
         labels, counts
     )

@@ -49,7 +49,7 @@ def test_the_lines_are_the_accuracies_with_their_deviation() -> None:
     (names,) = [trace for trace in fig.data if trace.mode == "text"]
     assert list(names.text) == ["control 75 %", "probe 50 %", "majority 50 %"]
     assert 3 < max(names.x) <= fig.layout.xaxis.range[1], "plotly leaves out what is beyond the axis"
-    go.Figure(fig.to_dict())  # plotly accepts all of it
+    go.Figure(fig.traces, fig.settings)  # plotly accepts all of it
 
 
 def test_the_sentence_names_layer_accuracy_input_majority_control_and_selectivity() -> None:

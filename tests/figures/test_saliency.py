@@ -39,8 +39,8 @@ CASES = [
 @pytest.mark.parametrize("result", CASES)
 def test_figures_are_valid_and_escaped(result: Saliency) -> None:
     fig = figure.draw(result)
-    for note in fig.layout.annotations:  # the colours of the two directions are ours
-        note.text = re.sub(r'<span style="color:#[0-9a-f]{6}">|</span>', "", note.text)
+    for note in fig.settings["annotations"]:  # the colours of the two directions are ours
+        note["text"] = re.sub(r'<span style="color:#[0-9a-f]{6}">|</span>', "", note["text"])
     check(fig)
     assert len(fig.to_json()) < 100_000
     assert figure.say(result).endswith(".")

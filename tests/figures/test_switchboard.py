@@ -1,7 +1,5 @@
 """Figure for switchboard: the effect of a press on a cell, the sentence, and odd tokens."""
 
-import json
-
 import numpy as np
 import pytest
 
@@ -68,7 +66,7 @@ def written(result: Switchboard) -> list[str]:
 
 def test_odd_tokens_are_shown_as_typed() -> None:
     fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
-    assert "<img" not in json.dumps(fig.to_plotly_json(), default=str)
+    assert "<img" not in fig.to_json()
 
 
 def test_random_sets_of_any_heads_are_not_called_other_heads() -> None:

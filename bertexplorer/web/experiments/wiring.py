@@ -108,7 +108,7 @@ class ExperimentHandlers:
         curves = [Curve(arm.name, arm.events) for arm in trial.arms]
         measure, unit = trial.experiment.measure, trial.experiment.unit
         drawable = any(curve.points(measure, unit) for curve in curves)
-        figure = pretraining.draw(curves, measure, unit) if drawable else None
+        figure = pretraining.draw(curves, measure, unit).plotly if drawable else None
         sentence = pretraining.say(curves, measure, unit)
         return updates | {
             page.summary: html.summary(trial),

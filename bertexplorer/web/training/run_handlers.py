@@ -121,7 +121,7 @@ class RunHandlers:
         curves = [comparison.curve(other) for other in (detail, *others) if other.run.task == run.task]
         drawable = any(curve.evaluations for curve in curves)
         updates |= {
-            page.chart: gr.update(visible=drawable, value=learning.draw(curves)),
+            page.chart: gr.update(visible=drawable, value=learning.draw(curves).plotly),
             page.caption: caption(learning.say(curves, higher=task.HIGHER), ""),
             page.comparison: comparison.summary(self.service, detail, self.owner)
             + comparison.side_by_side(self.service, detail, others),
@@ -133,7 +133,7 @@ class RunHandlers:
             label = columns[i].label if i < len(columns) else ""
             updates[box] = gr.update(visible=bool(label) and detail.best is not None, label=label)
         counts = (detail.about or {}).get("confusion")
-        matrix = confusion.draw(counts["labels"], counts["counts"]) if counts else None
+        matrix = confusion.draw(counts["labels"], counts["counts"]).plotly if counts else None
         return updates | {
             page.results: html.results(detail, task.METRICS),
             page.confusion: gr.update(visible=matrix is not None, value=matrix),
@@ -151,7 +151,7 @@ class RunHandlers:
             if (run.folder / "suite" / f"{name}.csv").is_file()
         )
         return {
-            page.chart: gr.update(visible=figure is not None, value=figure),
+            page.chart: gr.update(visible=figure is not None, value=figure and figure.plotly),
             page.caption: caption(summary, "") if summary else "",
             page.results: f"<p>{' '.join(links)}</p>" if summary else "",
             page.rows: f'<bx-run-cases run="{run.id}"></bx-run-cases>' if summary else "",
