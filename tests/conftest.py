@@ -36,7 +36,7 @@ install_import_hook(shaped(), "beartype.beartype")
 
 
 LONGEST = (
-    "golden", "access", "state", "canary", "training", "experiments", "tasks",
+    "access", "state", "canary", "training", "experiments", "tasks",
     "switching", "people", "faults", "killed", "onnx", "explore",
 )  # fmt: skip
 
