@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.analysis import FIRST, NAMES
 from bertexplorer.analysis.export import FROM_PYTHON
 from bertexplorer.arguments import check_rows, check_span, check_text, check_texts, check_words
-from bertexplorer.core.ask import run_view
 from bertexplorer.core.state import find_word_spans
 from bertexplorer.describe import LISTS, document, signature
 from bertexplorer.errors import ExplorerError, in_words_of
@@ -97,7 +96,7 @@ class Bert(Methods):
             others = [other.name for other in VIEWS.values() if extra[0] in other.needs]
             raise ExplorerError(f"{analysis} takes no {extra[0]}. Leave them out; {' and '.join(others)} take them.")
         try:
-            value = run_view(self.checkpoint, view, marked_text, settings, **more)
+            value = view.run(self.checkpoint, marked_text, settings, **more)
         except ExplorerError as error:
             raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
         return Result(analysis, value, self.checkpoint, marked_text, settings, sources)

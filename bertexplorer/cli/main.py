@@ -136,7 +136,6 @@ def fetch(library: CheckpointRegistry, name: str) -> None:
 
 def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     from bertexplorer.analysis import Summarised, export
-    from bertexplorer.core.ask import run_view
     from bertexplorer.core.state import find_word_spans
     from bertexplorer.model.text import Text
     from bertexplorer.views import VIEWS
@@ -164,11 +163,11 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     if len(names) > 1:
         checkpoints = [library.get(name, flags.precision) for name in names]
         results = [
-            Result(flags.command, run_view(each, view, text, options, **more), each, text, options, sources)
+            Result(flags.command, view.run(each, text, options, **more), each, text, options, sources)
             for each in checkpoints
         ]
         return print_comparison(compare(*results), flags.json)
-    result = run_view(checkpoint, view, text, options, **more)
+    result = view.run(checkpoint, text, options, **more)
     if isinstance(module, Summarised):  # the rows are single cases
         name = flags.module.__name__.rpartition(".")[2]
         print(Result(name, result, checkpoint, text, options).said, file=sys.stderr)

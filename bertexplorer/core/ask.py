@@ -28,7 +28,7 @@ from bertexplorer.store.runs import SavedCheckpoint
 from bertexplorer.store.text_uploads import RowUploads, TextUploads, Uploads
 from bertexplorer.store.uploads import Quota
 from bertexplorer.views import VIEWS
-from bertexplorer.views.view import Example, View
+from bertexplorer.views.view import Example
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -37,12 +37,6 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     name: {s.name: s.default for s in option_specs(view.analysis.Options)} for name, view in VIEWS.items()
 }
 log = logging.getLogger(__name__)
-
-
-def run_view(checkpoint: Checkpoint, view: View, text: Text | str, options: Any, **inputs: Any) -> Any:
-    """The result of *view*, whoever asks: the only call of an analysis. *inputs*: what it needs besides the text (see
-    View.needs). Raises ExplorerError as the analysis does."""
-    return view.analysis.run(checkpoint, text, options=options, **inputs)
 
 
 def opening(settings: Settings) -> State:
@@ -173,7 +167,7 @@ class Explore:
             inputs["rows"] = self.rows.load(options.rows).rows
         if "index" in view.needs:
             inputs["index"] = self.index
-        return run_view(checkpoint, view, state.as_text, options, **inputs)
+        return view.run(checkpoint, state.as_text, options, **inputs)
 
     def save_upload(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
         """Store an uploaded file; return (key, summary of its contents). Raises ExplorerError if it is unusable."""

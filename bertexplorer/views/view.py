@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 if TYPE_CHECKING:
     from bertexplorer.analysis import Analysis
     from bertexplorer.figures import FigureModule
+    from bertexplorer.model.checkpoint import Checkpoint
+    from bertexplorer.model.text import Text
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,8 @@ class View:
     @property
     def figure(self) -> FigureModule:
         return cast("FigureModule", import_module(f"bertexplorer.figures.{self.name}"))
+
+    def run(self, checkpoint: Checkpoint, text: Text | str, options: Any, **inputs: Any) -> Any:
+        """The result for *text*, whoever asks: the only call of an analysis. *inputs*: what it needs besides the text
+        (see *needs*). Raises ExplorerError as the analysis does."""
+        return self.analysis.run(checkpoint, text, options=options, **inputs)
