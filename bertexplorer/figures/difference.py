@@ -195,9 +195,10 @@ def share_scales(first: Chart, second: Chart) -> None:
             for axis in axes:
                 axis["range"] = [min(ends), max(ends)] if rising else [max(ends), min(ends)]
     for traces in zip(first.traces, second.traces, strict=False):
-        heat: list[Any] = [trace for trace in traces if trace["type"] == "heatmap"]
-        ends = [trace[end] for trace in heat for end in ("zmin", "zmax") if end in trace]
-        if len(ends) == 4:
+        heat: list[Any] = [trace for trace in traces if trace.get("type") == "heatmap"]
+        scaled = [trace for trace in heat if "zmin" in trace and "zmax" in trace]
+        if len(scaled) == 2:
+            ends = [end for trace in scaled for end in (trace["zmin"], trace["zmax"])]
             for trace in traces:
                 trace.update(zmin=min(ends), zmax=max(ends))
 

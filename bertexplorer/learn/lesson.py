@@ -72,8 +72,9 @@ class Block:
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Block:
         """The block whose dataclasses.asdict is *fields*, also after a way through JSON."""
-        items, near = (Item(**item) for item in fields["items"]), (tuple(pair) for pair in fields["near"])
-        return cls(**{**fields, "items": tuple(items), "near": tuple(near)})
+        items = tuple(Item(**item) for item in fields["items"])
+        near = tuple((condition, hint) for condition, hint in fields["near"])
+        return cls(**{**fields, "items": items, "near": near})
 
     @property
     def link(self) -> str:
