@@ -32,9 +32,9 @@ class WaitingConnections:
         self.remove(connection)
         own = self.of_address.setdefault(connection.address, {})
         self.all[connection] = own[connection] = None
-        if len(own) > MAX_OF_ADDRESS:
+        while len(own) > MAX_OF_ADDRESS:
             self.close_oldest(own)
-        if len(self.all) > self.most:
+        while len(self.all) > self.most:
             self.close_oldest(self.all)
 
     def close_oldest(self, waiting: "dict[Connection, None]") -> None:
