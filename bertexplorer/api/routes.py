@@ -5,7 +5,18 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
-from bertexplorer.api import analyses, checkpoints, classroom, documents, lessons, runs, suite_runs, view
+from bertexplorer.api import (
+    analyses,
+    checkpoints,
+    classroom,
+    documents,
+    experiments,
+    files,
+    lessons,
+    runs,
+    suite_runs,
+    view,
+)
 from bertexplorer.api.admission import Admission, problem, to_response
 from bertexplorer.api.calls import Backend
 from bertexplorer.api.perform import InProcess
@@ -15,6 +26,7 @@ from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import Classroom
+from bertexplorer.runs.experiments import ExperimentService
 from bertexplorer.runs.service import RunService
 
 METHODS = ["GET", "HEAD", "POST", "DELETE"]
@@ -42,7 +54,9 @@ def routes(
     ]
     if service:
         parts += [
+            files.routes(explore.registry.settings, service.quota),
             runs.routes(service, admission, checkpoint),
+            experiments.routes(ExperimentService(service), admission),
             suite_runs.routes(service, explore, admission, checkpoint),
         ]
     parts += [documents.routes([route for part in parts for route in part.routes])]

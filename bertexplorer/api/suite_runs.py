@@ -14,7 +14,8 @@ from bertexplorer.analysis.suite_cases import built_in
 from bertexplorer.api.admission import Admission, Reply, SendLine, problem, to_response
 from bertexplorer.api.models import StrictModel, of_type, option_fields
 from bertexplorer.api.problems import Route
-from bertexplorer.api.runs import Id, RunModel, owner, run_json
+from bertexplorer.api.run_models import RunModel, run_json
+from bertexplorer.api.runs import Id, owner
 from bertexplorer.core.ask import Explore
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import suite as suite_run

@@ -1,11 +1,11 @@
-"""Experiment service: start and watch experiments. Independent of gradio."""
+"""Experiment service: start and watch pretraining experiments."""
 
 import hashlib
 import secrets
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.runs.service import PRETRAINING, REPEAT_S, RunService
+from bertexplorer.runs.service import PRETRAINING, REPEAT_S, Action, RunService
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import runs, sandbox
 from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run
@@ -184,14 +184,9 @@ class ExperimentService:
                 trials.append(Trial(group, BY_NAME[name], tuple(arms)))
         return trials
 
-    def trial(self, group: str, owner: str, *, deleted: bool = False) -> Trial | None:
-        """The experiment *group*; None if it does not exist any more."""
-        return next((trial for trial in self.trials(owner, deleted=deleted) if trial.group == group), None)
-
-    def listed(self, trials: Sequence[Trial], owner: str) -> list[Run]:
-        """The entries of the list of runs: *trials*, and before them the one whose text is still being read."""
-        reading = self.read.get(owner)
-        return [*([reading] if reading else []), *(trial.run for trial in trials)]
+    def reading_now(self, owner: str) -> Run | None:
+        """The entry of the experiment whose text is still being read, before it has runs."""
+        return self.read.get(owner)
 
     @contextmanager
     def reading(self, name: str, owner: str) -> Iterator[None]:
@@ -204,28 +199,24 @@ class ExperimentService:
         finally:
             self.read.pop(owner, None)
 
-    def stop(self, arms: Sequence[Arm], owner: str) -> None:
-        for arm in arms:
-            if arm.run.state in LIVE_STATES:
-                self.supervisor.stop(arm.run.id, owner)
-
-    def resume(self, arms: Sequence[Arm], owner: str) -> None:
-        """Queue the runs that have not finished; each goes on from its last commit. Raises ExplorerError."""
-        self.training.quota.check(owner)
-        for arm in arms:
-            if arm.run.state in RESUMABLE_STATES:
-                self.jobs.resume(arm.run.id, owner)
-
-    def restore(self, group: str, owner: str) -> None:
-        """Restore a deleted experiment. Raises ExplorerError if it does not exist any more."""
-        if (trial := self.trial(group, owner, deleted=True)) is None:
-            raise ExplorerError("That experiment no longer exists.")
+    def act(self, action: Action, group: str, owner: str) -> Trial:
+        """Stop, resume, delete or restore the runs of an experiment. Resumed runs go on from their last commit. Raises
+        ExplorerError if it does not exist (any more), or its state does not allow it."""
+        trial = self.find(group, owner, deleted=action == "restore")
         for arm in trial.arms:
-            self.jobs.restore(arm.run.id, owner)
+            if action == "stop" and arm.run.state not in LIVE_STATES:
+                continue
+            if action == "resume" and arm.run.state not in RESUMABLE_STATES:
+                continue
+            self.training.act(action, arm.run.id, owner)
+        return self.find(group, owner, deleted=action == "delete")
 
-    def delete(self, arms: Sequence[Arm], owner: str) -> None:
-        for arm in arms:
-            self.jobs.delete(arm.run.id, owner)
+    def find(self, group: str, owner: str, *, deleted: bool = False) -> Trial:
+        """The experiment *group*. Raises ExplorerError if it does not exist (any more)."""
+        for trial in self.trials(owner, deleted=deleted):
+            if trial.group == group:
+                return trial
+        raise ExplorerError("That experiment no longer exists. Choose another one from the list.")
 
 
 def count_documents(text: Path) -> int:

@@ -1,76 +1,37 @@
-"""Run service: preview, start, watch and read runs. Independent of gradio."""
+"""Run service: start, watch and read runs."""
 
 from __future__ import annotations
 
 import json
 import secrets
-import subprocess
-import sys
-import tempfile
+import shutil
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from bertexplorer.errors import ExplorerError, need
-from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.errors import ExplorerError
+from bertexplorer.options import build
+from bertexplorer.runs.prepare import PreparedRuns, RunPreview, RunRequest
+from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.store.parsing import read_table
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import MAX_NAME, Run
 from bertexplorer.store.supervisor import JobSupervisor, Launcher
 from bertexplorer.store.uploads import Quota
-from bertexplorer.training import learners
 from bertexplorer.training.checkpointing import list_commits
-from bertexplorer.training.data import hub
-from bertexplorer.training.data.checks import Finding
-from bertexplorer.training.data.rows import Table
-from bertexplorer.training.finetuning import spec as specs
-from bertexplorer.training.finetuning.preflight import Preflight, plan
-from bertexplorer.training.finetuning.spec import Spec, task_of
-from bertexplorer.training.tasks.classification import PREFIX
+from bertexplorer.training.finetuning.spec import Tuning, task_of
 
-BUILT_IN = ASSETS / "data"
 MAX_SEEDS = 10
+Action = Literal["stop", "resume", "delete", "restore"]
 PRETRAINING = "pretraining"  # the kind of the runs on the page of experiments
 FIRST_ROWS, SHORT = 50, 2_000  # rows to choose an example from, and its longest line, so that it fits a link
-MAX_TIMINGS = 100  # estimates to remember
 REPEAT_S = 10.0  # the same request again within this time is a repeated click
-TRIAL_S = 180.0  # time limit of a trial
-
-
-@dataclass(frozen=True)
-class RunRequest:
-    """The settings of a new run. *file* "": the built-in rows of the task, or those of *hub*."""
-
-    task: str
-    checkpoint: str
-    file: str = ""
-    dev: str = ""
-    hub: str = ""  # name of a data set
-    name: str = ""
-    mapping: Mapping[str, str] = field(default_factory=dict)  # empty: guessed
-    values: Mapping[str, Any] = field(default_factory=dict)  # settings of the task and of Tuning
-    skip: bool = True  # skip rows that cannot be used; else they stop the run
-    beside: tuple[str, ...] = ()  # further columns of the file to learn from
-    seeds: int = 1  # runs that differ in nothing else
-
-
-@dataclass(frozen=True)
-class RunPreview:
-    """What a run would train on, before it starts."""
-
-    spec: Spec
-    table: Table
-    found: Preflight
-    seconds: float = 0.0  # estimated duration; 0: not measured
-    memory_mb: float = 0.0
-    steps: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,9 +55,8 @@ class RunService:
         self.registry = registry.for_owner("")
         self.quota = Quota(settings, self.jobs)
         self.supervisor = JobSupervisor(self.jobs, launcher=launcher)
+        self.prepared = PreparedRuns(self.jobs.folder)
         self.starting = threading.Lock()
-        self.timings: dict[str, float] = {}  # seconds that runs were estimated to take
-        self.data: tuple[str, Any] = ("", None)  # the data set that was last fetched from the hub
         self.pressed: dict[str, tuple[float, RunRequest | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
@@ -104,68 +64,16 @@ class RunService:
         self.jobs.close()
 
     def preview(self, request: RunRequest, owner: str = "") -> RunPreview:
-        """A preview of the run. Raises ExplorerError if the rows cannot be read or the settings are invalid."""
-        need("train", "Fine-tuning")
+        """What the run would learn from; it is read once and kept for `start`. Raises ExplorerError if the rows cannot
+        be read or the settings are invalid."""
         registry = self.registry.for_owner(owner)
         if registry.find(request.checkpoint) is None:
             raise ExplorerError(f"{request.checkpoint} is not on this disk. Open it on the page “Explore” first.")
-        table = self.hub_table(request.hub) if request.hub else self.table(request.task, request.file)
-        dev = self.table(request.task, request.dev) if request.dev else None
-        mapping = {name: column for name, column in request.mapping.items() if column} or None
-        if mapping and request.beside:
-            mapping |= {PREFIX + column: column for column in request.beside}
+        if prepared := self.prepared.read(request, owner):
+            return prepared
+        self.quota.check(owner)
         checkpoint = registry.get(request.checkpoint)
-        spec, found = plan(
-            request.task,
-            (request.checkpoint, checkpoint.folder),
-            table,
-            dev,
-            values=request.values,
-            mapping=mapping,
-            file=request.hub or Path(request.file).name or "built-in rows",
-            name=request.name,
-            tokenizer=checkpoint.tokenizer,
-        )
-        if not found.stops:
-            try:
-                examples = spec.module.examples(found.train, spec.task_options)[0]
-                learners.learner_class(spec.module).check(checkpoint, examples, spec.task_options)
-            except ExplorerError as error:
-                found.findings.insert(0, Finding(str(error), stops=True))
-        return RunPreview(spec, table, found)
-
-    def hub_table(self, name: str) -> Table:
-        """A data set of the hub; the last one is cached."""
-        if self.data[0] != name:
-            self.data = name, hub.fetch_dataset(name, as_operator=self.settings.local)
-        return self.data[1]
-
-    def table(self, task: str, file: str) -> Table:
-        """The table of an uploaded *file*, or of the task's built-in rows."""
-        if file:
-            path = Path(file)
-        else:
-            built_in = sorted(BUILT_IN.glob(f"{task_of(task).ROWS}.*"))
-            if not built_in:
-                raise ExplorerError("There are no built-in rows for this task. Upload a file.")
-            path = built_in[0]
-        return read_table(path)
-
-    def timed(self, preview: RunPreview) -> Iterator[str | RunPreview]:
-        """Time three real steps in a separate process. Yields progress messages, and finally *preview* with the
-        estimates."""
-        last = ""
-        with tempfile.TemporaryDirectory(dir=self.jobs.folder) as parent:
-            folder = Path(parent) / "trial"
-            specs.write_run_folder(folder, preview.spec, preview.found.train, preview.found.dev)
-            for last in output_lines([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"]):
-                if not last.startswith("{"):
-                    yield last
-        timing = json.loads(last)
-        self.timings = {**dict(list(self.timings.items())[-MAX_TIMINGS:]), timing_key(preview.spec): timing["seconds"]}
-        yield RunPreview(
-            preview.spec, preview.table, preview.found, timing["seconds"], timing["memory_mb"], int(timing["steps"])
-        )
+        return self.prepared.prepare(request, checkpoint, owner, as_operator=self.settings.local)
 
     def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
         """Queue the run, or one per seed, and return the first. The same *key* returns the same run, however often the
@@ -174,8 +82,7 @@ class RunService:
             raise ExplorerError(f"{request.seeds} seeds were requested; wanted 1 to {MAX_SEEDS}.")
         with self.starting:  # repeated clicks count once
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
-            same = before and request in (before, replace(before, name=""))  # the page empties the name after a start
-            if same and time.monotonic() - pressed < REPEAT_S:
+            if before and is_repeated(request, before) and time.monotonic() - pressed < REPEAT_S:
                 return self.jobs.run(id, owner)
             run = self.begin(request, owner, key, seconds)
             self.pressed[owner] = (time.monotonic(), request, run.id)
@@ -184,27 +91,53 @@ class RunService:
     def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
         self.quota.check(owner)
         preview = self.preview(request, owner)
-        if preview.found.stops:
-            raise ExplorerError(" ".join(preview.found.stops))
-        if preview.found.problems and not request.skip:
-            raise ExplorerError(
-                f"Rows that cannot be used: {len(preview.found.problems):,}. Fix them, or choose to skip them."
-            )
-
-        def fill(folder: Path) -> None:
-            specs.write_rows(folder, preview.found.train, preview.found.dev)
-
-        seconds = seconds or self.timings.get(timing_key(preview.spec), 0.0)
-        title = request.name or f"{preview.spec.module.TITLE}, {request.checkpoint}"
+        if preview.stops:
+            raise ExplorerError(" ".join(preview.stops))
+        if preview.unusable and not request.skip:
+            raise ExplorerError(f"Rows that cannot be used: {preview.unusable:,}. Fix them, or choose to skip them.")
+        place = self.prepared.place(request, owner)
+        plain = json.loads((place / "spec.json").read_text("utf-8"))
+        title = request.name or f"{task_of(request.task).TITLE}, {request.checkpoint}"
         key = key or secrets.token_hex(16)
-        started = []
+        first: Run | None = None
         for number in range(request.seeds):
-            tuning = replace(preview.spec.tuning, seed=preview.spec.tuning.seed + number)
+            seed = plain["tuning"]["seed"] + number
             several = {"group": key, "key": f"{key}-{number}"} if request.seeds > 1 else {"key": key}
-            name = f"{title[: MAX_NAME - 12]}, seed {tuning.seed}" if request.seeds > 1 else title
-            spec = replace(preview.spec, tuning=tuning, name=name)
-            started.append(self.jobs.accept(owner, name, specs.spec_json(spec), fill=fill, seconds=seconds, **several))
-        return started[0]
+            name = f"{title[: MAX_NAME - 12]}, seed {seed}" if request.seeds > 1 else title
+            spec = {**plain, "name": name, "tuning": {**plain["tuning"], "seed": seed}}
+            last = number == request.seeds - 1
+
+            def fill(folder: Path, last: bool = last) -> None:
+                (shutil.move if last else shutil.copytree)(str(place / "data"), str(folder / "data"))
+
+            run = self.jobs.accept(owner, name, spec, fill=fill, seconds=seconds or preview.seconds, **several)
+            first = first or run
+        shutil.rmtree(place, ignore_errors=True)
+        assert first is not None  # there is at least one seed
+        return first
+
+    def act(self, action: Action, id: str, owner: str) -> Run:
+        """Stop, resume, delete or restore a run. Raises ExplorerError if its state does not allow it."""
+        if action == "stop":
+            return self.supervisor.stop(id, owner)
+        if action == "resume":
+            self.quota.check(owner)
+            return self.jobs.resume(id, owner)
+        if action == "restore":
+            return self.jobs.restore(id, owner)
+        self.jobs.delete(id, owner)
+        return self.jobs.run(id, owner)
+
+    def again(self, id: str, owner: str, values: Mapping[str, Any], key: str = "") -> Run:
+        """Start a run again from the beginning, as a new run, with other *values* of Tuning."""
+        self.quota.check(owner)
+        spec = self.jobs.run(id, owner).spec or {}
+        tuning = asdict(build(Tuning, {**spec.get("tuning", {}), **values})) if values else None
+        return self.jobs.retry(id, owner, key=key, tuning=tuning)
+
+    def rename(self, id: str, owner: str, name: str) -> Run:
+        run = self.jobs.run(id, owner)
+        return run if run.name == name else self.jobs.rename(id, owner, name, run.version)
 
     def runs(self, owner: str, *, deleted: bool = False) -> list[Run]:
         """The fine-tuning runs of *owner*, the newest first."""
@@ -227,6 +160,12 @@ class RunService:
         if detail.best is None:
             raise ExplorerError("This run has no checkpoint yet. Wait for its first evaluation.")
         return open_learner(detail.best).predict([dict(row)])[0]
+
+
+def is_repeated(request: RunRequest, before: RunRequest) -> bool:
+    """Whether *request* asks for the same run as *before*. The page empties the name after a start."""
+    names = (before.name, "")
+    return request.key == before.key and request.seeds == before.seeds and request.name in names
 
 
 def example_of(best: Path | None) -> dict[str, Any]:
@@ -252,39 +191,3 @@ def read_best(run: Run, name: str) -> tuple[Path | None, str]:
         with suppress(FileNotFoundError):
             return commits[-1], (commits[-1] / name).read_text("utf-8")
     return None, ""
-
-
-def output_lines(command: Sequence[str]) -> Iterator[str]:
-    """The lines that a trial prints, as they arrive. The process is killed if the caller stops listening. Raises
-    ExplorerError if it fails or takes too long."""
-    with tempfile.TemporaryFile("w+") as errors:
-        trial = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors, text=True)
-        timed_out = threading.Event()
-
-        def time_out() -> None:
-            timed_out.set()
-            trial.kill()
-
-        timer = threading.Timer(TRIAL_S, time_out)
-        timer.start()
-        try:
-            assert trial.stdout is not None
-            yield from filter(None, map(str.strip, trial.stdout))
-            exit_code = trial.wait()
-        finally:
-            timer.cancel()
-            trial.kill()
-            trial.communicate()
-        errors.seek(0)
-        last = (errors.read().strip().splitlines() or ["no message"])[-1]
-    if timed_out.is_set():
-        raise ExplorerError(
-            f"Three steps took longer than {TRIAL_S:.0f} s. Choose a smaller checkpoint or shorter texts."
-        )
-    if exit_code:
-        raise ExplorerError(f"The first steps failed: {last.removeprefix('bertexplorer: ')}")
-
-
-def timing_key(spec: Spec) -> str:
-    """A key that is equal for runs that take the same time: all settings but the name."""
-    return json.dumps(asdict(replace(spec, name="")), sort_keys=True, default=str)

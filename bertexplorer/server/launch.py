@@ -2,12 +2,10 @@
 
 import errno
 import os
-import shutil
 import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -29,12 +27,12 @@ from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import OBSOLETE, Settings
+from bertexplorer.store import uploads
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.web.page import build
 
 GRACE_S = 8  # for answers that are in progress when a signal arrives
 EXIT_S = 16.0  # after a signal, until the process ends in any case; runs are separate processes
-DAY_S = 86_400.0
 
 
 class Server(uvicorn.Server):
@@ -198,7 +196,6 @@ def prepare_uploads(settings: Settings) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         folder.chmod(0o700)
-        for path in [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > DAY_S]:
-            shutil.rmtree(path, ignore_errors=True)
+        uploads.delete_old(folder)
     except OSError as error:
         raise ExplorerError(f"{folder} cannot be used: {error.strerror}. Set BERTEXPLORER_DATA.") from error

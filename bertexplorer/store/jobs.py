@@ -11,7 +11,7 @@ import secrets
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -106,20 +106,20 @@ class Jobs:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    def retry(self, id: str, owner: str | None, *, key: str = "") -> Run:
-        """Start a run again from the beginning, as a new run."""
+    def retry(self, id: str, owner: str | None, *, key: str = "", tuning: Mapping[str, Any] | None = None) -> Run:
+        """Start a run again from the beginning, as a new run. *tuning*: the settings in its place of spec.json, if they
+        change."""
         run = self.run(id, owner)
         if run.spec is None:
             raise ExplorerError(f"The settings of {run.name} cannot be read. Set up a new run.")
+        spec = run.spec if tuning is None else {**run.spec, "tuning": dict(tuning)}
 
         def copy(folder: Path) -> None:
             if (run.folder / "data").is_dir():
                 shutil.copytree(run.folder / "data", folder / "data")
 
         name = run.name.removesuffix(" (again)")[: runs.MAX_NAME - 8] + " (again)"
-        return self.accept(
-            run.owner if owner is None else owner, name, run.spec, fill=copy, key=key, seconds=run.seconds
-        )
+        return self.accept(run.owner if owner is None else owner, name, spec, fill=copy, key=key, seconds=run.seconds)
 
     def resume(self, id: str, owner: str | None) -> Run:
         """Queue a stopped, failed or interrupted run, which resumes from its last commit. Does nothing for a queued or

@@ -1,38 +1,52 @@
-"""Uploads: files that a page sent, and exports made for it. They stay for a day and have owners. A quota limits
-how much of the disk one owner's uploads and runs may take.
+"""Uploads: files that a page sent, and exports made for it. They stay for a day and have owners. A quota limits how
+much of the disk one owner's uploads and runs may take.
 
-gradio puts a file into a folder that is named after the hash of its content. The name of an empty file next to it is
-that of its owner. Anyone who sends the same file becomes an owner too."""
+FOLDER/ID/NAME         a file; its ID is random
+FOLDER/ID/.of-OWNER    empty; says whose it is
+"""
 
+import re
+import shutil
 import tempfile
+import time
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store.jobs import Jobs
 
-
-def add_owner(file: Path, owner: str) -> None:
-    """Make *owner* an owner of *file* and of everything else in its folder."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    owner_mark(file, owner).touch()
-
-
-def is_owner(file: str | Path, folder: Path, owner: str) -> bool:
-    """Whether *file* is in the folder of uploads and belongs to *owner*."""
-    try:
-        path = Path(file).resolve()
-        return path.is_relative_to(folder.resolve()) and owner_mark(path, owner).is_file()
-    except (OSError, ValueError):  # a NUL character, or a name that is too long
-        return False
+DAY_S = 86_400.0
+MAX_NAME = 120  # characters of a file's name to keep
+UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')  # in the name of a file, on one system or another
 
 
 def new_file(folder: Path, name: str, owner: str) -> Path:
-    """An unguessable path at which a file called *name* may be written for *owner*."""
+    """The path at which a file called *name* may be written for *owner*, in a folder of its own. Files of yesterday are
+    deleted."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = Path(tempfile.mkdtemp(dir=folder)) / name
-    add_owner(file, owner)
-    return file
+    delete_old(folder)
+    own = Path(tempfile.mkdtemp(dir=folder))
+    owner_mark(own, owner).touch()
+    usable = UNUSABLE.sub("_", name).strip(". ")[-MAX_NAME:]
+    return own / (usable or "file")
+
+
+def find(folder: Path, id: str, owner: str) -> Path:
+    """The file *id* of *owner*. Raises ExplorerError if there is none."""
+    own = folder / id
+    if own.parent == folder and owner_mark(own, owner).is_file():
+        for path in own.iterdir():
+            if path != owner_mark(own, owner):
+                return path
+    raise ExplorerError(
+        f"There is no file {id!r:.60} of yours here (any more); files stay for a day. Upload it, or make it, again."
+    )
+
+
+def delete_old(folder: Path) -> None:
+    """Delete files older than a day."""
+    for path in [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > DAY_S]:
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def folders_of(folder: Path, owner: str) -> list[Path]:
@@ -40,8 +54,9 @@ def folders_of(folder: Path, owner: str) -> list[Path]:
     return [mark.parent for mark in folder.glob(f"*/{owner_mark(Path(), owner).name}")]
 
 
-def owner_mark(file: Path, owner: str) -> Path:
-    return file.parent / f".of-{owner}"
+def owner_mark(own: Path, owner: str) -> Path:
+    """The file in the folder *own* of a file that says that it belongs to *owner*."""
+    return own / f".of-{owner}"
 
 
 class Quota:
@@ -49,7 +64,7 @@ class Quota:
 
     def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
         self.max_bytes, self.jobs = settings.quota, jobs
-        self.text_folders = [settings.data_dir / name for name in ("lines", "corpora")]
+        self.text_folders = [settings.data_dir / name for name in ("lines", "corpora", "runs/.prepared")]
         self.uploads = settings.uploads_dir
 
     def check(self, owner: str, more: int = 0) -> None:

@@ -11,7 +11,7 @@ from bertexplorer.training.data.guess import NUMBER, guess_columns, guess_reason
 from bertexplorer.training.data.rows import Problem, Row, Table, map_columns
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.compare import sample_size_warning
-from bertexplorer.training.finetuning.spec import Spec
+from bertexplorer.training.finetuning.spec import Spec, Tuning
 from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import BY_NAME
 
@@ -26,10 +26,11 @@ MAX_MEASURED = 2000  # rows whose lengths are checked
 @dataclass(frozen=True)
 class Preflight:
     """The usable rows for training and validation. *problems*: rows that cannot be used, with their lines; *findings*:
-    remarks on the others; *summary*: how the files were read."""
+    remarks on the others; *summary*: how the files were read; *examples*: those of the training rows."""
 
     mapping: dict[str, str]
     train: list[Row]
+    examples: list[Any]
     dev: list[Row]
     problems: list[Problem]
     findings: list[checks.Finding]
@@ -86,7 +87,9 @@ def preflight(
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
     if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
         findings.append(checks.Finding(warning))
-    return Preflight(columns, train, dev, problems, findings, counts, summary, guesses)
+    lines = {row.line for row in train}
+    learned = [example for example in examples if example.line in lines]
+    return Preflight(columns, train, learned, dev, problems, findings, counts, summary, guesses)
 
 
 def plan(
@@ -102,9 +105,15 @@ def plan(
     tokenizer: "Tokenizer | None" = None,
 ) -> tuple[Spec, Preflight]:
     """The settings of a run and its rows. *checkpoint*: name and folder; *values*: settings of Tuning and of the task;
-    *file*: name of the file of the rows. Raises ExplorerError as `specs.make_spec` and `preflight` do."""
+    *file*: name of the file of the rows. Without epochs among the *values*, a small file gets as many as make
+    `specs.ENOUGH_STEPS`. Raises ExplorerError as `specs.make_spec` and `preflight` do."""
     spec = specs.make_spec(task, checkpoint[0], str(checkpoint[1]), values, name=name)
     result = preflight(spec, table, dev, mapping=mapping, tokenizer=tokenizer)
+    before, epochs = spec.tuning.epochs, specs.enough_epochs(spec.tuning, len(result.train))
+    if epochs > before:
+        result.findings.append(few_steps_finding(spec.tuning, len(result.train), epochs, chosen="epochs" not in values))
+    if "epochs" not in values:
+        spec = replace(spec, tuning=replace(spec.tuning, epochs=epochs))
     data: dict[str, Any] = {"file": file, "summary": result.summary, "mapping": result.mapping}
     data |= {"skipped": len(result.problems), "train": len(result.train), "dev": len(result.dev)}
     return replace(spec, data=data), result
@@ -149,6 +158,15 @@ def learns_numbers(task: Task, table: Table) -> bool:
     """Whether *task* learns numbers, and *table* has all the columns that it needs."""
     needed = {column.name: column.kind for column in task.COLUMNS if not column.optional}
     return "number" in needed.values() and needed.keys() <= guess_columns(table, task.COLUMNS).keys()
+
+
+def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool) -> checks.Finding:
+    """How few steps the epochs of *tuning* are, and that *epochs* are chosen instead, or would be enough."""
+    steps = specs.number_of_steps(tuning, rows)
+    more = specs.number_of_steps(replace(tuning, epochs=epochs), rows)
+    few = f"{tuning.epochs:g} epochs over {rows:,} rows would be {steps:,} steps, too few to learn much"
+    advice = "so the run has" if chosen else "try"
+    return checks.Finding(f"{few}; {advice} {epochs:g} epochs, which are {more:,} steps.")
 
 
 def truncation_findings(

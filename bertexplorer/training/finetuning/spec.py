@@ -1,6 +1,7 @@
 """The settings of a fine-tuning run, as in spec.json: task, checkpoint, origin of the rows, and all options."""
 
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,6 +19,7 @@ from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
 SHORT = 500  # steps up to which a run is short
+ENOUGH_STEPS = 40  # for a small file to be learned: 60 rows in 3 epochs are 6 steps, which teach nothing
 RATES = ((128, 3e-4, 3e-4), (512, 1e-4, 3e-4), (768, 5e-5, 5e-5))  # (hidden size up to, learning rate, in a short run)
 LOWEST_RATE = 2e-5  # of larger checkpoints
 
@@ -88,6 +90,11 @@ def task_of(name: str) -> Task:
 def number_of_steps(tuning: Tuning, rows: int) -> int:
     """The steps of a run over *rows* items."""
     return max(1, round(tuning.epochs * steps_per_epoch(rows, tuning.batch, tuning.accumulate)))
+
+
+def enough_epochs(tuning: Tuning, rows: int) -> float:
+    """The epochs of *tuning*, or as many as make ENOUGH_STEPS if those are more."""
+    return max(tuning.epochs, float(math.ceil(ENOUGH_STEPS / steps_per_epoch(rows, tuning.batch, tuning.accumulate))))
 
 
 def learning_rate(tuning: Tuning, config: EncoderConfig, steps: int) -> float:

@@ -1,0 +1,334 @@
+"""The report of a fine-tuning run: what its page shows, as plain data: curves, results, rows, what can be done next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from bertexplorer.charts.chart import Chart
+from bertexplorer.figures import confusion, learning
+from bertexplorer.runs import suite
+from bertexplorer.runs.service import RunDetail, RunService
+from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_checkpoints
+from bertexplorer.training.events import current_warnings
+from bertexplorer.training.finetuning import compare
+from bertexplorer.training.finetuning.compare import interval_sentence
+from bertexplorer.training.finetuning.spec import ENOUGH_STEPS
+from bertexplorer.training.task import Column
+from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.training.tasks.classification import PREFIX
+
+MAX_COMPARED = 5  # runs to draw over the chosen one
+MAX_ROWS, MAX_TABLE = 50, 200  # rows of the validation set, and of a table of the results
+MAX_WARNINGS = 3
+VECTOR_TASKS = ("similarity", "retrieval")  # tasks that train the vectors themselves
+LABELLED_TASKS = ("classification", "pair-classification", "tagging", "question-answering", "reranking")
+TRACED_TASKS = (*LABELLED_TASKS, "similarity")  # tasks whose training rows can be traced
+ANSWERED = (*LABELLED_TASKS, "distillation", *VECTOR_TASKS)  # tasks whose runs answer in Explore
+PAIRS = {"question": "context", "text_a": "text_b", "query": "gold"}  # columns of a prediction that has two texts
+SENTENCE, OTHER = "The film was a joy.", "The movie was great fun."  # the texts if a run has no row to show
+
+
+def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ()) -> dict[str, Any]:
+    """All that the page shows of a run. *beside*: ids of runs of the same task to draw over it. Raises ExplorerError if
+    the owner has no run *id*."""
+    detail = service.detail(id, owner)
+    run, task = detail.run, BY_NAME.get(detail.run.task)
+    found: dict[str, Any] = {"can": actions(detail), "pace": pace(detail), "warnings": warnings(detail)}
+    if task is None:
+        return found | suite_result(run)
+    others = [service.detail(other, owner) for other in list(beside)[:MAX_COMPARED]]
+    others = [other for other in others if other.run.task == run.task]
+    curves = [curve(each) for each in (detail, *others)]
+    predictions = service.predictions(detail)
+    return found | {
+        "chart": learning.draw(curves) if any(each.evaluations for each in curves) else None,
+        "said": learning.say(curves, higher=task.HIGHER),
+        "links": links(detail),
+        "advice": advice(detail),
+        "seeds": seeds(service, detail, owner),
+        "comparable": [{"id": other.id, "name": other.name} for other in comparable(service, run, owner)],
+        "compared": side_by_side(service, detail, others) if others else None,
+        "best": results(detail, task.METRICS),
+        "confusion": confusion_chart(detail),
+        "rows": wrong_answers(predictions),
+        "texts": [{"name": column.name, "label": column.label} for column in text_columns(detail)],
+    }
+
+
+def actions(detail: RunDetail) -> list[str]:
+    """What can be done with a run in its state."""
+    run, saved = detail.run, detail.best is not None
+    live = run.state in LIVE_STATES
+    settled = saved and not live
+    possible = {
+        "stop": live,
+        "resume": run.state in RESUMABLE_STATES,
+        "again": not live,
+        "delete": not live,
+        "try": saved,
+        "influence": settled and run.task in TRACED_TASKS,
+        "suspects": settled and run.task in LABELLED_TASKS,
+        "export": saved,
+    }
+    return [action for action, can in possible.items() if can]
+
+
+def warnings(detail: RunDetail) -> list[str]:
+    """The latest warnings of a run that still hold."""
+    latest = {event["text"]: f"Step {event['step']:,}: {event['text']}." for event in current_warnings(detail.events)}
+    return list(latest.values())[-MAX_WARNINGS:]
+
+
+def pace(detail: RunDetail) -> str:
+    """The latest learning rate, speed and memory, with device and precision."""
+    ready = next((e for e in reversed(detail.events) if e["event"] == "ready"), None)
+    steps = [e for e in detail.events if e["event"] == "steps"]
+    if not ready or not steps:
+        return ""
+    last = steps[-1]
+    parts = [f"step {last['step']:,} of {ready['steps']:,}", f"learning rate {last['rate']:.1e}".replace("-", "−")]
+    if len(steps) > 1 and (seconds := last["time"] - steps[-2]["time"]) > 0:
+        examples = (last["epoch"] - steps[-2]["epoch"]) * ready["rows"] / seconds
+        parts.append(f"{examples:,.0f} examples/s")
+    parts.append(f"{last['tokens_per_second']:,.0f} tokens/s")
+    if last.get("memory_mb"):
+        parts.append(f"{last['memory_mb']:,.0f} MB")
+    parts.append(f"{ready['precision']} on {ready['device']}")
+    return " · ".join(parts)
+
+
+def advice(detail: RunDetail) -> dict[str, Any] | None:
+    """What to change after a run that learned nothing, or in few steps: a sentence, and the settings to run it again
+    with. None if there is nothing to say."""
+    result, ready = outcome(detail), next((e for e in detail.events if e["event"] == "ready"), None)
+    if result is None or ready is None or ready["steps"] >= ENOUGH_STEPS:
+        return None
+    task = BY_NAME[detail.run.task]
+    floor = result.start if result.floor is None else result.floor
+    if not (result.best <= floor if task.HIGHER else result.best >= floor):
+        return None
+    epochs = (detail.run.spec or {})["tuning"]["epochs"]
+    more = float(-(-epochs * ENOUGH_STEPS // ready["steps"]))
+    said = f"It learned nothing in {ready['steps']:,} steps. {more:g} epochs make about {ENOUGH_STEPS} steps."
+    return {"said": said, "settings": {"epochs": more}}
+
+
+# Links to Explore
+
+
+def links(detail: RunDetail) -> list[dict[str, str]]:
+    """What can be looked at in Explore: a title, and the query of its address."""
+    run = detail.run
+    if detail.best is None:
+        return []
+    own = explore_query(detail)
+    after = {"against": "another checkpoint", "versus": f"run:{run.id}"}  # on the right, as changes read from the left
+    targets = {"Open in Explore": own}
+    if run.task in ANSWERED and (early := first_snapshot(run)):
+        targets["Compare an earlier step’s answer with its own"] = {**own, "checkpoint": early, **after}
+    before = {"text": SENTENCE, "view": "attention", "checkpoint": f"run:{run.id}@0"}
+    targets["Compare its attention before and after training"] = before | after
+    if run.task in VECTOR_TASKS:
+        search = {"text": "a quiet river", "view": "search", "checkpoint": f"run:{run.id}"}
+        targets["Search your lines with it"] = search
+    return [{"title": title, "href": f"./?{urlencode(query, safe=':')}"} for title, query in targets.items()]
+
+
+def first_snapshot(run: Run) -> str:
+    """The name of the first snapshot of a run; "" if it has none."""
+    names = [saved.name for saved in list_checkpoints(run)]
+    return next((name for name in names if "@" in name and not name.endswith("@0")), "")
+
+
+def explore_query(detail: RunDetail) -> dict[str, str]:
+    """The query that opens Explore on the checkpoint of a run: the view Answer with a row of its validation data, or
+    Attention where it gives no answer."""
+    run, row = detail.run, detail.example
+    text = pair = ""
+    for first, second in PAIRS.items():
+        if row.get(first):
+            text, pair = str(row[first]), str(row.get(second, ""))
+    if not text and run.task in ANSWERED:
+        text, _, pair = str(row.get("text", "")).partition(" [SEP] ")
+    if not text:
+        text, pair = SENTENCE, ""
+    if not pair and run.task in (*VECTOR_TASKS, "reranking"):
+        pair = OTHER
+    query = {"view": "answer" if run.task in ANSWERED else "attention", "text": text}
+    query |= {"pair": pair} if pair else {}
+    return {**query, "checkpoint": f"run:{run.id}"}
+
+
+# Results
+
+
+def results(detail: RunDetail, labels: Mapping[str, str]) -> dict[str, Any] | None:
+    """The metrics of the best checkpoint and its tables."""
+    if detail.about is None:
+        return None
+    spec, metrics = detail.run.spec or {}, detail.about["metrics"]
+    count, said = spec.get("data", {}).get("dev"), ""
+    if isinstance(count, int) and BY_NAME[detail.run.task].METRIC == "accuracy":
+        said = interval_sentence(metrics["accuracy"], count, labels["accuracy"])
+    return {
+        "step": detail.about["step"],
+        "metrics": [{"metric": labels.get(key, key), "value": value} for key, value in metrics.items()],
+        "said": said,
+        "tables": {title: rows[:MAX_TABLE] for title, rows in detail.about["tables"].items()},
+        "command": command(spec),
+    }
+
+
+def command(spec: Mapping[str, Any]) -> str:
+    """The command line that starts the same run."""
+    tuning = " ".join(f"--{key.replace('_', '-')} {value}" for key, value in spec.get("tuning", {}).items())
+    options = " ".join(f"{key}={value}" for key, value in spec.get("options", {}).items())
+    mapping = " ".join(f"{key}={value!r}" for key, value in spec.get("data", {}).get("mapping", {}).items())
+    return (
+        f"python -m bertexplorer train --task {spec.get('task')} --checkpoint {spec.get('checkpoint')} "
+        f"--data FILE --map {mapping} --set {options} {tuning}"
+    )
+
+
+def confusion_chart(detail: RunDetail) -> Chart | None:
+    counts = (detail.about or {}).get("confusion")
+    return confusion.draw(counts["labels"], counts["counts"]) if counts else None
+
+
+def wrong_answers(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The wrongly answered validation rows; if answers are neither right nor wrong, all rows."""
+    wrong = [row for row in predictions if not row.get("right")]
+    if not predictions:
+        return None
+    if not wrong:
+        return {"title": "Every validation row was answered correctly", "rows": []}
+    title = f"Wrong answers: {len(wrong):,} of {len(predictions):,} rows, the worst first"
+    return worst(wrong, title if any("right" in row for row in wrong) else "The rows with the highest loss")
+
+
+def worst(predictions: Sequence[Mapping[str, Any]], title: str) -> dict[str, Any]:
+    """Validation rows, the highest loss first."""
+    first = sorted(predictions, key=lambda row: -(row.get("loss") or 0.0))[:MAX_ROWS]
+    shown = [{key: value for key, value in row.items() if key != "right"} for row in first]  # the title says it
+    return {"title": title, "rows": shown}
+
+
+def rows_in_cell(service: RunService, detail: RunDetail, gold: str, predicted: str) -> dict[str, Any]:
+    """The validation rows of a cell of the confusion matrix."""
+    rows = [row for row in service.predictions(detail) if in_cell(row, gold, predicted)]
+    return worst(rows, f"“{gold}” taken for “{predicted}”: {len(rows):,} rows")
+
+
+def in_cell(row: Mapping[str, Any], gold: str, predicted: str) -> bool:
+    """Whether a row belongs to a cell of the confusion matrix, by its label or by any of its words."""
+    if "gold_tags" not in row:
+        return (row["gold"], row["predicted"]) == (gold, predicted)
+    pairs = zip(row["gold_tags"], row["predicted_tags"], strict=True)
+    return any((entity_type(right), entity_type(tag)) == (gold, predicted) for right, tag in pairs)
+
+
+def entity_type(tag: str) -> str:
+    """A tag without its B- or I-."""
+    return tag[2:] if tag[:2] in ("B-", "I-") else tag or "O"
+
+
+def text_columns(detail: RunDetail) -> list[Column]:
+    """The columns of a new row: the texts that the task reads and its features; at least one text."""
+    texts = [column for column in BY_NAME[detail.run.task].COLUMNS if column.kind == "text"]
+    mapping = (detail.run.spec or {}).get("data", {}).get("mapping", {})
+    features = [Column(name, str(column), "feature") for name, column in mapping.items() if name.startswith(PREFIX)]
+    return (texts or [Column("text", "Text", "text")]) + features
+
+
+def suite_result(run: Run) -> dict[str, Any]:
+    """The result of a suite."""
+    chart, said = suite.result(run.folder)
+    files = {"cases": "All cases as CSV", "summary": "The score as CSV"}
+    links = [
+        {"title": title, "href": f"api/v1/suites/{run.id}/{name}"}
+        for name, title in files.items()
+        if (run.folder / "suite" / f"{name}.csv").is_file()
+    ]
+    return {"chart": chart, "said": said, "links": links, "cases": bool(said)}
+
+
+# Several runs
+
+
+def comparable(service: RunService, run: Run, owner: str) -> list[Run]:
+    """The other runs of the same task."""
+    return [other for other in service.runs(owner) if other.task == run.task and other.id != run.id]
+
+
+def curve(detail: RunDetail) -> learning.Curve:
+    task = BY_NAME[detail.run.task]
+    return learning.Curve(detail.run.name, task.METRIC, task.METRICS[task.METRIC], detail.events)
+
+
+def outcome(detail: RunDetail) -> compare.Outcome | None:
+    """The result of a finished run; None if it was not evaluated after a step."""
+    task, drawn = BY_NAME[detail.run.task], curve(detail)
+    values = [value for _, value in drawn.evaluations]
+    if len(values) < 2 or detail.run.state != "finished":
+        return None
+    best = (max if task.HIGHER else min)(values[1:])
+    floor = drawn.floor
+    return compare.Outcome(detail.run.name, best, values[0], floor[1] if floor else None)
+
+
+def seeds(service: RunService, detail: RunDetail, owner: str) -> dict[str, Any] | None:
+    """The seeds of a run: mean and deviation, the best one, those that collapsed."""
+    if not detail.run.group:
+        return None
+    task = BY_NAME[detail.run.task]
+    runs = [run for run in service.runs(owner) if run.group == detail.run.group]
+    details = [service.detail(run.id, owner) for run in reversed(runs)]
+    name = task.METRICS[task.METRIC]
+    rows = [{"run": seed.run.name, "state": seed.run.state, name: best_value(seed, task.METRIC)} for seed in details]
+    outcomes = [result for seed in details if (result := outcome(seed))]
+    said = say_seeds(outcomes, task.METRIC, name, higher=task.HIGHER) if outcomes else ""
+    return {"title": f"{len(details)} seeds", "said": said, "rows": rows}
+
+
+def say_seeds(outcomes: Sequence[compare.Outcome], metric: str, name: str, *, higher: bool) -> str:
+    spread = compare.spread(outcomes, higher=higher)
+    mean, deviation = (learning.format_metric(metric, value) for value in (spread.mean, spread.deviation))
+    text = f"{name} over {spread.count} finished seeds: {mean} ± {deviation} (mean and standard "
+    text += f"deviation). The best: {spread.best}."
+    if spread.collapsed:
+        text += f" Collapsed, no better than without learning: {', '.join(spread.collapsed)}. "
+        text += "This happens with small data sets; use the best run."
+    return text
+
+
+def best_value(detail: RunDetail, metric: str) -> str:
+    result = outcome(detail)
+    return learning.format_metric(metric, result.best) if result else ""
+
+
+def side_by_side(service: RunService, detail: RunDetail, others: Sequence[RunDetail]) -> dict[str, Any]:
+    """The settings that differ, and whether the difference between two runs is significant."""
+    names = [f"{other.run.name} ({other.run.id[:6]})" for other in (detail, *others)]
+    specs = [other.run.spec or {} for other in (detail, *others)]
+    differences = compare.differing_settings(dict(zip(names, specs, strict=True)))
+    own = service.predictions(detail)
+    verdicts = [
+        verdict(names[0], name, own, service.predictions(other)) for name, other in zip(names[1:], others, strict=True)
+    ]
+    said = verdicts if differences else ["The settings are the same.", *verdicts]
+    return {"title": "Side by side", "said": said, "rows": differences}
+
+
+def verdict(first: str, second: str, own: list[dict[str, Any]], others: list[dict[str, Any]]) -> str:
+    """Two runs compared row by row, in a sentence."""
+    found = compare.compare_rows(own, others)
+    if found is None:
+        return f"{first} and {second} were not tested on the same rows, so they cannot be compared row by row."
+    what = compare.MEASURES[found.measure]
+    values = " and ".join(learning.format_metric(found.measure, value) for value in (found.first, found.second))
+    better = f"{second} is better on {found.better:,} of {found.rows:,} rows and worse on {found.worse:,}"
+    sure = "more than chance" if found.p < 0.05 else "this may be chance"
+    p = f"p = {found.p:.3f}" if found.p >= 0.001 else "p < 0.001"
+    return f"{what}: {values}; {better}. Paired bootstrap: {p}, {sure}."
