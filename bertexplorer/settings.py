@@ -15,10 +15,10 @@ ROOT = PACKAGE.parent  # of the repository, or the folder in which packages are 
 INSTALLED = (PACKAGE / "assets").is_dir()  # from a wheel, which carries the assets inside the package
 ASSETS = (PACKAGE if INSTALLED else ROOT) / "assets"
 MIN_CODE_LENGTH = 6
-OBSOLETE = {  # variables of 0.1 that no longer have an effect -> why
+OBSOLETE = {  # variables of 0.1 and 0.2 that no longer have an effect -> why
     name: "the search index is files in the data folder"
     for name in ("BERTEXPLORER_QDRANT_URL", "BERTEXPLORER_QDRANT_KEY")
-}
+} | {"BERTEXPLORER_SESSIONS": "the server no longer remembers open pages"}
 QUOTA_MB = 2000
 
 
@@ -59,7 +59,6 @@ class Settings:
     quota_mb: int | None = None  # of the disk for the uploads and runs of one browser; see quota
     waiting: int = 50  # requests for quick views that may wait; the server rejects further ones
     tokens: int = 1_000_000  # that one answer may compute; 0: no limit
-    sessions: int = 600  # open pages; beyond this the server forgets the oldest
     metrics: str = "local"  # who may read /metrics, /healthz and /readyz: local, public
     log: str = "warning"  # lowest level of the log on stderr; info includes requests
     pickle: str = "auto"  # pytorch_model.bin: convert, refuse; auto: convert if this page is local
@@ -111,7 +110,6 @@ class Settings:
             quota_mb=number("BERTEXPLORER_QUOTA_MB", 0, 1_000_000_000) if "BERTEXPLORER_QUOTA_MB" in env else None,
             waiting=number("BERTEXPLORER_WAITING", default.waiting, 1000),
             tokens=number("BERTEXPLORER_TOKENS", default.tokens, 1_000_000_000),
-            sessions=number("BERTEXPLORER_SESSIONS", default.sessions, 1_000_000),
             workers=number("BERTEXPLORER_WORKERS", default.workers, 1000),
             worker_cores=number("BERTEXPLORER_WORKER_CORES", default.worker_cores, 1000),
             runs=choice("BERTEXPLORER_RUNS", ("here", "ray")),

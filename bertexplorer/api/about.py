@@ -29,14 +29,6 @@ def parts(settings: Settings) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return ("Limits", limits(settings)), ("Promises", PROMISES), ("Not promised", NOT_PROMISED)
 
 
-def about(settings: Settings) -> str:
-    """The section as HTML."""
-    lists = "".join(
-        f"<h3>{title}</h3><ul>{''.join(f'<li>{line}</li>' for line in lines)}</ul>" for title, lines in parts(settings)
-    )
-    return f'<details class="about"><summary>About: limits and promises</summary>{lists}</details>'
-
-
 def limits(settings: Settings) -> tuple[str, ...]:
     """The limits of this server, from its settings."""
     answer = (f"One answer: at most {settings.tokens:,} tokens through the checkpoint.",) if settings.tokens else ()

@@ -9,6 +9,7 @@ from bertexplorer.core.state import COMPARISONS
 from bertexplorer.figures import ComparingSeveral
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
+from bertexplorer.store.catalogue import snapshots
 from bertexplorer.store.registry import PRECISIONS
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
@@ -18,7 +19,9 @@ LIMITED_BY = {"layer": "layers", "head": "heads"}  # setting -> the number of th
 
 def page_schema(settings: Settings) -> dict[str, Any]:
     """All views by name, the settings that they share, and the limits of the server."""
-    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARISONS, "about": parts(settings)}
+    first = next((saved.name for saved in snapshots()), "")  # of the bundled training run
+    limits = {"about": parts(settings), "watch": first}
+    return {"views": all_views(), "precisions": PRECISIONS, "comparisons": COMPARISONS, **limits}
 
 
 @cache

@@ -75,7 +75,8 @@ class ReportModel(BaseModel):
     comparable: list[dict[str, str]] = Field([], description="id and name of the runs of the same task.")
     compared: dict[str, Any] | None = Field(None, description="With beside: what differs, and whether by chance.")
     best: dict[str, Any] | None = Field(None, description="The best checkpoint: its step, metrics and tables.")
-    confusion: dict[str, Any] | None = None
+    confusion: dict[str, Any] | None = Field(None, description="The confusion matrix of its labels.")
+    labels: list[str] = Field([], description="The labels of the confusion matrix, in its order.")
     rows: dict[str, Any] | None = Field(None, description="Wrongly answered validation rows.")
     texts: list[dict[str, str]] = Field([], description="The columns of a new row to try: name and label.")
     cases: bool = Field(False, description="Suite only: whether GET /api/v1/suites/{id}/table has its cases.")

@@ -14,7 +14,7 @@ from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_che
 from bertexplorer.training.events import current_warnings
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.finetuning.compare import interval_sentence
-from bertexplorer.training.finetuning.spec import ENOUGH_STEPS
+from bertexplorer.training.finetuning.spec import ENOUGH_STEPS, FEW_STEPS
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.training.tasks.classification import PREFIX
@@ -52,6 +52,7 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
         "compared": side_by_side(service, detail, others) if others else None,
         "best": results(detail, task.METRICS),
         "confusion": confusion_chart(detail),
+        "labels": ((detail.about or {}).get("confusion") or {}).get("labels", []),
         "rows": wrong_answers(predictions),
         "texts": [{"name": column.name, "label": column.label} for column in text_columns(detail)],
     }
@@ -103,7 +104,7 @@ def advice(detail: RunDetail) -> dict[str, Any] | None:
     """What to change after a run that learned nothing, or in few steps: a sentence, and the settings to run it again
     with. None if there is nothing to say."""
     result, ready = outcome(detail), next((e for e in detail.events if e["event"] == "ready"), None)
-    if result is None or ready is None or ready["steps"] >= ENOUGH_STEPS:
+    if result is None or ready is None or ready["steps"] >= FEW_STEPS:
         return None
     task = BY_NAME[detail.run.task]
     floor = result.start if result.floor is None else result.floor
@@ -174,7 +175,10 @@ def results(detail: RunDetail, labels: Mapping[str, str]) -> dict[str, Any] | No
         said = interval_sentence(metrics["accuracy"], count, labels["accuracy"])
     return {
         "step": detail.about["step"],
-        "metrics": [{"metric": labels.get(key, key), "value": value} for key, value in metrics.items()],
+        "metrics": [
+            {"metric": labels.get(key, key), "value": learning.format_metric(key, value)}
+            for key, value in metrics.items()
+        ],
         "said": said,
         "tables": {title: rows[:MAX_TABLE] for title, rows in detail.about["tables"].items()},
         "command": command(spec),
@@ -203,7 +207,7 @@ def wrong_answers(predictions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | 
     if not predictions:
         return None
     if not wrong:
-        return {"title": "Every validation row was answered correctly", "rows": []}
+        return {"title": "", "said": "Every validation row was answered correctly.", "rows": []}
     title = f"Wrong answers: {len(wrong):,} of {len(predictions):,} rows, the worst first"
     return worst(wrong, title if any("right" in row for row in wrong) else "The rows with the highest loss")
 

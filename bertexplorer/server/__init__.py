@@ -7,13 +7,11 @@ request_log.py     gives each request an id, counts, times and logs it
 headers.py         the security headers of every response
 request_filter.py  admits only requests with a valid host name, origin and route
 health.py          /healthz, /readyz and /metrics
-sessions.py        recognizes each browser by a signed cookie and protects its pages from others
-queue_limit.py     limits the pending events of gradio's pages; ends streams that have nothing left to send
-stream_limit.py    bounds the streams that one browser, and all, keep open
+sessions.py        recognizes each browser by a signed cookie
+stream_limit.py    bounds the runs that one browser, and all, follow at a time
 access_code.py     the access code, which each browser enters once
 body.py            limits the size and the time of request bodies; cleans their JSON
 compression.py     compresses pages, and scripts only once for everyone
-files.py           lets each browser read only the files that it uploaded or that were made for it
 cookie_signing.py  signs cookies with a secret from the data folder
 asgi.py            helpers: read headers and cookies, send a text
 metrics.py         the numbers of the server, for Prometheus

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
-from starlette.routing import Mount, Route
+from starlette.routing import Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
@@ -22,24 +22,19 @@ from bertexplorer.core.state import State
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.runs.service import RunService
 from bertexplorer.server.access_code import AccessCode
-from bertexplorer.server.body import BodyLimits, max_upload_bytes
+from bertexplorer.server.body import BodyLimits
 from bertexplorer.server.compression import AssetCache, PageCompression
 from bertexplorer.server.cookie_signing import CookieSigner
-from bertexplorer.server.files import FileAccess
 from bertexplorer.server.headers import Headers
 from bertexplorer.server.health import Health, Readiness
 from bertexplorer.server.metrics import Metrics
-from bertexplorer.server.queue_limit import Events, QueueLimit
 from bertexplorer.server.request_filter import RequestFilter
 from bertexplorer.server.request_log import RequestLog
-from bertexplorer.server.sessions import OwnerCookies, Sessions
+from bertexplorer.server.sessions import OwnerCookies
 from bertexplorer.server.stream_limit import StreamLimit
 from bertexplorer.server.theme import STATIC, head, scripts, theme
 from bertexplorer.settings import ASSETS, Settings
-from bertexplorer.web.gradio_patches import SCRIPTS, after_mounting, before_mounting
-
-PRIVATE = ("lessons", "runs", "lines", "class", "index", "corpora", "models", "secret")  # in the data folder
-
+from bertexplorer.web.gradio_patches import before_mounting
 
 def add_layers(
     app: ASGIApp,
@@ -47,38 +42,18 @@ def add_layers(
     signer: CookieSigner,
     ready: Readiness,
     metrics: Metrics | None = None,
-    events: Events | None = None,
 ) -> ASGIApp:
-    """Wrap *app* in all layers. *events*: the events in gradio's queue."""
-    metrics, sessions = metrics or Metrics(), Sessions(4 * settings.sessions)
-    metrics.gauge("pages", "Pages that were opened lately and are remembered", lambda: len(sessions.owners))
-    events = events or Events()
-    app = AssetCache(PageCompression(app), patches=SCRIPTS)
-    app = FileAccess(app, settings.uploads_dir)
-    app = QueueLimit(app, events, settings.waiting)
+    """Wrap *app* in all layers."""
+    metrics = metrics or Metrics()
+    app = AssetCache(PageCompression(app))
     app = StreamLimit(app)
-    app = BodyLimits(app, settings, sessions, events.problem)
+    app = BodyLimits(app, settings)
     app = AccessCode(app, signer, settings.code)
     app = OwnerCookies(app, signer)
     app = Health(app, settings, ready, metrics)
     app = RequestFilter(app, settings)
     app = Headers(app)
     return Problems(RequestLog(app, metrics))
-
-
-def gradio_events(page: gr.Blocks) -> Events:
-    """The events in gradio's queue."""
-    queue = page._queue
-
-    def inputs(number: int) -> int | None:
-        event = page.fns.get(number)
-        return len(event.inputs) if event and event.fn else None
-
-    return Events(
-        lambda: len(queue) + sum(job is not None for job in queue.active_jobs),
-        lambda session: bool(queue.pending_event_ids_session.get(session)),
-        inputs,
-    )
 
 
 def create_api(
@@ -116,11 +91,10 @@ def mount_page(
 
     *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
     without runs. *backend*: where views are computed; None for this process."""
-    page.queue(api_open=False, default_concurrency_limit=16, max_size=4 * page.max_threads)
-    before_mounting(page, settings.sessions)
+    before_mounting(page)
     app = create_api(explore, queues, opening(settings), service, backend)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
-    mounted: FastAPI = gr.mount_gradio_app(
+    return gr.mount_gradio_app(
         app,
         page,
         "/",
@@ -128,9 +102,7 @@ def mount_page(
         server_port=settings.port,
         footer_links=[],
         run_history=False,
-        blocked_paths=[str(settings.data_dir.resolve() / name) for name in PRIVATE],
         show_error=False,
-        max_file_size=max_upload_bytes(settings),  # BodyLimits checks this first, and reports it clearly
         ssr_mode=False,
         enable_monitoring=False,
         pwa=False,
@@ -139,8 +111,3 @@ def mount_page(
         css_paths=ASSETS / "style.css",
         head=head(),
     )
-    gradio_app = next(
-        route.app for route in mounted.routes if isinstance(route, Mount) and isinstance(route.app, gr.routes.App)
-    )
-    after_mounting(page, gradio_app)
-    return mounted

@@ -6,18 +6,15 @@ import math
 import re
 import shutil
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
-from starlette.datastructures import QueryParams
 from starlette.formparsers import MultiPartException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server.asgi import header, replay, reply
-from bertexplorer.server.sessions import Sessions
 from bertexplorer.settings import Settings
 from bertexplorer.store.uploads import Quota
 
@@ -28,7 +25,6 @@ FORM_BYTES = 65_536  # that a form adds to its files
 RESERVE_BYTES = 1_000_000_000  # of the disk that uploads leave free
 DRAIN_FACTOR = 4  # read and discard up to this many times the limit, so that the browser gets to see the response
 DRAIN_BYTES = 32_000_000  # the same for a request that is not an upload: many clients read only once they have sent all
-MAX_HASH = 100  # characters of a page's hash; gradio's have about a dozen
 NOT_UTF8 = "The request is not JSON in UTF-8. Send it in this encoding, or reload the page."
 DISCONNECTED = (400, "The request ended early. Send it again.")
 LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -36,7 +32,7 @@ BOUNDARY = re.compile(r'boundary=(?:"([^"]{1,70})"|([^";,\s]{1,70}))', re.IGNORE
 
 
 class Rejected(MultiPartException):
-    """Raised for a request that breaks a limit. Its base class makes gradio delete a partial upload."""
+    """Raised for a request that breaks a limit. Its base class makes Starlette delete a partial upload."""
 
     def __init__(self, status: int, detail: str) -> None:
         super().__init__(detail)
@@ -44,13 +40,10 @@ class Rejected(MultiPartException):
 
 
 class BodyLimits:
-    """Enforces the limits of Settings, and keeps browsers from using each other's pages."""
+    """Enforces the limits of Settings."""
 
-    def __init__(
-        self, app: ASGIApp, settings: Settings, sessions: Sessions, event_problem: Callable[[Any], str]
-    ) -> None:
-        """*event_problem*: returns what is wrong with the JSON of an event, "" if it is valid."""
-        self.app, self.settings, self.sessions, self.event_problem = app, settings, sessions, event_problem
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app, self.settings = app, settings
         self.held = 0  # bytes of bodies that are arriving
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,9 +55,8 @@ class BodyLimits:
                 await self.upload(scope, receive, send)
                 return
             body = await self.read_body(scope, receive) if scope["method"] == "POST" else b""
-            if scope["state"]["route"] in ("join", "session", "api", "mcp") and body:
+            if scope["state"]["route"] in ("api", "mcp") and body:
                 body = clean_json(body)
-            self.check_page(scope, body)
         except Rejected as rejected:
             await send_rejection(send, rejected)
             return
@@ -94,17 +86,6 @@ class BodyLimits:
             return await read_body(scope, receive_and_count, 1000 * self.settings.request_kb)
         finally:
             self.held -= held
-
-    def check_page(self, scope: Scope, body: bytes) -> None:
-        """Raises Rejected if another browser has opened the page that the request is about."""
-        session, route = session_of(scope, body), scope["state"]["route"]
-        if route in ("join", "stream") and not 0 < len(session) <= MAX_HASH:
-            raise Rejected(400, "The request does not say which page it is about. Reload the page.")
-        scope["state"]["page"] = session
-        if session and not self.sessions.admit(session, scope["state"]["owner"], scope["state"]["known"]):
-            raise Rejected(403, "This page was opened by another browser. Reload it.")
-        if route == "join" and (problem := self.event_problem(json.loads(body))):
-            raise Rejected(400, problem)
 
     async def upload(self, scope: Scope, receive: Receive, send: Send) -> None:
         limit = max_upload_bytes(self.settings)
@@ -278,24 +259,6 @@ def replace_surrogates(value: Any) -> Any:
     if isinstance(value, dict):
         return {LONE_SURROGATE.sub("\ufffd", key): replace_surrogates(item) for key, item in value.items()}
     return value
-
-
-def session_of(scope: Scope, body: bytes) -> str:
-    """The session hash of the page that a request is about, "" if there is none."""
-    route = scope["state"]["route"]
-    if route == "stream":
-        hashes = QueryParams(scope["query_string"]).getlist("session_hash")  # parsed as gradio does
-        if len(hashes) > 1:
-            raise Rejected(400, f"The request names {len(hashes)} pages; wanted one. Reload the page.")
-        return hashes[0] if hashes else ""
-    if route in ("join", "session") and body:
-        try:
-            content = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            raise Rejected(400, "The request is not JSON. Reload the page.") from error
-        session = content.get("session_hash") if isinstance(content, dict) else None
-        return session if isinstance(session, str) else ""
-    return ""
 
 
 def nearest_folder(folder: Path) -> Path:

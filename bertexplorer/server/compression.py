@@ -1,6 +1,5 @@
 """Compression: compresses pages, and caches compressed files that are the same for everyone."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from starlette.middleware.gzip import GZipMiddleware
@@ -45,11 +44,8 @@ class AssetCache:
     A page needs about 70 of these files, one of them of 5 MB. Gradio compresses them again for every browser, which
     blocks the server for 0.3 s. One file can have many names (/assets/./index.js), so the cache is limited."""
 
-    def __init__(
-        self, app: ASGIApp, free_bytes: int = CACHE_BYTES, patches: Mapping[str, tuple[bytes, bytes]] | None = None
-    ) -> None:
-        """*patches*: start of a path -> (bytes in the file, their replacement)."""
-        self.app, self.free_bytes, self.patches = app, free_bytes, patches or {}
+    def __init__(self, app: ASGIApp, free_bytes: int = CACHE_BYTES) -> None:
+        self.app, self.free_bytes = app, free_bytes
         self.cache: dict[tuple[str, str], Asset] = {}  # by path and encoding
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -64,24 +60,13 @@ class AssetCache:
     async def fetch(self, scope: Scope, key: tuple[str, str], receive: Receive, send: Send) -> Asset | None:
         """Gradio's response, which is cached if it fits. If its status is not 200, send it unchanged and return
         None."""
-        patch = next((patch for path, patch in self.patches.items() if key[0].startswith(path)), None)
-        encoding = "identity" if patch else key[1]
         others = [pair for pair in scope["headers"] if pair[0] != b"accept-encoding"]
-        scope = {**scope, "headers": [*others, (b"accept-encoding", encoding.encode())]}
+        scope = {**scope, "headers": [*others, (b"accept-encoding", key[1].encode())]}
         asset = await read_response(self.app, scope, receive, send)
-        if asset and patch:
-            asset = apply_patch(asset, *patch)
         if asset and key not in self.cache and len(asset.body) <= self.free_bytes:
             self.free_bytes -= len(asset.body)
             self.cache[key] = asset
         return asset
-
-
-def apply_patch(asset: Asset, old: bytes, new: bytes) -> Asset:
-    """The uncompressed *asset* with *new* instead of *old*."""
-    body = asset.body.replace(old, new)
-    headers = [pair for pair in asset.headers if pair[0] != b"content-length"]
-    return Asset([*headers, (b"content-length", str(len(body)).encode())], body)
 
 
 def choose_encoding(accepted: str, path: str = "") -> str:

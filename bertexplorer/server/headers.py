@@ -22,8 +22,6 @@ COMMON = (
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 )
-# gradio's pages compile HTML templates in the browser
-GRADIO_POLICY = POLICY.replace("script-src 'self'", "script-src 'self' 'unsafe-eval'").encode()
 FILE_POLICY = b"default-src 'none'; sandbox"  # in case a browser shows an uploaded file as a page
 
 
@@ -36,11 +34,7 @@ class Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                policy = POLICY.encode()
-                if scope["state"].get("route") == "file":
-                    policy = FILE_POLICY
-                elif scope["path"].strip("/") in ("train", "pretrain"):
-                    policy = GRADIO_POLICY
+                policy = FILE_POLICY if scope["state"].get("route") == "file" else POLICY.encode()
                 others = [(key, value) for key, value in message.get("headers", []) if not is_dropped(key.lower())]
                 message = {**message, "headers": [*others, *COMMON, (b"content-security-policy", policy)]}
             await send(message)

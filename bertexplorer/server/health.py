@@ -50,7 +50,7 @@ class Health:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["state"]["route"] != "health":
-            if scope["type"] == "http" and self.ready.ending and scope["state"]["route"] in ("join", "upload"):
+            if scope["type"] == "http" and self.ready.ending and scope["state"]["route"] == "upload":
                 detail = "The server is stopping; runs continue. Try again in a minute."
                 await reply(send, 503, detail, [("retry-after", "60")])
                 return

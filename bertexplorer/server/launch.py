@@ -21,7 +21,7 @@ from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs.service import RunService
 from bertexplorer.server import logs
-from bertexplorer.server.application import add_layers, gradio_events, mount_page
+from bertexplorer.server.application import add_layers, mount_page
 from bertexplorer.server.connections import Connection, WaitingConnections, raise_file_limit
 from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from bertexplorer.server.health import Readiness
@@ -107,9 +107,9 @@ def serve(
     metrics.watch(library.scheduler, queues)
     if backend:
         metrics.watch_replicas(backend.replicas)
-    page = build(library, settings, service)
+    page = build()
     app = mount_page(page, settings, Explore(library.for_owner(""), service.quota), queues, service, backend)
-    layers = add_layers(app, settings, signer, ready, metrics, gradio_events(page))
+    layers = add_layers(app, settings, signer, ready, metrics)
 
     warming = threading.Thread(target=warm_up, args=(library, settings, ready, backend), daemon=True)
 

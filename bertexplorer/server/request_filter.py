@@ -11,7 +11,7 @@ from bertexplorer.server.asgi import header, header_values, reply
 from bertexplorer.settings import Settings
 
 READ, WRITE = ("GET", "HEAD"), ("POST",)
-ROUTES = (  # (name, methods, path): what the pages need; the other routes of gradio are unreachable
+ROUTES = (  # (name, methods, path): what the pages need; the other routes of gradio, such as its queue, are unreachable
     ("page", READ, r"/(train|pretrain|learn)?/?"),
     ("health", READ, r"/(healthz|readyz|metrics)"),
     ("code", WRITE, r"/code"),
@@ -22,16 +22,12 @@ ROUTES = (  # (name, methods, path): what the pages need; the other routes of gr
     ("api", WRITE, r"/api/v1/runs/preview"),
     ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),
     ("upload", WRITE, r"/api/v1/(files|lines|rows)|/api/v1/lessons/own"),
+    ("file", READ, r"/api/v1/files/[\w-]+"),
     ("mcp", WRITE, r"/mcp"),
     ("api", (*READ, *WRITE), r"/api/v1(/[\w.-]+)+"),
     ("asset", READ, r"/(assets|static|svelte|scripts)/.+|/(favicon\.ico|robots\.txt|manifest\.json)"),
     ("asset", READ, r"(/gradio_api)?/theme\.css"),
     ("config", READ, r"/config/?|/gradio_api/(info|app_id)/?"),
-    ("join", WRITE, r"/gradio_api/queue/join"),
-    ("stream", READ, r"/gradio_api/queue/data"),
-    ("progress", READ, r"/gradio_api/upload_progress"),
-    ("file", READ, r"/gradio_api/file=(/[^/]|[A-Za-z]:[/\\]).*"),  # a path on this disk, never an address
-    ("session", WRITE, r"/gradio_api/(cancel|reset/?)"),
 )
 PATTERNS = [(name, methods, re.compile(path)) for name, methods, path in ROUTES]
 DROPPED_HEADERS = (b"range", b"x-forwarded-host")  # no page sends them; gradio fails on odd ranges and trusts the other

@@ -51,10 +51,10 @@ class RequestLog:
         """Count and log a finished request, without its address, text or cookie."""
         route = scope["state"].get("route", "none")
         self.metrics.requests.labels(route, str(status or "left")).inc()
-        if route not in ("stream", "events"):
+        if route != "events":
             self.metrics.seconds.labels(route).observe(seconds)
         rejected, failed = status in (400, 403, 408, 413, 429, 503, 507), status == 500
-        if (route in QUIET and not failed and status != 403) or (route == "join" and status == 503):
+        if route in QUIET and not failed and status != 403:
             return
         owner_hash = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
         fields = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}

@@ -2,7 +2,6 @@
 
 import re
 import secrets
-from collections import OrderedDict
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -14,7 +13,7 @@ VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 
 
 class OwnerCookies:
-    """Sets state.owner, 128 random bits as hexadecimal digits, and state.known, whether the browser has sent them."""
+    """Sets state.owner, 128 random bits as hexadecimal digits."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
         self.app, self.signer = app, signer
@@ -25,7 +24,7 @@ class OwnerCookies:
             return
         owner = self.read(scope)
         state = scope["state"]
-        state["known"], state["owner"] = bool(owner), owner or secrets.token_hex(16)
+        state["owner"] = owner or secrets.token_hex(16)
         if owner and state.get("route") != "page":  # a visit to the page renews the cookie for another year
             await self.app(scope, receive, send)
             return
@@ -46,28 +45,3 @@ class OwnerCookies:
             if (match := VALUE.fullmatch(value)) and self.signer.verify(match[2], "owner", match[1]):
                 return match[1]
         return ""
-
-
-class Sessions:
-    """Records which browser has opened which page.
-
-    Gradio identifies a page by a random hash from the browser. Without this check, anyone who knows the hash could read
-    the page's answers or stop them."""
-
-    def __init__(self, max_pages: int) -> None:
-        self.max_pages = max_pages
-        self.owners: OrderedDict[str, str] = OrderedDict()
-
-    def admit(self, session: str, owner: str, known: bool) -> bool:
-        """Whether *owner* may use the page *session*.
-
-        A page belongs to the first owner who sends a cookie with it. A browser that accepts no cookies is a new owner
-        for each request, and therefore owns no page."""
-        page_owner = self.owners.get(session)
-        if page_owner is None and known:
-            self.owners[session] = page_owner = owner
-            while len(self.owners) > self.max_pages:
-                self.owners.popitem(last=False)
-        if page_owner is not None:
-            self.owners.move_to_end(session)
-        return page_owner in (None, owner)

@@ -1,5 +1,4 @@
-"""Stream limit: bounds the streams that one browser, and all browsers, keep open. A stream is a response that ends when
-something happens: an answer of a page, the progress of an upload, the log of a run."""
+"""Stream limit: bounds the streams that one browser, and all browsers, keep open: the logs of runs that they follow."""
 
 from collections import Counter
 
@@ -7,7 +6,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from bertexplorer.server.asgi import reply
 
-STREAMS = ("stream", "progress", "events")  # the names of their routes
 MAX_OWN, MAX_ALL = 16, 1000
 RETRY_S = 5
 
@@ -20,7 +18,7 @@ class StreamLimit:
         self.open: Counter[str] = Counter()  # owner -> open streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http" or scope["state"]["route"] not in STREAMS:
+        if scope["type"] != "http" or scope["state"]["route"] != "events":
             await self.app(scope, receive, send)
             return
         owner = scope["state"]["owner"]

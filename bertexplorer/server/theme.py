@@ -7,7 +7,6 @@ from pathlib import Path
 import gradio as gr
 
 from bertexplorer import web
-from bertexplorer.settings import ASSETS
 
 STATIC = Path(web.__file__).parent / "static"
 
@@ -35,17 +34,11 @@ def scripts() -> str:
 
 
 def head() -> str:
-    """The head of the pages. Explore and Learn have their own scripts; the other pages send requests through gradio
-    (assets/answers.js), and show the cases of a suite as Explore does."""
-    answers = (ASSETS / "answers.js").read_text("utf-8")
-    own = """
-        const page = /\\/learn\\/?$/.test(location.pathname) ? "learn" : "explore";
-        for (const style of new Set(["frame", "explore", page])) load(style);
-        import(`${from}/${page}.js`);"""
-    pages = f"{{ {answers} load('frame'); load('train'); import(`${{from}}/cases.js`); }} else {{ {own} }}"
-    load = """const load = (style) =>
-        document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${from}/${style}.css">`);"""
-    return (
-        rf'<script>const from = "./{scripts()}"; {load}'
-        rf"if (/\/(train|pretrain)\/?$/.test(location.pathname)) {pages}</script>"
-    )
+    """The head of the pages: each loads its script and its styles."""
+    return f"""<script>
+        const from = "./{scripts()}", page = /\\/(learn|train|pretrain)\\/?$/.exec(location.pathname)?.[1] ?? "explore";
+        const styles = {{ explore: [], learn: ["learn"], train: ["train"], pretrain: ["train"] }};
+        for (const style of ["frame", "explore", ...styles[page]])
+            document.head.insertAdjacentHTML("beforeend", `<link rel="stylesheet" href="${{from}}/${{style}}.css">`);
+        import(`${{from}}/${{page}}.js`);
+    </script>"""

@@ -1,35 +1,22 @@
-"""The pages: Explore and Learn, which the scripts in static/ draw, and Train and Pretrain."""
+"""The pages: a frame of gradio, navigation and theme, into which the scripts in static/ draw each page."""
 
 import gradio as gr
 
-from bertexplorer.api.about import about
-from bertexplorer.runs.experiments import ExperimentService
-from bertexplorer.runs.service import RunService
-from bertexplorer.settings import Settings
-from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.web.experiments import page as experiments
-from bertexplorer.web.experiments import wiring as experiments_wiring
-from bertexplorer.web.gradio_patches import Blocks
-from bertexplorer.web.training import page as training
-from bertexplorer.web.training import wiring
-
-THREADS = 48  # for the events of Train and Pretrain
+PAGES = {"Learn": "learn", "Train": "train", "Pretrain": "pretrain"}  # besides Explore: title -> its address
 
 
-def build(registry: CheckpointRegistry, settings: Settings, service: RunService | None = None) -> gr.Blocks:
-    """Build all pages; Train and Pretrain only with a *service*."""
-    with Blocks(title="BERT Explorer", analytics_enabled=False, delete_cache=(3600, 86_400)) as blocks:
-        blocks.max_threads = THREADS
-        gr.Navbar(main_page_name="Explore")
-        gr.Column(elem_id="explore")  # filled by static/explore.js
-    with blocks.route("Learn", "learn"):
-        gr.Navbar(main_page_name="Explore")
-        gr.Column(elem_id="learn")  # filled by static/learn.js
-    if service:
-        with blocks.route("Train", "train"):
-            wiring.wire(service, training.build(registry.for_owner("")), blocks)
-            gr.HTML(about(settings), apply_default_css=False)
-        with blocks.route("Pretrain", "pretrain"):
-            experiments_wiring.wire(ExperimentService(service), experiments.build(), blocks)
-            gr.HTML(about(settings), apply_default_css=False)
+def build(*, runs: bool = True) -> gr.Blocks:
+    """Build all pages; Train and Pretrain only with *runs*."""
+    with gr.Blocks(title="BERT Explorer", analytics_enabled=False) as blocks:
+        add_page("explore")
+    for title, address in PAGES.items():
+        if runs or address == "learn":
+            with blocks.route(title, address):
+                add_page(address)
     return blocks
+
+
+def add_page(name: str) -> None:
+    """Add a column that static/NAME.js fills."""
+    gr.Navbar(main_page_name="Explore")
+    gr.Column(elem_id=name)

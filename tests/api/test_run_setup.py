@@ -62,7 +62,7 @@ def test_a_small_file_gets_enough_epochs_to_learn(browser: httpx.Client) -> None
     chosen = browser.post("/runs/preview", json={**body, "settings": {"epochs": 3}}).json()
     assert (chosen["epochs"], chosen["steps"], chosen["enough_epochs"]) == (3, 6, 20)
     large = browser.post("/runs/preview", json={"task": "classification"}).json()
-    assert (large["epochs"], large["enough_epochs"]) == (4, 4), "360 rows in batches of 32 make 12 steps an epoch"
+    assert (large["epochs"], large["steps"], large["enough_epochs"]) == (3, 36, 3)
     run = browser.post("/runs", json=body).json()
     assert run["spec"]["tuning"]["epochs"] == 20
 

@@ -19,7 +19,7 @@ from bertexplorer.training.tasks import BY_NAME
 
 FORMAT = 1
 SHORT = 500  # steps up to which a run is short
-ENOUGH_STEPS = 40  # for a small file to be learned: 60 rows in 3 epochs are 6 steps, which teach nothing
+FEW_STEPS, ENOUGH_STEPS = 30, 40  # fewer teach little (60 rows in 3 epochs are 6); so many do for a small file
 RATES = ((128, 3e-4, 3e-4), (512, 1e-4, 3e-4), (768, 5e-5, 5e-5))  # (hidden size up to, learning rate, in a short run)
 LOWEST_RATE = 2e-5  # of larger checkpoints
 
@@ -93,8 +93,10 @@ def number_of_steps(tuning: Tuning, rows: int) -> int:
 
 
 def enough_epochs(tuning: Tuning, rows: int) -> float:
-    """The epochs of *tuning*, or as many as make ENOUGH_STEPS if those are more."""
-    return max(tuning.epochs, float(math.ceil(ENOUGH_STEPS / steps_per_epoch(rows, tuning.batch, tuning.accumulate))))
+    """The epochs of *tuning*, or as many as make ENOUGH_STEPS if those are fewer than FEW_STEPS."""
+    if number_of_steps(tuning, rows) >= FEW_STEPS:
+        return tuning.epochs
+    return float(math.ceil(ENOUGH_STEPS / steps_per_epoch(rows, tuning.batch, tuning.accumulate)))
 
 
 def learning_rate(tuning: Tuning, config: EncoderConfig, steps: int) -> float:

@@ -5,7 +5,8 @@ let backend;
 
 /** Ask for *path* of the API, such as "view" or "lessons?lang=de". *body*: what to send, an object or a form; without it, a GET.
  *  Resolves to {status, answer}; a file is {content, name}. *tell* receives what is reported before the answer: {notice},
- *  {place, seconds} or {done, seconds}. Rejects if nobody answers, and when *signal* aborts. */
+ *  {place, seconds} or {done, seconds}; of a run that is followed, its events, the last of which is the answer. Rejects if
+ *  nobody answers, and when *signal* aborts. */
 export const ask = (path, question = {}) => backend(path, question);
 
 /** Send all further questions to *other*, a function like `ask`. */
@@ -42,6 +43,7 @@ export async function http(path, { body, signal, tell = () => {} } = {}) {
 async function read(reply, tell) {
   const { status } = reply, kind = reply.headers.get("content-type") || "";
   if (kind.startsWith("application/x-ndjson")) return lines(reply, tell);
+  if (kind.startsWith("text/event-stream")) return events(reply, tell);
   if (kind.includes("json")) return { status, answer: await reply.json() };
   if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
   if (status >= 400) return { status, answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` } };
@@ -49,17 +51,36 @@ async function read(reply, tell) {
 }
 
 async function lines(reply, tell) {
+  for await (const line of parts(reply, "\n")) {
+    const part = JSON.parse(line);
+    if ("answer" in part) return part;
+    tell(part);
+  }
+  throw new TypeError("the answer broke off");
+}
+
+async function events(reply, tell) {
+  for await (const event of parts(reply, "\n\n")) {
+    const fields = Object.fromEntries(event.split("\n").map((line) => line.split(/: (.*)/s)));
+    if (!fields.event) continue;  // a sign of life
+    const data = JSON.parse(fields.data);
+    if (fields.event === "end") return { status: reply.status, answer: data };
+    if (fields.event === "gone") return { status: 404, answer: data };
+    tell(data);
+  }
+  throw new TypeError("the events broke off");
+}
+
+/** The parts of a *reply*, each followed by *end*, as they arrive. */
+async function* parts(reply, end) {
   const reader = reply.body.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
   for (;;) {
     const { done, value } = await reader.read();
-    if (done) throw new TypeError("the answer broke off");
-    const parts = (text + value).split("\n");
-    text = parts.pop();
-    for (const part of parts.map((one) => JSON.parse(one))) {
-      if ("answer" in part) return part;
-      tell(part);
-    }
+    if (done) return;
+    const complete = (text + value).split(end);
+    text = complete.pop();
+    yield* complete;
   }
 }
 

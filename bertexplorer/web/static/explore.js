@@ -9,6 +9,7 @@ import { saveView } from "./hand_in.js";
 import { ask } from "./backend.js";
 import { grow, h, onEnter, save } from "./kit.js";
 import { about, masthead, teach } from "./masthead.js";
+import { mount } from "./mount.js";
 import { picture } from "./picture.js";
 import { State, settingsInQuery } from "./state.js";
 
@@ -299,15 +300,5 @@ class Explore extends HTMLElement {
 }
 customElements.define("bx-explore", Explore);
 
-// Gradio may recreate its column; then the page moves into the new one unchanged.
 const page = h("bx-explore", { class: "bx unanswered" }), schema = ask("page").then(({ answer }) => answer);
-let opened = false;
-const mount = () => {
-  const column = document.getElementById("explore");
-  if (!column || page.isConnected) return;
-  column.append(page);
-  if (!opened) schema.then((content) => page.open(content));
-  opened = true;
-};
-new MutationObserver(mount).observe(document.documentElement, { childList: true, subtree: true });
-mount();
+mount("explore", page, () => schema.then((content) => page.open(content)));

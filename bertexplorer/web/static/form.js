@@ -1,5 +1,5 @@
-// <bx-form>: the settings of one view, drawn from their schema; fires "set" with {name, value, soon}, where
-// *soon* means that further changes may follow at once.
+// <bx-form>: the settings of a view or of a run, drawn from their schema; fires "set" with {name, value, soon}, where *soon* means
+// that further changes may follow at once. With the attribute data-plain, numbers are typed.
 import { h } from "./kit.js";
 
 const VISIBLE = 3;  // visible settings; further ones are folded
@@ -53,7 +53,7 @@ class Form extends HTMLElement {
       return { control, set: (value) => { control.checked = value; } };
     }
     if (setting.counts === "layers" && low === LAST) return layers(high, about, tell);
-    if (bounded && high - low <= MAX_SLIDER_STEPS) return slider(setting, about, tell);
+    if (bounded && this.dataset.plain === undefined && high - low <= MAX_SLIDER_STEPS) return slider(setting, about, tell);
     const number = kind !== "str";
     const value = () => (number && control.value.trim() !== "" && Number.isFinite(Number(control.value)) ? Number(control.value) : control.value);
     const listeners = { oninput: () => tell(value(), true) };

@@ -79,3 +79,6 @@ export function save(name, url) {
   h("a", { href: url, download: name }).click();
   if (url.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
+
+/** A random key: requests with the same one are the same request, however often it is sent. */
+export const newKey = () => Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(16)).join("");

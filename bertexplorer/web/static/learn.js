@@ -4,6 +4,7 @@ import "./question.js";
 import "./view.js";
 import { ask } from "./backend.js";
 import { choosing, en, h, render, save, unbroken } from "./kit.js";
+import { mount } from "./mount.js";
 import { handIn } from "./hand_in.js";
 import { WELCOME, welcomed } from "./masthead.js";
 import { saveLesson } from "./offline.js";
@@ -297,13 +298,4 @@ function saveRecords(slug, records) {
 }
 
 const page = h("bx-learn", { class: "bx" });
-let opened = false;
-const mount = () => {
-  const column = document.getElementById("learn");
-  if (!column || page.isConnected) return;
-  column.append(page);
-  if (!opened) page.open();
-  opened = true;
-};
-new MutationObserver(mount).observe(document.documentElement, { childList: true, subtree: true });
-mount();
+mount("learn", page, () => page.open());
