@@ -36,6 +36,7 @@ from bertexplorer.server.theme import STATIC, head, scripts, theme
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.web.gradio_patches import before_mounting
 
+
 def add_layers(
     app: ASGIApp,
     settings: Settings,

@@ -14,12 +14,13 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs import export
 from bertexplorer.runs import service as module
-from bertexplorer.runs.service import RunPreview, RunRequest, RunService
+from bertexplorer.runs.prepare import RunRequest
+from bertexplorer.runs.report import command
+from bertexplorer.runs.service import RunService
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, list_commits
-from bertexplorer.web.training import html, run_list
 from tests.tolerance import of_sum
 
 EVIL = "</script><img src=x onerror=1>"
@@ -36,6 +37,11 @@ def service(tiny: Callable[..., Path], tmp_path: Path) -> Iterator[RunService]:
     run_service.close()
 
 
+def processes() -> list[str]:
+    """The command lines of all processes."""
+    return [path.read_bytes().replace(b"\0", b" ").decode() for path in Path("/proc").glob("[0-9]*/cmdline")]
+
+
 def file(folder: Path, *more: str) -> str:
     path = folder / "rows.csv"
     path.write_text("\n".join(["sentence;what", *ROWS, *more]) + "\n", "utf-8")
@@ -44,19 +50,33 @@ def file(folder: Path, *more: str) -> str:
 
 @pytest.mark.slow
 def test_the_preview_shows_rows_unchanged(service: RunService, tmp_path: Path) -> None:
-    preview = service.preview(
-        RunRequest("classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"))
-    )
-    assert (len(preview.found.train), len(preview.found.dev)) == (56, 6) and preview.found.mapping["text"] == "sentence"
-    markup = html.preview(preview)
-    assert "line 62" in markup and "another label" in markup and "<img" not in markup and "“neg”: 28 rows" in markup
-    *words, timed = service.timed(preview)
-    assert words[0] == "Loading the checkpoint…" and "Timing step 1 of 3…" in words and isinstance(timed, RunPreview)
     run_request = RunRequest(
         "classification", "tiny", file(tmp_path, "one;two;three", f"{EVIL};pos", "a great film 1;neg"), name="n"
     )
+    preview = service.preview(run_request)
+    assert (preview.train, preview.dev) == (56, 6) and preview.mapping["text"] == "sentence"
+    assert preview.problems[0]["line"] == 62 and preview.labels["neg"] == 28
+    assert any("another label" in note for note in preview.notes)
+    words: list[str] = []
+    timed = service.prepared.time(run_request, "", words.append, lambda: None)
+    assert words[0] == "Loading the checkpoint…" and "Timing step 1 of 3…" in words
+    assert timed.seconds > 0 and timed.memory_mb > 50
     assert service.start(run_request, "").seconds == timed.seconds, "the line knows how long it will take"
-    assert timed.steps == 6 and timed.seconds > 0 and timed.memory_mb > 50 and "were timed" in html.preview(timed)
+
+
+@pytest.mark.slow
+def test_a_trial_ends_when_nobody_waits_for_it_any_more(service: RunService, tmp_path: Path) -> None:
+    run_request = RunRequest("classification", "tiny", file(tmp_path))
+    service.preview(run_request)
+    looks = iter(range(2))
+
+    def check() -> None:
+        if next(looks, None) is None:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        service.prepared.time(run_request, "", lambda words: None, check)
+    assert not [line for line in processes() if "--trial" in line and str(tmp_path) in line]
 
 
 @pytest.mark.parametrize(
@@ -76,7 +96,7 @@ def test_invalid_requests_are_rejected(run_request: RunRequest, message: str, se
 def test_an_unsuitable_teacher_is_rejected_before_the_start(service: RunService) -> None:
     run_request = RunRequest("distillation", "tiny")
     preview = service.preview(run_request)
-    assert any("A teacher with the labels" in stop for stop in preview.found.stops) and preview.found.train
+    assert any("A teacher with the labels" in stop for stop in preview.stops) and preview.train
     with pytest.raises(ExplorerError, match="A teacher with the labels"):
         service.start(run_request, "")
     assert not service.runs("")
@@ -113,7 +133,6 @@ def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tm
         time.sleep(0.2)
     detail = service.detail(id, "")
     assert detail.run.state == "finished" and detail.about and len(service.predictions(detail)) == 6
-    assert "<img" not in html.headline(detail) + run_list.run_list([detail.run], id)
     labels = service.answer(detail, {"text": "a great film"})["labels"]
     assert {line["label"] for line in labels} == {"pos", "neg"}
     assert sum(x["probability"] for x in labels) == pytest.approx(1, abs=of_sum(2))
@@ -121,8 +140,8 @@ def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tm
     assert names[0] == f"run:{id}@0" and names[-1] == f"run:{id}" and len(names) == 4
     for name in names:
         assert service.registry.get(name).tokenizer.vocab_size > 0
-    command = html.command(detail.run.spec or {})
-    assert "--task classification" in command and "--batch 8" in command
+    words = command(detail.run.spec or {})
+    assert "--task classification" in words and "--batch 8" in words
 
 
 @pytest.mark.parametrize(

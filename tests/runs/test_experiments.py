@@ -1,4 +1,4 @@
-"""Experiments: start, progress, stop and delete, with the messages of the page."""
+"""Experiments: start, progress, stop and delete, with what the page shows of them."""
 
 import json
 import lzma
@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import gradio as gr
 import pytest
 
+from bertexplorer.api.experiments import experiment_json, report, trial_json
+from bertexplorer.api.run_models import status
 from bertexplorer.errors import ExplorerError
 from bertexplorer.runs.experiments import FAIRY_TALES, MAX_UNPACKED_MB, Arm, ExperimentService
 from bertexplorer.runs.service import RunService
@@ -19,11 +20,6 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.pretraining.sentences import read_documents
-from bertexplorer.web.experiments import html
-from bertexplorer.web.experiments.page import UPLOAD, PageComponents
-from bertexplorer.web.experiments.page import build as build_components
-from bertexplorer.web.experiments.wiring import ExperimentHandlers
-from bertexplorer.web.training import run_list
 
 FLOOR = BY_NAME["floor"]
 
@@ -34,11 +30,6 @@ def service(tmp_path: Path) -> Iterator[ExperimentService]:
     training.supervisor.close()  # nothing is started: the runs stay queued
     yield ExperimentService(training)
     training.jobs.close()
-
-
-def build_page() -> PageComponents:
-    with gr.Blocks():
-        return build_components()
 
 
 @pytest.fixture
@@ -69,8 +60,8 @@ def test_no_run_starts_whose_text_cannot_travel_to_its_node(service: ExperimentS
 def test_starting_queues_every_arm_once(service: ExperimentService, text: str) -> None:
     group = service.start("tasks", 2.0, text, "one")
     assert service.start("tasks", 2.0, text, "one") == group  # an impatient second press
-    trial = service.trial(group, "one")
-    assert trial.run.state == "queued" and "0 of 3 runs finished" in run_list.run_list([trial.run], group)
+    trial = service.find(group, "one")
+    assert trial.run.state == "queued" and trial_json(trial)["status"] == "queued: 0 of 3 runs finished"
     assert [arm.name for arm in trial.arms] == [arm.name for arm in BY_NAME["tasks"].arms]
     assert trial.live and {arm.run.state for arm in trial.arms} == {"queued"}
     spec = trial.arms[2].run.spec["stretches"][0]
@@ -85,7 +76,7 @@ def test_a_text_counts_for_its_owner_and_is_kept_with_its_runs(
     service: ExperimentService, text: str, tmp_path: Path
 ) -> None:
     group = service.start("floor", 1.0, text, "one")
-    trial = service.trial(group, "one")
+    trial = service.find(group, "one")
     (copy,) = (tmp_path / "corpora" / "one").iterdir()
     assert service.training.quota.used_bytes("one") > copy.stat().st_size
     for arm in trial.arms:
@@ -133,7 +124,7 @@ def test_reading_a_text_does_not_block_other_users(
     threads[1].start()
     threads[1].join(10)
     try:
-        assert len(groups) == 1 and service.trial(groups[0], "two"), "while the text of one is still read"
+        assert len(groups) == 1 and service.find(groups[0], "two"), "while the text of one is still read"
     finally:
         go.set()
         for thread in threads:
@@ -142,7 +133,11 @@ def test_reading_a_text_does_not_block_other_users(
 
 
 def test_other_users_experiments_are_not_visible(service: ExperimentService, text: str) -> None:
-    assert service.trial(service.start("floor", 1.0, text, "me"), "you") is None
+    group = service.start("floor", 1.0, text, "me")
+    for action in ("stop", "resume", "delete", "restore"):
+        with pytest.raises(ExplorerError, match="no longer exists"):
+            service.act(action, group, "you")
+    assert service.find(group, "me").live and service.trials("you") == []
 
 
 @pytest.mark.parametrize(("name", "minutes", "message"), [("nothing", 1.0, "Pick one"), ("floor", 0.0, "wanted up to")])
@@ -172,73 +167,64 @@ def test_an_invalid_text_is_rejected_before_the_run_starts(
 
 def test_final_results_are_compared_with_published_ones(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
-    nothing, learnt = service.trial(group, "").arms
+    nothing, learnt = service.find(group, "").arms
     evaluated(nothing, 0.4, 0.41)
     evaluated(learnt, 0.4, 0.5, 0.6)
     for arm in (nothing, learnt):
         service.jobs.mark_started(arm.run.id)
         service.jobs.mark_ended(arm.run.id, "")
-    trial = service.trial(group, "")
+    trial = service.find(group, "")
     assert trial.run.state == "finished" and trial.run.progress == 1.0 and trial.run.message == "2 runs"
     assert not trial.live and trial.final_measures() == {nothing.name: 0.41, learnt.name: 0.6}
-    message = html.summary(trial)
-    assert "is better than random weights, as published (60.0 % and 41.0 %)" in message
-    assert message.count("Open in Explore") == 2 and "30 %" in message and "2.0 M" in message
+    found = report(trial)
+    assert "is better than random weights, as published (60.0 % and 41.0 %)" in " ".join(found["verdicts"])
+    assert found["arms"][1]["measured"] == {**found["arms"][1]["measured"], "hidden words": 0.3, "tokens": 2_000_000}
+    assert found["chart"] and "now 60 %" in found["said"] and found["can"] == ["delete"]
 
 
 def test_stop_and_delete_apply_to_all_runs(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
-    service.stop(service.trial(group, "").arms, "")
-    stopped = service.trial(group, "")
+    stopped = service.act("stop", group, "")
     assert {arm.run.state for arm in stopped.arms} == {"stopped"} and not stopped.live
     assert stopped.run.state == "stopped"
-    service.delete(stopped.arms, "")
-    assert service.trial(group, "") is None and service.trials("") == []
+    service.act("delete", group, "")
+    assert service.trials("") == []
     assert [trial.group for trial in service.trials("", deleted=True)] == [group]
-    service.restore(group, "")
+    service.act("restore", group, "")
     assert service.trials("", deleted=True) == []
     with pytest.raises(ExplorerError, match="no longer exists"):
-        service.restore(group, "")
-    assert len(service.trial(group, "").arms) == 2
+        service.act("restore", group, "")
+    assert len(service.find(group, "").arms) == 2
 
 
 def test_a_stopped_experiment_is_resumed(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
-    arms = service.trial(group, "").arms
-    assert not service.trial(group, "").resumable
+    arms = service.find(group, "").arms
+    assert not service.find(group, "").resumable
     evaluated(arms[0], 0.4)
     service.jobs.mark_started(arms[0].run.id)
     service.jobs.mark_ended(arms[0].run.id, "")
-    service.stop(service.trial(group, "").arms, "")
-    stopped = service.trial(group, "")
+    stopped = service.act("stop", group, "")
     assert [arm.run.state for arm in stopped.arms] == ["finished", "stopped"] and stopped.resumable
-    handlers = ExperimentHandlers(service, build_page(), "")
-    updates = handlers.show(group)
-    assert updates[handlers.page.resume]["visible"] and not updates[handlers.page.stop]["visible"]
-    updates = handlers.resume(group)
-    assert [arm.run.state for arm in service.trial(group, "").arms] == ["finished", "queued"]
-    assert not updates[handlers.page.resume]["visible"] and updates[handlers.page.stop]["visible"]
+    assert report(stopped)["can"] == ["resume", "delete"]
+    resumed = service.act("resume", group, "")
+    assert [arm.run.state for arm in resumed.arms] == ["finished", "queued"]
+    assert report(resumed)["can"] == ["stop"]
 
 
 def test_an_experiment_is_listed_while_its_text_is_read(service: ExperimentService, text: str) -> None:
-    handlers = ExperimentHandlers(service, build_page(), "one")
-    steps = handlers.start("floor", 1.0, UPLOAD, text)
-    first = next(steps)
-    entries, timer = handlers.page.runs.entries, handlers.page.runs.timer
-    assert "No pretraining" in first[entries] and "queued: its text is being read" in first[entries]
-    assert first[timer]["active"] and service.trials("one") == []
-    assert "being read" not in ExperimentHandlers(service, handlers.page, "two").current("")[entries]
-    last = next(steps)
-    assert "being read" not in last[entries] and "0 of 2 runs finished" in last[entries]
-    steps = handlers.start("floor", 1.0, UPLOAD, text + ".gone")
-    assert "being read" in next(steps)[entries]
-    with pytest.raises(ExplorerError):
-        next(steps)
-    assert "being read" not in handlers.current("")[entries]
+    with service.reading("floor", "one"):
+        reading = service.reading_now("one")
+        assert reading and reading.name == "No pretraining" and status(reading) == "queued: its text is being read"
+        assert service.trials("one") == [] and service.reading_now("two") is None
+    assert service.reading_now("one") is None
+    with pytest.raises(ExplorerError), service.reading("floor", "one"):
+        service.start("floor", 1.0, text + ".gone", "one")
+    assert service.reading_now("one") is None
 
 
 def test_the_fairy_tales_are_the_text_without_an_upload(service: ExperimentService) -> None:
-    arm = service.trial(service.start("floor", 1.0, "", "one"), "one").arms[0]
+    arm = service.find(service.start("floor", 1.0, "", "one"), "one").arms[0]
     assert arm.run.spec["stretches"][0]["text"] == [str(FAIRY_TALES)]
     assert arm.run.spec["stretches"][0]["running"]["heldout_documents"] == 27  # a tenth of 278
     stories = [*read_documents(FAIRY_TALES)]
@@ -248,7 +234,7 @@ def test_the_fairy_tales_are_the_text_without_an_upload(service: ExperimentServi
 
 def test_a_run_on_the_manuals_of_earlier_versions_opens(service: ExperimentService, text: str, tmp_path: Path) -> None:
     group = service.start("floor", 1.0, text, "one")
-    for arm in service.trial(group, "one").arms:
+    for arm in service.find(group, "one").arms:
         spec = arm.run.folder / "spec.json"
         fields = json.loads(spec.read_text())
         fields["stretches"][0]["text"] = [str(tmp_path / "corpora" / "manuals.txt")]
@@ -256,8 +242,8 @@ def test_a_run_on_the_manuals_of_earlier_versions_opens(service: ExperimentServi
         evaluated(arm, 0.4, 0.5)
         service.jobs.mark_started(arm.run.id)
         service.jobs.mark_ended(arm.run.id, "")
-    trial = service.trial(group, "one")
-    assert trial.run.state == "finished" and "50.0 %" in html.summary(trial)
+    trial = service.find(group, "one")
+    assert trial.run.state == "finished" and "now 50 %" in report(trial)["said"]
     events = pretrain(trial.arms[0].run.folder)
     with pytest.raises(ExplorerError, match=r"no text at .*manuals\.txt.*put it back"):
         list(events)
@@ -266,18 +252,14 @@ def test_a_run_on_the_manuals_of_earlier_versions_opens(service: ExperimentServi
 def test_the_training_page_does_not_list_experiments(service: ExperimentService, text: str) -> None:
     group = service.start("floor", 1.0, text, "")
     assert service.training.runs("") == [] and service.jobs.runs("")
-    service.stop(service.trial(group, "").arms, "")
-    service.delete(service.trial(group, "").arms, "")
+    service.act("stop", group, "")
+    service.act("delete", group, "")
     assert service.training.runs("", deleted=True) == []
 
 
 def test_every_experiment_has_a_description() -> None:
     for experiment in EXPERIMENTS:
-        message = html.about(experiment)
-        assert experiment.question in message and "far larger models" in message and "None" not in message
-        assert all(arm.name in message for arm in experiment.arms)
-    assert "84.4" in html.about(BY_NAME["tasks"]) and "84.400" not in html.about(BY_NAME["tasks"])
-
-
-def test_the_link_to_a_training_appears_only_if_there_is_one() -> None:
-    assert "Watch it learn" not in html.links("") and "tiny%400" in html.links("tiny@0")
+        shown = experiment_json(experiment)
+        assert shown["question"] and shown["source"] and shown["published"] and shown["measure"]
+        assert shown["arms"] == [arm.name for arm in experiment.arms]
+    assert experiment_json(BY_NAME["tasks"])["published"][0]["MNLI"] == 84.4

@@ -1,18 +1,18 @@
-"""Comparisons of seeds and of runs of one task, and the exported files."""
+"""Reports: comparisons of seeds and of runs of one task, results, advice; and the exported files."""
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.runs import export
+from bertexplorer.runs import export, report
 from bertexplorer.runs.service import RunDetail
 from bertexplorer.store import uploads
 from bertexplorer.store.runs import Run
 from bertexplorer.training.tasks import classification
-from bertexplorer.web.training import comparison, html
 
 EVIL = "</script><img src=x onerror=1>"
 
@@ -43,13 +43,12 @@ def ended(id: str, values: list[float], group: str = "g", seed: int = 0, **more:
 
 def test_seeds_have_a_mean_and_failed_runs_are_named() -> None:
     details = [ended("a", [0.5, 0.9]), ended("b", [0.5, 0.5], seed=1), ended("c", [0.5, 0.8], "", seed=2)]
-    service = Service(details, {})
-    message = comparison.summary(service, details[0], "")  # type: ignore[arg-type]
-    assert "2 seeds" in message and "70.0 % ± 28.3 %" in message and "<img" not in message
-    assert "Collapsed" in message and message.split("Collapsed")[1].split(". This")[0].rstrip().endswith("b")
-    assert comparison.summary(service, details[2], "") == ""  # type: ignore[arg-type]
-    assert comparison.seeds(service, details[0].run, "") == ["b"]  # type: ignore[arg-type]
-    assert [id for _, id in comparison.choices(service, details[0].run, "")] == ["b", "c"]  # type: ignore[arg-type]
+    service: Any = Service(details, {})
+    found = report.seeds(service, details[0], "")
+    assert found and found["title"] == "2 seeds" and "70.0 % ± 28.3 %" in found["said"] and len(found["rows"]) == 2
+    assert "Collapsed" in found["said"] and found["said"].split("Collapsed")[1].split(". This")[0].endswith("b")
+    assert report.seeds(service, details[2], "") is None
+    assert [run.id for run in report.comparable(service, details[0].run, "")] == ["b", "c"]
 
 
 def test_two_runs_are_compared_row_by_row() -> None:
@@ -57,29 +56,59 @@ def test_two_runs_are_compared_row_by_row() -> None:
         return [{"line": i, "text": str(i), "gold": "x", "right": bool(value)} for i, value in enumerate(right)]
 
     details = [ended("a", [0.5, 0.5], rate=1), ended("b", [0.5, 1.0], rate=2), ended("c", [0.5, 1.0])]
-    service = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
-    message = comparison.side_by_side(service, details[0], details[1:])  # type: ignore[arg-type]
-    assert "50.0 % and 100.0 %" in message and "better on 50 of 100 rows and worse on 0" in message
-    assert "p &lt; 0.001, more than chance" in message and "not tested on the same rows" in message
-    assert '<td dir="auto">rate</td>' in message and "<img" not in message
-    assert comparison.side_by_side(service, details[0], []) == ""  # type: ignore[arg-type]
+    service: Any = Service(details, {"a": rows([1, 0] * 50), "b": rows([1] * 100)})
+    found = report.side_by_side(service, details[0], details[1:])
+    said = " ".join(found["said"])
+    assert "50.0 % and 100.0 %" in said and "better on 50 of 100 rows and worse on 0" in said
+    assert "p < 0.001, more than chance" in said and "not tested on the same rows" in said
+    assert "rate" in [row["setting"] for row in found["rows"]]
 
 
 def test_correct_rows_are_not_listed_as_mistakes() -> None:
     right, wrong = {"text": "fine", "right": True, "loss": 0.6}, {"text": "amiss", "right": False, "loss": 0.9}
-    message = html.wrong_answers([right, wrong])
-    assert "amiss" in message and "fine" not in message and "1 of 2 rows" in message
-    assert "answered correctly" in html.wrong_answers([right]) and not html.wrong_answers([])
-    assert "fine" in html.wrong_answers([{"text": "fine", "loss": 0.6}]), "where nothing is right or wrong"
+    found = report.wrong_answers([right, wrong])
+    assert found and found["rows"] == [{"text": "amiss", "loss": 0.9}] and "1 of 2 rows" in found["title"]
+    correct = report.wrong_answers([right])
+    assert correct and "answered correctly" in correct["said"] and report.wrong_answers([]) is None
+    neither = report.wrong_answers([{"text": "fine", "loss": 0.6}])
+    assert neither and neither["rows"], "where nothing is right or wrong"
 
 
 def test_a_finished_run_reports_the_interval_of_its_accuracy() -> None:
     about = {"step": 4, "metrics": {"accuracy": 5 / 6}, "tables": {}}
     spec = {"task": "classification", "data": {"dev": 6}}
-    message = html.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
-    assert "43.6 % to 97.0 %" in message
+    found = report.results(RunDetail(Run("a", spec=spec), [], about, None), classification.METRICS)
+    assert found and "43.6 % to 97.0 %" in found["said"]
+    assert found["metrics"] == [{"metric": "Accuracy", "value": "83.3 %"}]
     without = RunDetail(Run("a", spec={"task": "classification"}), [], about, None)  # of an earlier version
-    assert "Wilson" not in html.results(without, classification.METRICS)
+    plain = report.results(without, classification.METRICS)
+    assert plain and plain["said"] == ""
+
+
+@pytest.mark.parametrize(
+    ("values", "steps", "state", "advised"),
+    [
+        ([0.5, 0.5], 6, "finished", True),
+        ([0.5, 0.4], 6, "finished", True),
+        ([0.5, 0.9], 6, "finished", False),  # it learned
+        ([0.5, 0.5], 300, "finished", False),  # more steps are not what it lacks
+        ([0.5, 0.5], 6, "running", False),
+        ([0.5], 6, "finished", False),
+    ],
+)
+def test_a_short_run_that_learned_nothing_says_what_to_change(
+    values: list[float], steps: int, state: str, advised: bool
+) -> None:
+    detail = ended("a", values, epochs=3.0)
+    detail.events[0]["steps"] = steps
+    detail = RunDetail(replace(detail.run, state=state), detail.events, None, None)
+    found = report.advice(detail)
+    assert (found is not None) == advised
+    if found:
+        assert found == {
+            "said": "It learned nothing in 6 steps. 20 epochs make about 40 steps.",
+            "settings": {"epochs": 20.0},
+        }
 
 
 def test_the_zip_file_contains_the_checkpoint_of_its_owner(tmp_path: Path) -> None:
@@ -88,7 +117,9 @@ def test_the_zip_file_contains_the_checkpoint_of_its_owner(tmp_path: Path) -> No
     detail = RunDetail(Run("a", f"../{EVIL}", spec={}), [], None, tmp_path / "step-1")
     file = export.write_zip(detail, tmp_path / "tmp", "a" * 32)
     assert file.parent.parent == tmp_path / "tmp" and "<" not in file.name and ".." not in file.name
-    assert uploads.is_owner(file, tmp_path / "tmp", "a" * 32) and not uploads.is_owner(file, tmp_path / "tmp", "b" * 32)
+    assert uploads.find(tmp_path / "tmp", file.parent.name, "a" * 32) == file
+    with pytest.raises(ExplorerError, match="no file"):
+        uploads.find(tmp_path / "tmp", file.parent.name, "b" * 32)
     assert zipfile.ZipFile(file).namelist() == ["config.json"]
     with pytest.raises(ExplorerError, match="has no checkpoint"):
         export.write_zip(RunDetail(Run("a"), [], None, None), tmp_path, "")
@@ -121,13 +152,7 @@ def test_rows_are_exported_only_on_request(rows: bool, tmp_path: Path) -> None:
     assert text.count("- text: my secret") == rows and ("predictions.jsonl" in archive.namelist()) == rows
 
 
-def test_a_question_without_an_answer_is_marked() -> None:
-    markup = html.table([{"question": "Who?", "gold": "", "predicted": "Ann"}])
-    assert '<td dir="auto">no answer</td>' in markup and markup.count("no answer") == 1
-    assert "no answer" not in html.table([{"text": "no names here", "gold": "", "predicted": ""}])
-
-
 def test_a_cell_of_words_opens_the_sentences_with_them() -> None:
     row = {"gold": "a (PER)", "predicted": "", "gold_tags": ["B-PER", "O"], "predicted_tags": ["O", "O"]}
-    assert html.in_cell(row, "PER", "O") and html.in_cell(row, "O", "O") and not html.in_cell(row, "O", "PER")
-    assert html.in_cell({"gold": "x", "predicted": "y"}, "x", "y")
+    assert report.in_cell(row, "PER", "O") and report.in_cell(row, "O", "O") and not report.in_cell(row, "O", "PER")
+    assert report.in_cell({"gold": "x", "predicted": "y"}, "x", "y")

@@ -1,9 +1,7 @@
 """A finished run opens in Explore on a fitting view, with a row of its own data."""
 
 import json
-import re
 import shutil
-from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,22 +10,27 @@ import pytest
 
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.core.link import restore_state
+from bertexplorer.runs import report
 from bertexplorer.runs.service import RunDetail, example_of
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run, SavedCheckpoint
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.web.training import html
 
 ID = "0" * 32
 
 
+def addresses(detail: RunDetail) -> list[dict[str, str]]:
+    """The query of each link."""
+    return [dict(parse_qsl(link["href"].removeprefix("./?"))) for link in report.links(detail)]
+
+
 def query(task: str, **row: Any) -> dict[str, str]:
     detail = RunDetail(Run(ID, folder=Path(), spec={"task": task}), [], {}, Path(), row)
-    fields = dict(parse_qsl(html.explore_query(detail)))
+    fields = report.explore_query(detail)
+    assert addresses(detail)[0] == fields
     assert fields.pop("checkpoint") == f"run:{ID}"
-    assert html.explore_query(detail).replace("&", "&amp;") in html.headline(detail)
     return fields
 
 
@@ -43,10 +46,10 @@ def test_a_row_of_the_data_is_the_text() -> None:
 
 @pytest.mark.parametrize("task", BY_NAME)
 def test_without_a_row_there_is_an_example_sentence(task: str) -> None:
-    pair = {"pair": html.OTHER} if task in ("similarity", "retrieval", "reranking") else {}
-    view = "answer" if task in html.ANSWERED else "attention"
+    pair = {"pair": report.OTHER} if task in ("similarity", "retrieval", "reranking") else {}
+    view = "answer" if task in report.ANSWERED else "attention"
     assert query(task) == {"view": view, "text": "The film was a joy.", **pair}
-    assert set(html.ANSWERED) <= set(BY_NAME)
+    assert set(report.ANSWERED) <= set(BY_NAME)
 
 
 def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
@@ -60,15 +63,15 @@ def test_the_example_is_the_first_short_prediction(tmp_path: Path) -> None:
 
 def test_the_last_answer_is_compared_with_an_earlier_one(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [f"run:{ID}@0", f"run:{ID}@12", f"run:{ID}@24", f"run:{ID}"]
-    monkeypatch.setattr(html, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
+    monkeypatch.setattr(report, "list_checkpoints", lambda _: [SavedCheckpoint(name, name, Path()) for name in names])
     run = Run(ID, folder=Path(), spec={"task": "classification"})
     detail = RunDetail(run, [], {}, Path(), {"text": "A joy."})
-    then = f'&amp;against=another+checkpoint&amp;versus=run:{ID}"'
-    earlier = f"view=answer&amp;text=A+joy.&amp;checkpoint=run:{ID}@12{then}"
-    before = f"view=attention&amp;checkpoint=run:{ID}@0{then}"
-    assert earlier in html.headline(detail) and before in html.headline(detail)
+    then = {"against": "another checkpoint", "versus": f"run:{ID}"}
+    earlier = {"view": "answer", "text": "A joy.", "checkpoint": f"run:{ID}@12", **then}
+    before = {"view": "attention", "text": "The film was a joy.", "checkpoint": f"run:{ID}@0", **then}
+    assert earlier in addresses(detail) and before in addresses(detail)
     names[1:3] = []
-    assert "earlier step" not in html.headline(detail) and before in html.headline(detail)
+    assert earlier not in addresses(detail) and before in addresses(detail)
 
 
 def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
@@ -78,9 +81,9 @@ def test_changes_run_from_before_training_to_after(tmp_path: Path) -> None:
     best = commit(folder / "best", "step-24", lambda into: shutil.copytree(end, into, dirs_exist_ok=True))
     (folder / "spec.json").write_text(json.dumps({"task": "classification", "folder": str(start)}))
     detail = RunDetail(Run(ID, folder=folder, spec={"task": "classification"}), [], {}, best, {})
-    (link,) = re.findall(r'href="\./([^"]*view=attention[^"]*)"', html.headline(detail))
+    (link,) = [found for found in addresses(detail) if found["view"] == "attention"]
     explore = Explore(CheckpointRegistry(settings))
-    query = dict(parse_qsl(unescape(link).removeprefix("?"))) | {"layer": "1", "head": "1"}
+    query = link | {"layer": "1", "head": "1"}
     state, notice = restore_state(explore, query, opening(settings))
     answer = explore.answer(state)
     assert not notice and answer.title.endswith("before") and answer.comparison is not None
