@@ -45,9 +45,14 @@ def use_checkpoint(page: Page, name: str) -> None:
 
 
 def upload(page: Page, box: str, file: Path) -> None:
-    """Give *file* to the file box at *box*. Its name is shown from the start of the upload, the table from its end."""
+    """Give *file* to the file box at *box*, which shows its name once the server has it."""
     page.locator(f"{box} input[type=file]").set_input_files(file)
-    expect(page.locator(f"{box} table")).to_contain_text(file.stem)
+    expect(page.locator(f"{box} .named")).to_contain_text(file.stem)
+
+
+def choose(page: Page, label: str, name: str) -> None:
+    """Pick an entry of a menu by its value or its words."""
+    page.get_by_label(label, exact=True).select_option(name)
 
 
 def expect_said(page: Page, words: str) -> None:

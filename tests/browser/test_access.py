@@ -247,7 +247,7 @@ def test_all_topics_are_visible_next_to_the_text(page: Page) -> None:
 
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_a_projector_has_larger_text_on_train_and_pretrain(page: Page) -> None:
-    sizes = """["#start", "#wish label span", ".masthead p"].map(
+    sizes = """["#start", "#wish .choices label", ".masthead p"].map(
         (part) => parseFloat(getComputedStyle(document.querySelector(part)).fontSize))"""
     for name in ("train", "pretrain"):
         # before the page is opened, as sizes change with transitions

@@ -12,8 +12,16 @@ from safetensors.torch import load_file, save_file
 from bertexplorer.views import VIEWS
 from tests import tiny
 from tests.browser.conftest import App, opened
-from tests.browser.steps import TEXT, choose_view, upload, use_checkpoint, wait_until_idle, wait_until_quiet, write
-from tests.browser.test_training import choose
+from tests.browser.steps import (
+    TEXT,
+    choose,
+    choose_view,
+    upload,
+    use_checkpoint,
+    wait_until_idle,
+    wait_until_quiet,
+    write,
+)
 
 SOON = 150_000
 IMAGE = "<img src=x onerror=window.__pwn=1>"
@@ -121,10 +129,10 @@ def test_rows_and_runs_do_not_run_the_canary(browser: Browser, nest: str, tmp_pa
         silent(page, "#headline h2", "#runs", "#rows")
         hover(page)
         page.locator("#playground textarea").first.fill(CANARY)
-        page.locator("#ask").click()
+        page.locator("#try").click()
         expect(page.locator(".shares li")).to_have_count(2, timeout=SOON)
         silent(page, ".shares", "#rows")
-        page.locator("#rename textarea, #rename input").fill(f"{CANARY} again")
+        page.locator("#rename").fill(f"{CANARY} again")
         page.keyboard.press("Enter")
         expect(page.locator("#headline h2")).to_contain_text("again")
         page.get_by_role("button", name="Delete").click()

@@ -10,7 +10,7 @@ WATCH = """window.__v = []; document.addEventListener('securitypolicyviolation',
  e => window.__v.push(e.violatedDirective + ' ' + e.blockedURI))"""
 SHOWN = {
     "?text=The+cat+sat+on+the+mat.&view=bertviz": "#figure iframe",
-    "train": "#runs .note, #runs button, #runs p",
+    "train": "#looked table",
     "pretrain": "#experiment",
 }
 
@@ -33,7 +33,7 @@ def test_no_page_violates_the_security_policy(browser: Browser, address: str, pa
 def start(page: Page, address: str, name: str) -> None:
     page.goto(address + "train")
     wait_until_quiet(page)
-    page.locator("#run-name input, #run-name textarea").fill(name)
+    page.get_by_label("Name of the run").fill(name)
     page.locator("#start").click()
     expect(page.locator("#runs")).to_contain_text(name)
     page.locator("#run-actions").get_by_role("button", name="Stop").click()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, expect
 
+from bertexplorer.training.finetuning.spec import Tuning
 from bertexplorer.training.tasks import BY_NAME
 from tests.browser.conftest import App, opened
-from tests.browser.steps import wait_until_quiet
-from tests.browser.test_training import choose
+from tests.browser.steps import choose, wait_until_quiet
 from tests.training.tasks.builtin import write_tiny_bert
 
 ROWS = Path(__file__).parents[2] / "assets" / "data"
@@ -27,14 +27,18 @@ def test_built_in_rows_train_from_the_page(browser: Browser, tmp_path: Path) -> 
     try:
         with opened(browser, app.url + "train") as page:
             wait_until_quiet(page)
-            expect(page.locator("#more-options")).to_be_hidden()
-            page.get_by_role("button", name="More options", expanded=False).click()
             for task in BY_NAME.values():
                 choose(page, "Task", task.TITLE)
                 wait_until_quiet(page)
                 expect(page.get_by_label("Epochs")).to_be_visible()
-                expect(page.locator("[id^=options-task-]:visible")).to_have_count(1)  # the settings of this task alone
+                expect(page.get_by_label("Batch size")).to_be_hidden()
+                page.locator("#train-form summary").click()
+                expect(page.get_by_label("Batch size")).to_be_visible()
+                settings = {*task.Options.__dataclass_fields__, *Tuning.__dataclass_fields__, "seeds", "skip"}
+                shown = page.locator("#train-form [data-setting]")  # those of this task alone
+                assert {*shown.evaluate_all("all => all.map((one) => one.dataset.setting)")} == settings
                 expect(page.locator("#message")).to_be_empty()
+                expect(page.locator("#looked")).to_contain_text("training rows")
             for number, name in enumerate(TASKS):
                 start(page, name, "small")
                 expect(page.locator(".run")).to_have_count(number + 1)
