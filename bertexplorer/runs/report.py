@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import ceil
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,7 +15,7 @@ from bertexplorer.store.runs import LIVE_STATES, RESUMABLE_STATES, Run, list_che
 from bertexplorer.training.events import current_warnings
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.finetuning.compare import interval_sentence
-from bertexplorer.training.finetuning.spec import ENOUGH_STEPS, FEW_STEPS
+from bertexplorer.training.finetuning.spec import ENOUGH_STEPS, SHORT
 from bertexplorer.training.task import Column
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.training.tasks.classification import PREFIX
@@ -22,6 +23,7 @@ from bertexplorer.training.tasks.classification import PREFIX
 MAX_COMPARED = 5  # runs to draw over the chosen one
 MAX_ROWS, MAX_TABLE = 50, 200  # rows of the validation set, and of a table of the results
 MAX_WARNINGS = 3
+LONGER = 4  # times as many steps are advised after a short run that learned nothing
 VECTOR_TASKS = ("similarity", "retrieval")  # tasks that train the vectors themselves
 LABELLED_TASKS = ("classification", "pair-classification", "tagging", "question-answering", "reranking")
 TRACED_TASKS = (*LABELLED_TASKS, "similarity")  # tasks whose training rows can be traced
@@ -101,19 +103,19 @@ def pace(detail: RunDetail) -> str:
 
 
 def advice(detail: RunDetail) -> dict[str, Any] | None:
-    """What to change after a run that learned nothing, or in few steps: a sentence, and the settings to run it again
-    with. None if there is nothing to say."""
+    """What to change after a short run that learned nothing: a sentence, and the settings to run it again with. None if
+    there is nothing to say."""
     result, ready = outcome(detail), next((e for e in detail.events if e["event"] == "ready"), None)
-    if result is None or ready is None or ready["steps"] >= FEW_STEPS:
+    if result is None or ready is None or ready["steps"] > SHORT:
         return None
     task = BY_NAME[detail.run.task]
     floor = result.start if result.floor is None else result.floor
     if not (result.best <= floor if task.HIGHER else result.best >= floor):
         return None
-    epochs = (detail.run.spec or {})["tuning"]["epochs"]
-    more = float(-(-epochs * ENOUGH_STEPS // ready["steps"]))
-    said = f"It learned nothing in {ready['steps']:,} steps. {more:g} epochs make about {ENOUGH_STEPS} steps."
-    return {"said": said, "settings": {"epochs": more}}
+    steps = max(ENOUGH_STEPS, LONGER * ready["steps"])
+    epochs = float(ceil((detail.run.spec or {})["tuning"]["epochs"] * steps / ready["steps"]))
+    said = f"It learned nothing in {ready['steps']:,} step{'s' * (ready['steps'] > 1)}."
+    return {"said": f"{said} {epochs:g} epochs make about {steps:,} steps.", "settings": {"epochs": epochs}}
 
 
 # Links to Explore

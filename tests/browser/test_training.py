@@ -165,7 +165,7 @@ def test_a_run_too_short_to_learn_says_what_to_change(browser: Browser, address:
         page.locator("#start").click()
         again = page.get_by_role("button", name="Run again with")
         expect(again).to_be_visible(timeout=SOON)
-        expect(page.locator(".message", has=again)).to_contain_text("It learned nothing in 1 steps.")
+        expect(page.locator(".message", has=again)).to_contain_text("It learned nothing in 1 step.")
         again.click()
         expect(page.locator("#headline h2")).to_contain_text("(again)")
         page.locator("#run-actions").get_by_role("button", name="Stop").click()

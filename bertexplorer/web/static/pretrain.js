@@ -110,7 +110,7 @@ class Pretrain extends HTMLElement {
   /** Show a started experiment, the newest if *id* is "" or no longer exists. */
   async #show(id, { scroll = false, write = true } = {}) {
     this.#chosen = id;
-    if (write) history.pushState(null, "", id ? `?trial=${id}` : location.pathname);
+    if (write) history.pushState(null, "", location.pathname + (id && `?trial=${id}`));
     await this.#refresh();
     if (scroll && innerWidth < 1000) this.summary.scrollIntoView();
   }

@@ -217,7 +217,7 @@ class Setup extends HTMLElement {
       list.value = found.mapping[name] ?? "";
       choosing(list, (chosen) => pick(name, chosen));
       const reason = found.reasons[name];
-      return h("div", { class: "setting column" }, h("label", { for: list.id }, `Column: ${label}${optional ? " (optional)" : ""}`), list, reason ? h("small", {}, `chosen: ${reason}`) : "");
+      return h("div", { class: "setting" }, h("label", { for: list.id }, `Column: ${label}${optional ? " (optional)" : ""}`), list, reason ? h("small", {}, `chosen: ${reason}`) : "");
     });
     const used = Object.entries(found.mapping).filter(([name]) => columns.some((column) => column.name === name)).map(([, column]) => column);
     const free = features ? found.columns.filter((name) => !used.includes(name)) : [];

@@ -31,7 +31,7 @@ class Train extends HTMLElement {
   /** Show the run *id*, "" for none. */
   async #show(id, { scroll = false, write = true } = {}) {
     this.#chosen = id;
-    if (write) history.pushState(null, "", id ? `?run=${encodeURIComponent(id)}` : location.pathname);
+    if (write) history.pushState(null, "", location.pathname + (id && `?run=${encodeURIComponent(id)}`));
     await Promise.all([this.#refresh(), this.run.show(id)]);
     if (scroll && innerWidth < 1000) this.run.scrollIntoView();
   }
