@@ -5,6 +5,7 @@ FOLDER/ID/NAME         a file; its ID is random
 FOLDER/ID/.of-OWNER    empty; says whose it is
 """
 
+import os
 import re
 import shutil
 import tempfile
@@ -17,7 +18,7 @@ from bertexplorer.store.jobs import Jobs
 
 DAY_S = 86_400.0
 MAX_NAME = 120  # characters of a file's name to keep
-UNUSABLE = re.compile(r'[<>:"/\\|?*\x00-\x1f\x7f]')  # in the name of a file, on one system or another
+UNUSABLE = re.compile(r"[/\\\x00-\x1f\x7f]" if os.name == "posix" else r'[<>:"/\\|?*\x00-\x1f\x7f]')  # in a name
 
 
 def new_file(folder: Path, name: str, owner: str) -> Path:
