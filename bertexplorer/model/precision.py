@@ -1,5 +1,6 @@
 """Precision and device: what `auto` selects on this machine."""
 
+from functools import cache
 from typing import Literal
 
 import torch
@@ -15,6 +16,7 @@ def best_device() -> torch.device:
     return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
 
 
+@cache  # each answer asks, and torch asks the processor each time
 def has_bf16(device: torch.device) -> bool:
     """Whether *device* multiplies bf16 in hardware; emulation would only be slower."""
     if device.type == "cuda":

@@ -164,7 +164,8 @@ def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool)
     """How few steps the epochs of *tuning* are, and that *epochs* are chosen instead, or would be enough."""
     steps = specs.number_of_steps(tuning, rows)
     more = specs.number_of_steps(replace(tuning, epochs=epochs), rows)
-    few = f"{tuning.epochs:g} epochs over {rows:,} rows would be {steps:,} steps, too few to learn much"
+    counted = f"{steps:,} step{'s' * (steps > 1)}"
+    few = f"{tuning.epochs:g} epochs over {rows:,} rows would be {counted}, too few to learn much"
     advice = "so the run has" if chosen else "try"
     return checks.Finding(f"{few}; {advice} {epochs:g} epochs, which are {more:,} steps.")
 
