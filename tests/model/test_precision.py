@@ -1,5 +1,7 @@
 """Precision: `auto` is bf16 only if the machine has it, and the checkpoint reports the choice."""
 
+from collections.abc import Iterator
+
 import pytest
 import torch
 
@@ -8,6 +10,14 @@ from bertexplorer.model.load import load
 from tests.tolerance import BF16, of_encoder
 
 CPU = torch.device("cpu")
+
+
+@pytest.fixture(autouse=True)
+def asked_anew() -> Iterator[None]:
+    """Another answer of the processor than before."""
+    precision.has_bf16.cache_clear()
+    yield
+    precision.has_bf16.cache_clear()
 
 
 @pytest.mark.parametrize(("has", "dtype"), [(True, torch.bfloat16), (False, torch.float32)])
