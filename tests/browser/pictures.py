@@ -51,7 +51,7 @@ def training(page: Page, address: str) -> str:
     """A run on the built-in rows, from its settings to its curves. Returns its name as a checkpoint."""
     page.goto(f"{address.rstrip('/')}/train")
     page.locator("#check").click()
-    expect(page.locator("#looked .estimate")).to_be_visible(timeout=SOON)
+    expect(page.locator("#looked .estimate")).to_contain_text("were timed", timeout=SOON)
     page.locator("#start").click()
     expect(page.locator("#headline .state")).to_have_text("finished", timeout=SOON)
     page.wait_for_timeout(2500)
