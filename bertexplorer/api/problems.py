@@ -156,7 +156,8 @@ def is_plain_error(start: Message) -> bool:
 def to_problem(start: Message, body: bytes) -> tuple[Message, Message]:
     """Convert a plain error to a problem. Headers that do not describe the body stay."""
     status = start["status"]
-    headers = [(key, value) for key, value in start.get("headers", []) if not key.lower().startswith(b"content-")]
+    described = (b"content-type", b"content-length", b"content-encoding", b"content-disposition")
+    headers = [(key, value) for key, value in start.get("headers", []) if key.lower() not in described]
     wait = dict(headers).get(b"retry-after", b"").decode("latin-1")
     more = {"retry_after": int(wait)} if wait.isdecimal() else {}
     reply = problem(status, HTTPStatus(status).phrase, body.decode("utf-8", "replace"), **more)

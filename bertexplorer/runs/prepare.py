@@ -124,7 +124,8 @@ class PreparedRuns:
         preview = preview_of(spec, table, found)
         partial = self.of_owner(owner) / f"partial-{secrets.token_hex(8)}"
         try:
-            specs.write_run_folder(partial, spec, found.train, found.dev)
+            specs.write_rows(partial, found.train, found.dev)
+            (partial / "spec.json").write_text(json.dumps(specs.spec_json(spec), indent=1), "utf-8")
             (partial / "preview.json").write_text(json.dumps(asdict(preview)), "utf-8")
             with self.lock:
                 shutil.rmtree(self.place(request, owner), ignore_errors=True)

@@ -90,6 +90,7 @@ class RunService:
 
     def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
         self.quota.check(owner)
+        self.jobs.check_disk()
         preview = self.preview(request, owner)
         if preview.stops:
             raise ExplorerError(" ".join(preview.stops))
@@ -131,8 +132,11 @@ class RunService:
     def again(self, id: str, owner: str, values: Mapping[str, Any], key: str = "") -> Run:
         """Start a run again from the beginning, as a new run, with other *values* of Tuning."""
         self.quota.check(owner)
-        spec = self.jobs.run(id, owner).spec or {}
-        tuning = asdict(build(Tuning, {**spec.get("tuning", {}), **values})) if values else None
+        run = self.jobs.run(id, owner)
+        spec = run.spec or {}
+        if values and "tuning" not in spec:
+            raise ExplorerError(f"{run.name} has no settings of fine-tuning to change. Run it again without settings.")
+        tuning = asdict(build(Tuning, {**spec["tuning"], **values})) if values else None
         return self.jobs.retry(id, owner, key=key, tuning=tuning)
 
     def rename(self, id: str, owner: str, name: str) -> Run:

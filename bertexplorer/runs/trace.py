@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.runs.report import text_columns
 from bertexplorer.runs.service import RunDetail
+from bertexplorer.training.tasks import BY_NAME
 
 if TYPE_CHECKING:
     from bertexplorer.training.finetuning.influence import Influence, Influences
@@ -14,11 +16,18 @@ if TYPE_CHECKING:
 MAX_ROWS, MAX_SUSPECTS = 5, 20  # rows of a table
 
 
+def check_traceable(detail: RunDetail) -> None:
+    """Raises ExplorerError for a run without training rows, such as a suite."""
+    if detail.run.task not in BY_NAME:
+        raise ExplorerError(f"{detail.run.name} has no training rows to trace. Choose a fine-tuning run.")
+
+
 def influence_tables(detail: RunDetail, row: Mapping[str, str]) -> Generator[float, None, dict[str, Any]]:
     """The training rows behind the answer to *row*. Yields the share that is done; returns tables. Raises ExplorerError
     as `TrainingRun.influence` does."""
     from bertexplorer.training.finetuning import influence
 
+    check_traceable(detail)
     found = yield from influence.influence(detail.run.folder, row)
     largest = max(abs(each.score) for each in found.rows) or 1.0
 
@@ -55,6 +64,7 @@ def suspect_table(detail: RunDetail) -> Generator[float, None, dict[str, Any]]:
     as `TrainingRun.suspects` does."""
     from bertexplorer.training.finetuning import influence
 
+    check_traceable(detail)
     found = yield from influence.suspects(detail.run.folder)
     largest = found.rows[0].score or 1.0
     rows = [table_row(row, detail, score=row.score / largest, loss=row.loss) for row in found.rows[:MAX_SUSPECTS]]

@@ -13,7 +13,7 @@ VALUE = re.compile(r"([0-9a-f]{32})\.([0-9a-f]{64})")
 
 
 class OwnerCookies:
-    """Sets state.owner, 128 random bits as hexadecimal digits."""
+    """Sets state.owner, 128 random bits as hexadecimal digits, and state.known, whether the browser has sent them."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner) -> None:
         self.app, self.signer = app, signer
@@ -24,7 +24,7 @@ class OwnerCookies:
             return
         owner = self.read(scope)
         state = scope["state"]
-        state["owner"] = owner or secrets.token_hex(16)
+        state["known"], state["owner"] = bool(owner), owner or secrets.token_hex(16)
         if owner and state.get("route") != "page":  # a visit to the page renews the cookie for another year
             await self.app(scope, receive, send)
             return

@@ -35,7 +35,7 @@ def new_file(folder: Path, name: str, owner: str) -> Path:
 def find(folder: Path, id: str, owner: str) -> Path:
     """The file *id* of *owner*. Raises ExplorerError if there is none."""
     own = folder / id
-    if own.parent == folder and owner_mark(own, owner).is_file():
+    if own.parent == folder and id != ".." and owner_mark(own, owner).is_file():
         for path in own.iterdir():
             if path != owner_mark(own, owner):
                 return path
@@ -65,7 +65,7 @@ class Quota:
 
     def __init__(self, settings: Settings, jobs: Jobs | None = None) -> None:
         self.max_bytes, self.jobs = settings.quota, jobs
-        self.text_folders = [settings.data_dir / name for name in ("lines", "corpora", "runs/.prepared")]
+        self.text_folders = [settings.data_dir / name for name in ("lines", "rows", "corpora", "runs/.prepared")]
         self.uploads = settings.uploads_dir
 
     def check(self, owner: str, more: int = 0) -> None:

@@ -2,7 +2,7 @@
 
     python -m tests.bench.faults [--kills 100]
 
-A person starts runs on the page. At random moments the server, the run or both get kill -9. The server restarts: each
+A person starts runs. At random moments the server, the run or both get kill -9. The server restarts: each
 accepted run must be listed, none as running without a process, interrupted ones can be resumed, and at the end every
 run has, bit for bit, the weights of an undisturbed run.
 """
@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import os
 import random
-import re
 import signal
 import sys
 import tempfile
@@ -21,15 +20,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from bertexplorer import locks
 from bertexplorer.store import runs
 from tests.bench.serving import Server
-from tests.server.talk import Page
+from tests.server.talk import Browser
 
-LISTED = re.compile(r'data-run="([0-9a-f]{32})".*?<b[^>]*>(.*?)</b><span class="state (\w+)"')
-SHORT: dict[str, Any] = {"Epochs": 3, "Start from": "tiny"}  # a run of a few seconds
+SHORT: dict[str, Any] = {"checkpoint": "tiny", "settings": {"epochs": 3}}  # a run of a few seconds
+RUNS = "/api/v1/runs"
 UNFINISHED, LEFT_S = 2, 240.0  # simultaneous runs; time limit for the last one
 VICTIMS = ("server", "run", "both")
 
@@ -43,57 +40,36 @@ class Drill:
     accepted: dict[str, str] = field(default_factory=dict)  # name -> run
     up_s: list[float] = field(default_factory=list)  # from each start to the first answer
     wrong: list[str] = field(default_factory=list)
-    client: httpx.Client | None = None
+    client: Browser | None = None
+    values: dict[str, Any] = field(default_factory=lambda: SHORT)  # of each run
 
-    def open(self) -> Page:
-        """The page Train, opened by the same browser."""
-        page = Page(self.server.url, "/train", session=f"{self.draw.getrandbits(40):x}")
+    def open(self) -> Browser:
+        """The page, opened by the same browser."""
+        browser = Browser(self.server.url)
         if self.client:
-            page.client.cookies = self.client.cookies
-        self.client = page.client
-        for props in page.props.values():
-            if props.get("label") in SHORT:
-                props["value"] = SHORT[props["label"]]
-        return page
+            browser.cookies = self.client.cookies
+        self.client = browser
+        return browser
 
-    def listed(self, page: Page) -> dict[str, tuple[str, str]]:
-        """name -> run, state: what the page shows."""
-        loads = [item for item in page.config["dependencies"] if [name for _, name in item["targets"]] == ["load"]]
-        named = {id: props.get("elem_id") for id, props in page.props.items()}
-        (load,) = (item for item in loads if "task" in [named[id] for id in item["inputs"]])
-        lines = page.ask(load)
-        position = [named[id] for id in load["outputs"]].index("runs")
-        return {name: (id, state) for id, name, state in LISTED.findall(str(lines["output"]["data"][position]))}
+    def listed(self, browser: Browser) -> dict[str, tuple[str, str]]:
+        """name -> run, state: what the page lists."""
+        found = browser.get(RUNS).raise_for_status().json()
+        return {run["name"]: (run["id"], run["state"]) for run in found}
 
-    def begin(self, page: Page, name: str) -> None:
-        """Press Start; it counts as accepted once the page lists it."""
-        for box, value in (("run-name", name), ("run-key", f"{self.draw.getrandbits(40):x}")):
-            (props,) = (props for props in page.props.values() if props.get("elem_id") == box)
-            props["value"] = value
-        start = page.number("start", "click")
-        lines = page.ask(start)
-        named = [page.props[id].get("elem_id") for id in start["outputs"]]
-        result = {name: id for id, name, _ in LISTED.findall(str(lines["output"]["data"][named.index("runs")]))}
-        if name not in result:
-            raise ValueError(f"{name} was not accepted: {lines['output']['data'][named.index('message')]}")
-        self.accepted[name] = result[name]
+    def begin(self, browser: Browser, name: str) -> None:
+        """Start a run; it counts as accepted once the server says so."""
+        key = f"{self.draw.getrandbits(40):x}"
+        answer = browser.post(RUNS, json={"task": "classification", "name": name, "key": key, **self.values})
+        if answer.status_code != 202:
+            raise ValueError(f"{name} was not accepted: {answer.json()['detail']}")
+        self.accepted[name] = answer.json()["id"]
 
-    def resume(self, page: Page, id: str) -> None:
-        """Press Resume."""
-        resumes = {key: props for key, props in page.props.items() if props.get("value") == "Resume"}
-        (button,) = (key for key, props in resumes.items() if props.get("elem_id") != "resume-arm")  # of Pretrain
-        (press,) = (
-            dependency
-            for dependency in page.config["dependencies"]
-            if [button, "click"] in map(list, dependency["targets"])
-        )
-        page.ask(press, id)
+    def resume(self, browser: Browser, id: str) -> None:
+        browser.post(f"{RUNS}/{id}/resume").raise_for_status()
 
-    def headline(self, page: Page, id: str) -> str:
-        """The headline of the page for a chosen run."""
-        lines = page.ask(tick := page.number("", "tick"), id)
-        named = [page.props[output].get("elem_id") for output in tick["outputs"]]
-        return str(lines["output"]["data"][named.index("headline")])
+    def headline(self, browser: Browser, id: str) -> str:
+        """What the page says about the state of a run."""
+        return str(browser.get(f"{RUNS}/{id}").raise_for_status().json()["status"])
 
     def check(self, shown: dict[str, tuple[str, str]]) -> None:
         """Compare the page with the accepted runs and the running processes."""
@@ -132,12 +108,12 @@ class Drill:
     def go_on(self) -> dict[str, tuple[str, str]]:
         """Open the page, check it, and resume interrupted runs."""
         self.up()
-        page = self.open()
-        shown = self.listed(page)
+        browser = self.open()
+        shown = self.listed(browser)
         self.check(shown)
         for id, state in shown.values():
             if state == "interrupted":
-                self.resume(page, id)
+                self.resume(browser, id)
         return shown
 
     def weights(self, name: str) -> str:

@@ -31,7 +31,7 @@ GROWTH_MB, MORE_THREADS, MORE_FILES, DRIFT = 100.0, 10, 40, 1.5
 NEWCOMERS = 3  # pages opened in each slice
 KEPT = {"BERTEXPLORER_CACHE_MB": "32", "BERTEXPLORER_SESSIONS": "100"}
 LEAK = {"BERTEXPLORER_CACHE_MB": "1000000", "BERTEXPLORER_SESSIONS": "1000000"}
-LONG = {"Start from": "tiny", "Epochs": 100}
+LONG = {"checkpoint": "tiny", "settings": {"epochs": 100}}
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,10 @@ from bertexplorer.api.perform import InProcess
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.server import logs
-from bertexplorer.server.application import add_layers, gradio_events, mount_page
+from bertexplorer.server.application import add_layers, mount_page
 from bertexplorer.server.cookie_signing import CookieSigner
 from bertexplorer.server.health import Readiness
 from bertexplorer.server.launch import bind, server_config, warm_up
-from bertexplorer.server.queue_limit import Events
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.core.ask import Explore
@@ -57,21 +56,16 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
         message = await receive()
         body, more = body + message.get("body", b""), message.get("more_body", False)
     state = scope["state"]
-    if state["route"] == "upload":  # gradio's answer with the paths of the files
-        await send({"type": "http.response.start", "status": 200, "headers": [(b"x-size", str(len(body)).encode())]})
-        await send({"type": "http.response.body", "body": b"[]"})
-        return
-    words = {"owner": state["owner"], "route": state["route"], "size": len(body), "body": body[:2000].decode()}
+    words = {
+        "owner": state["owner"],
+        "known": state["known"],
+        "route": state["route"],
+        "size": len(body),
+        "body": body[:2000].decode(),
+    }
     headers = [(b"access-control-allow-origin", b"*"), (b"content-type", b"application/json")]
     await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": json.dumps(words).encode()})
-
-
-class Anything(Events):
-    """Accepts every event, as `echo` does."""
-
-    def problem(self, event: Any) -> str:
-        return ""
 
 
 class Alone:
@@ -79,10 +73,7 @@ class Alone:
 
     def __init__(self, settings: Settings) -> None:
         self.settings, self.ready = settings, Readiness()
-        self.going = 0
-        self.read: set[str] = set()  # pages without pending answers
-        events = Anything(lambda: self.going, lambda page: page not in self.read)
-        self.app = add_layers(echo, settings, SIGNER, self.ready, events=events)
+        self.app = add_layers(echo, settings, SIGNER, self.ready)
 
     def browser(self, address: str = "127.0.0.1", **more: Any) -> httpx.AsyncClient:
         transport = httpx.ASGITransport(self.app, raise_app_exceptions=False, client=(address, 1))
@@ -159,11 +150,9 @@ class Running(Listening):
         self.library, self.ready = CheckpointRegistry(self.settings), Readiness()
         self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
-        page = build(self.library, self.settings, self.service)
         explore = Explore(self.library.for_owner(""), self.service.quota)
-        self.mounted = mount_page(page, self.settings, explore, self.queues)
-        app = add_layers(self.mounted, self.settings, SIGNER, self.ready, events=gradio_events(page))
-        self.listen(app)
+        self.mounted = mount_page(build(), self.settings, explore, self.queues, self.service)
+        self.listen(add_layers(self.mounted, self.settings, SIGNER, self.ready))
         warm_up(self.library, self.settings, self.ready)
 
 

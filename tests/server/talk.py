@@ -1,5 +1,4 @@
-"""The browser's side: for the Explore page, post a state and read its answer; for gradio's pages, join an event and
-read its stream up to the answer."""
+"""The browser's side: post a state and read its answer, upload a file, preview a run."""
 
 import json
 from collections.abc import Iterator
@@ -8,7 +7,8 @@ from typing import Any
 
 import httpx
 
-VIEW = "/api/v1/view"
+VIEW, FILES, PREVIEW = "/api/v1/view", "/api/v1/files", "/api/v1/runs/preview"
+ROWS = b"text,label\na,b\nc,d\n"
 LINES = {"accept": "application/x-ndjson"}
 
 
@@ -29,51 +29,24 @@ def asking(client: httpx.Client, body: Any, path: str = VIEW) -> Iterator[Iterat
         yield map(json.loads, answer.iter_lines())
 
 
-class Page:
-    """One open page of a server."""
+class Browser(httpx.Client):
+    """The browser of one person, who has opened a page: it keeps its cookie."""
 
-    def __init__(self, url: str, path: str = "/", session: str = "s") -> None:
-        self.client = httpx.Client(base_url=url, timeout=60)
-        self.client.get(path)
-        self.session = session
-        self.config = self.client.get("/config").json()
-        self.props = {c["id"]: c["props"] for c in self.config["components"]}
+    def __init__(self, url: str) -> None:
+        super().__init__(base_url=url, timeout=60)
+        self.get("/").raise_for_status()
 
-    def number(self, elem_id: str, event: str, at: int = 0) -> dict[str, Any]:
-        """The event of a component, by its id on the page; of the page itself for "load"."""
-        result = []
-        for dependency in self.config["dependencies"]:
-            for target, name in dependency["targets"]:
-                named = self.props.get(target, {}).get("elem_id") == elem_id or not elem_id
-                if name == event and named and dependency["backend_fn"]:
-                    result.append(dependency)
-        return result[at]
+    @property
+    def owner(self) -> str:
+        """Whose browser it is, according to its cookie."""
+        return next(iter(self.cookies.values())).partition(".")[0]
 
-    def join(self, event: dict[str, Any], *first: Any, data: Any = None) -> tuple[int, dict[str, Any]]:
-        """(status, answer) of an event with *first* as the values of its first components; {} if it is rejected."""
-        values = [self.props[id].get("value") for id in event["inputs"]]
-        body = {"data": [*first, *values[len(first) :]], "fn_index": event["id"], "session_hash": self.session}
-        if data is not None:
-            body["event_data"] = data
-        kind = {"content-type": "application/json"}
-        joined = self.client.post("/gradio_api/queue/join", content=json.dumps(body), headers=kind)
-        return joined.status_code, self.answer() if joined.status_code == 200 else {"refused": joined.text}
+    def upload(self, name: str = "a.csv", content: bytes = ROWS) -> str:
+        """The id of an uploaded file, which must be accepted."""
+        answer = self.post(FILES, files={"file": (name, content)})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["file"])
 
-    def ask(self, event: dict[str, Any], *first: Any, data: Any = None) -> dict[str, Any]:
-        """The answer to an event that must be accepted."""
-        status, message = self.join(event, *first, data=data)
-        assert status == 200, message
-        return message
-
-    def answer(self) -> dict[str, Any]:
-        """The first answer; the stream is read to its end, as gradio drops an event that follows a disconnection."""
-        result: dict[str, Any] = {}
-        with self.client.stream("GET", "/gradio_api/queue/data", params={"session_hash": self.session}) as stream:
-            rest = ""
-            for text in stream.iter_text():
-                *lines, rest = (rest + text).split("\n")  # httpx would treat U+2028 in an answer as a line end
-                for message in (json.loads(line[6:]) for line in lines if line.startswith("data: ")):
-                    if message.get("msg") in ("process_completed", "unexpected_error"):
-                        result = result or dict(message)
-        assert result, "the stream ended without an answer"
-        return result
+    def preview(self, **more: Any) -> httpx.Response:
+        """What a run would learn from; *more*: its fields, such as the id of a file."""
+        return self.post(PREVIEW, json={"task": "classification", **more})

@@ -16,6 +16,7 @@ from bertexplorer.server.connections import network
 from bertexplorer.server.launch import check_access, server_config
 from bertexplorer.settings import Settings
 from tests.server.conftest import settle
+from tests.server.talk import FILES, PREVIEW, VIEW
 
 CODE = "robin-2026"
 
@@ -36,9 +37,10 @@ def test_the_code_is_asked_for_only_once(alone: Callable[..., Any]) -> None:
                 and "Access code" in response.text
                 and 'value="/train?text=a"' in response.text
             )
-            for path in ("/config", "/assets/a.js", "/gradio_api/queue/data", "/gradio_api/file=/tmp/a"):
+            for path in ("/config", "/assets/a.js", "/gradio_api/info", f"{FILES}/a", "/api/v1/runs/a/events"):
                 assert (await browser.get(path)).status_code == 401
-            assert (await browser.post("/gradio_api/queue/join", content=b"{}")).status_code == 401
+            for path in (VIEW, FILES, PREVIEW, "/mcp"):
+                assert (await browser.post(path, content=b"{}")).status_code == 401
             assert (await browser.get("/healthz")).status_code == 200
             wrong = await browser.post("/code", data={"code": "Robin-2026", "page": "/train"})
             assert wrong.status_code == 401 and "Wrong code" in wrong.text

@@ -16,7 +16,7 @@ import pytest
 from bertexplorer.runs import export
 from bertexplorer.store import uploads
 from tests.server.conftest import lines
-from tests.server.talk import VIEW, Page, state
+from tests.server.talk import FILES, PREVIEW, ROWS, VIEW, Browser, state
 
 FILE = "/gradio_api/file="
 SECRETS = (b"root:", b"s3cret", b"[tool.", b"import gradio")
@@ -40,6 +40,17 @@ READS = {
     "CVE-2026-59806-file-url": f"{FILE}hTTps:/example.com/x",
     "CVE-2026-28416-proxy": "/gradio_api/proxy=http://169.254.169.254/latest",
     "GHSA-2mr9-proxy-cookies": "/proxy=https://x.hf.space/",
+    "uploads-parent": f"{FILES}/..%2fkept.txt",
+    "uploads-dots": f"{FILES}/%2e%2e/kept.txt",
+    "uploads-encoded-twice": f"{FILES}/%252e%252e%252fkept.txt",
+    "uploads-backslash": f"{FILES}/..%5ckept.txt",
+    "uploads-absolute": f"{FILES}/{{kept}}",
+    "uploads-absolute-encoded": f"{FILES}/%2fetc%2fpasswd",
+    "uploads-folder": f"{FILES}/..",
+    "uploads-NUL": f"{FILES}/a%00",
+    "run-folder": "/api/v1/runs/..%2f..%2fkept.txt/events",
+    "run-dots": "/api/v1/runs/../report",
+    "suite-dots": "/api/v1/suites/%2e%2e/cases",
     "device": f"{FILE}/dev/zero",
     "process": f"{FILE}/proc/self/environ",
     "data-folder-secret": f"{FILE}{{data}}/secret",
@@ -86,6 +97,8 @@ ROUTES = (
     *("/gradio_api/process_recording", "/gradio_api/vibe-edit", "/gradio_api/profiling/traces", "/gradio_api/runs"),
     *(() if find_spec("mcp") else ("/mcp",)),  # with the extra, it is a route of ours
     *("/gradio_api/stream/s/1/2/playlist.m3u8", "/gradio_api/run-history/connect", "/gradio_api/queue/status"),
+    *("/gradio_api/queue/join", "/gradio_api/queue/data?session_hash=a", "/gradio_api/cancel", "/gradio_api/reset"),
+    *("/gradio_api/upload", "/gradio_api/upload_progress?upload_id=a", f"{FILE}a.csv", "/gradio_api/heartbeat/a"),
 )
 
 
@@ -125,46 +138,56 @@ def test_a_deep_link_reads_no_file(running: Any, link: str) -> None:
 LOCAL = {"path": "/etc/passwd", "url": "file:///etc/passwd", "orig_name": "a.csv", "meta": {"_type": "gradio.FileData"}}
 
 
-PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{data}/tmp/../secret", "\0", "x" * 5000)
+PATHS = ("/etc/passwd", "{data}/secret", "README.md", "http://example.com/x", "{data}/tmp/../secret", "\0", "x" * 5000,
+         "..", "../secret", ".")  # fmt: skip
 
 
-@pytest.mark.parametrize("walls", [2, 1], ids=["refused", "refused by gradio too"])
 @pytest.mark.parametrize("path", PATHS, ids=range(len(PATHS)))
-def test_a_value_does_not_give_access_to_a_file(
-    running: Any, path: str, walls: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_value_does_not_give_access_to_a_file(running: Any, path: str) -> None:
     """GHSA-f3h9-8phc-6gvh, CVE-2024-47868, PYSEC-2026-1408: a path in JSON where a file was, or where none ever was."""
-    if walls == 1:
-        monkeypatch.setattr(uploads, "is_owner", lambda *_: True)
-        if path.startswith("http"):
-            pytest.skip("gradio would fetch it")
-    page = Page(running.url, "/train", f"value-{PATHS.index(path)}-{walls}")
-    local = {**LOCAL, "path": path.format(data=running.settings.data_dir)}
-    events = [
-        (page.number("check", "click"), ("classification", "tiny", "my file", local)),
-        (page.number("check", "click"), (local, local, "my file", local, local)),
-        (page.number("ask", "click"), (local, [[{"deep": local}]])),
-        (page.number("rename", "submit"), ("x", local)),
-    ]
+    browser, jobs = Browser(running.url), running.service.jobs
+    run = jobs.accept(browser.owner, "of files", {"kind": "finetuning", "task": "classification"}).id
+    jobs.stop(run, browser.owner)
+    path = path.format(data=running.settings.data_dir)
+    local = {**LOCAL, "path": path}
     secret_file = running.settings.data_dir / "secret"
     secret_file.write_text("s3cret")
     before = set(running.settings.uploads_dir.rglob("*"))
-    for event, given in events:
-        joined, message = page.join(event, *given)
-        assert joined == 403 if walls == 2 else not message["success"]
-        assert "root:" not in str(message) and "s3cret" not in str(message)
-    for given in (state(local), state(checkpoint=local["path"]), state(options={"words": local}), {"link": local}):
-        answer = page.client.post(VIEW, json=given)
+    task: dict[str, Any] = {"task": "classification"}
+    refused = [
+        (address, {**task, name: value})
+        for address in (PREVIEW, "/api/v1/runs")
+        for name in ("file", "dev_file", "rows", "dev", "checkpoint")
+        for value in (path, local, [path])
+    ]
+    refused += [
+        (address, {**task, name: [{"text": "a", "label": "b", "file": local}] * 3, "file": path})
+        for address in (PREVIEW, "/api/v1/runs")
+        for name in ("rows", "dev")
+    ]
+    refused += [("/api/v1/trials", {"experiment": "floor", "minutes": 1, "file": value}) for value in (path, local)]
+    refused += [("/api/v1/suites", {name: value}) for name in ("checkpoint", "rows") for value in (path, local)]
+    refused += [("/api/v1/checkpoints", {"name": value}) for value in (path, local) if "://" not in path]
+    refused += [(f"/api/v1/runs/{run}/{what}", {"row": {"text": local}}) for what in ("try", "influence")]
+    refused += [(f"/api/v1/runs/{run}/export", {"kind": value}) for value in (path, local)]
+    refused += [(f"/api/v1/runs/{run}/rename", {"name": local}), ("/api/v1/fill-mask", {"text": local})]
+    for address, given in refused:
+        answer = browser.post(address, json=given)
+        assert answer.status_code in (400, 422), (address, given, answer.text)
+        assert answer.json()["detail"] and "root:" not in answer.text and "s3cret" not in answer.text
+    for given in (state(local), state(checkpoint=path), state(options={"words": local}), {"link": local}):
+        answer = browser.post(VIEW, json=given)
         assert answer.status_code < 500 and "root:" not in answer.text and "s3cret" not in answer.text
     secret_file.unlink()
     assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing is copied to where files are served from"
+    assert [each["id"] for each in browser.get("/api/v1/runs").json()] == [run], "nothing was started from it"
+    jobs.delete(run, None)
 
 
 def test_an_uploaded_file_is_accepted(running: Any) -> None:
-    page = Page(running.url, "/train", "taken")
-    (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.csv", b"text,label\na,b\nc,d\n"))]).json()
-    message = page.ask(page.number("check", "click"), "classification", "tiny", "my file", {**LOCAL, "path": path})
-    assert message["success"], message
+    browser = Browser(running.url)
+    found = browser.preview(file=browser.upload("a.csv", ROWS))
+    assert found.status_code == 200 and found.json()["mapping"] == {"text": "text", "label": "label"}, found.text
 
 
 NAMES = ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "C:\\x.txt", "a\x00b.txt", "CON", "\u202egnp.exe", "x" * 400,
@@ -173,23 +196,31 @@ NAMES = ("../../x.txt", "..\\..\\x.txt", "/etc/passwd", "C:\\x.txt", "a\x00b.txt
 
 @pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
 def test_an_uploaded_file_stays_in_the_uploads_folder(running: Any, name: str) -> None:
-    got = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (name, b"x"))], timeout=60)
+    folder = running.settings.uploads_dir.resolve()
+    before = {path for path in folder.parent.rglob("*") if path.is_file()}
+    got = httpx.post(f"{running.url}{FILES}", files={"file": (name, b"x")}, timeout=60)
     assert got.status_code in (200, 400), got.text
-    for path in got.json() if got.status_code == 200 else []:
-        assert Path(path).resolve().parent.parent == running.settings.uploads_dir.resolve() and Path(path).is_file()
-        assert not set(Path(path).name) & set("\r\n\x00/\\<>")
+    added = {path for path in folder.parent.rglob("*") if path.is_file() and path.name[:4] != ".of-"} - before
+    new = {path for path in added if path.read_bytes() == b"x"}
+    if got.status_code == 200:
+        (path,) = new
+        assert path.resolve().parent.parent == folder and path == folder / got.json()["file"] / got.json()["name"]
+        assert not set(path.name) & set("\r\n\x00/\\")
+    else:
+        assert not new
 
 
 @pytest.mark.parametrize("name", ["a.html", "a.svg", "a.js", "a.xml", "a.xhtml", "a.pdf", "a.htm"])
 def test_an_uploaded_page_runs_no_script(running: Any, name: str) -> None:
     """CVE-2024-47872."""
     evil = b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'><script>alert(1)</script></svg>"
-    with httpx.Client(base_url=running.url, timeout=60) as client:
-        (path,) = client.post("/gradio_api/upload", files=[("files", (name, evil))]).json()
-        got = client.get(f"{FILE}{path}")
-    assert got.status_code == 200
+    browser = Browser(running.url)
+    got = browser.get(f"{FILES}/{browser.upload(name, evil)}")
+    assert got.status_code == 200 and got.content == evil
     assert got.headers["content-security-policy"] == "default-src 'none'; sandbox"
     assert got.headers["x-content-type-options"] == "nosniff"
+    assert got.headers["content-type"] == "application/octet-stream"
+    assert got.headers["content-disposition"].startswith("attachment")
 
 
 RANGES = {
@@ -204,10 +235,11 @@ RANGES = {
 
 @pytest.mark.parametrize("asked", RANGES.values(), ids=RANGES)
 def test_many_ranges_are_answered_quickly(running: Any, asked: str) -> None:
-    sent = httpx.post(f"{running.url}/gradio_api/upload", files=[("files", ("a.txt", b"x" * 100_000))], timeout=60)
-    cookie = "; ".join(f"{name}={value}" for name, value in sent.cookies.items())
+    browser = Browser(running.url)
+    file = browser.upload("a.txt", b"x" * 100_000)
+    cookie = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
     begun = time.monotonic()
-    status, content, _ = raw(running, "GET", f"{FILE}{sent.json()[0]}", range=asked, cookie=cookie)
+    status, content, _ = raw(running, "GET", f"{FILES}/{file}", range=asked, cookie=cookie)
     assert status in (200, 206, 400, 416) and time.monotonic() - begun < 3 and len(content) < 2_000_000
 
 
@@ -220,8 +252,8 @@ def kept(running: Any, sent: bytes, before: set[Path]) -> list[Path]:
 
 @pytest.mark.parametrize(("more", "status"), [(30_000, 200), (70_000, 413)])
 def test_the_limit_is_reported_wherever_an_upload_exceeds_it(running: Any, more: int, status: int) -> None:
-    files = [("files", ("a.txt", b" " * (running.settings.upload_mb * 2**20 + more)))]
-    answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
+    files = [("file", ("a.txt", b" " * (running.settings.upload_mb * 2**20 + more)))]
+    answer = httpx.post(f"{running.url}{FILES}", files=files, timeout=60)
     assert answer.status_code == status and (status == 200 or "limit is 25 MB" in answer.text)
 
 
@@ -230,22 +262,22 @@ def test_101_megabytes_are_rejected(running: Any) -> None:
     before = set(running.settings.uploads_dir.rglob("*"))
 
     def megabytes() -> Iterator[bytes]:
-        yield b'--x\r\ncontent-disposition: form-data; name="files"; filename="a.txt"\r\n\r\n'
+        yield b'--x\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
         for _ in range(101):
             yield b" " * 1_000_000
 
-    answer = httpx.post(f"{running.url}/gradio_api/upload", content=megabytes(), headers=form, timeout=60)
+    answer = httpx.post(f"{running.url}{FILES}", content=megabytes(), headers=form, timeout=60)
     assert answer.status_code == 413 and "25 MB" in answer.text
-    assert raw(running, "POST", "/gradio_api/upload", b"x" * 101_000_000, **form)[0] == 413
-    joined = httpx.post(f"{running.url}/gradio_api/queue/join", content=b" " * 3_000_000, timeout=60)
-    assert joined.status_code == 413
+    assert raw(running, "POST", FILES, b"x" * 101_000_000, **form)[0] == 413
+    for path in (VIEW, PREVIEW, "/api/v1/runs/a/try"):
+        assert httpx.post(f"{running.url}{path}", content=b" " * 3_000_000, timeout=60).status_code == 413
     assert not kept(running, b" " * 50, before), "nothing of it stays on the disk"
 
 
 def test_a_thousand_files_are_rejected(running: Any) -> None:
     before = set(running.settings.uploads_dir.rglob("*"))
-    files = [("files", (f"{i}.txt", b"x" * 100)) for i in range(1000)]
-    answer = httpx.post(f"{running.url}/gradio_api/upload", files=files, timeout=60)
+    files = [("file", (f"{i}.txt", b"x" * 100)) for i in range(1000)]
+    answer = httpx.post(f"{running.url}{FILES}", files=files, timeout=60)
     assert answer.status_code == 413 and "More than 8 files" in answer.text
     assert not kept(running, b"x" * 100, before)
 
@@ -263,9 +295,11 @@ def test_no_request_breaks_a_line_of_the_log(running: Any, written: io.StringIO)
     ):
         raw(running, "GET", path, user_agent="\x1b[31m a", referer=f"http://a/{quoted}", host=f"a{quoted}.example")
         raw(running, "GET", path, cookie=f"a={quoted}")
-    httpx.post(f"{running.url}/gradio_api/upload", files=[("files", (f"{evil}.csv", b"x"))], timeout=60)
-    page = Page(running.url, "/train", quoted)
-    page.join(page.number("rename", "submit"), "x", evil)
+    browser = Browser(running.url)
+    browser.post(FILES, files={"file": (f"{evil}.csv", b"x")})
+    browser.get(f"{FILES}/{quoted}")
+    browser.post("/api/v1/runs/x/rename", json={"name": evil})
+    browser.post(f"/api/v1/runs/{quoted}/rename", json={"name": evil})
     for target in (
         state(evil),
         state(view=evil),
@@ -273,9 +307,10 @@ def test_no_request_breaks_a_line_of_the_log(running: Any, written: io.StringIO)
         state(**{evil: "x"}),
         {"link": f"?{evil}=1"},
     ):
-        page.client.post(VIEW, json=target)
-    page.client.post(f"{VIEW}/{quoted}", json=state())
-    page.join(page.number("check", "click"), evil, evil, evil)
+        browser.post(VIEW, json=target)
+    browser.post(f"{VIEW}/{quoted}", json=state())
+    for given in ({"task": evil}, {"checkpoint": evil}, {"file": evil}, {"mapping": {evil: evil}}, {evil: evil}):
+        browser.preview(**given)
     message = written.getvalue()
     assert message.count("\n") == len(lines(written)) > 10 and "\x1b" not in message and message.isascii()
     assert not [line for line in lines(written) if line["level"] == "forged"]
@@ -289,10 +324,11 @@ def test_files_of_a_run_can_still_be_downloaded(running: Any, monkeypatch: pytes
 
     monkeypatch.setattr(export, "write_zip", write_zip)
     monkeypatch.setattr(running.service, "detail", lambda id, owner: None)
-    page = Page(running.url, "/train", "given-out")
-    button = next(id for id, props in page.props.items() if props.get("value") == "ZIP")
-    event = next(item for item in page.config["dependencies"] if [button, "click"] in item["targets"])
-    message = page.ask(event, "x")["output"]["data"]
-    (given,) = [item["value"] for item in message if isinstance(item, dict) and isinstance(item.get("value"), dict)]
-    assert page.client.get(f"{FILE}{given['path']}").content == b"PK"
-    assert Page(running.url).client.get(f"{FILE}{given['path']}").status_code == 403, "to nobody else"
+    owner, thief = Browser(running.url), Browser(running.url)
+    run = running.service.jobs.accept(owner.owner, "given out", {"kind": "finetuning", "task": "classification"})
+    running.service.jobs.stop(run.id, owner.owner)
+    file = owner.post(f"/api/v1/runs/{run.id}/export", json={"kind": "zip"}).json()
+    assert file["name"] == "run.zip" and owner.get(f"{FILES}/{file['file']}").content == b"PK"
+    assert thief.get(f"{FILES}/{file['file']}").status_code == 404, "to nobody else"
+    assert thief.post(f"/api/v1/runs/{run.id}/export", json={"kind": "zip"}).status_code == 404
+    running.service.jobs.delete(run.id, None)

@@ -11,8 +11,7 @@ import pytest
 from bertexplorer.server import access_code, body
 from bertexplorer.server.body import clean_json
 from tests.server.conftest import settle
-
-JOIN, UPLOAD = "/gradio_api/queue/join", "/gradio_api/upload"
+from tests.server.talk import FILES, VIEW
 
 
 def post(alone: Any, path: str, **more: Any) -> Any:
@@ -30,38 +29,38 @@ async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
 
 
 def test_a_request_within_the_limit_arrives_completely(alone: Callable[..., Any]) -> None:
-    text = json.dumps({"data": ["é 日 😀"], "session_hash": "a"}, ensure_ascii=False).encode()
-    assert json.loads(post(alone(), JOIN, content=text).json()["body"])["data"] == ["é 日 😀"]
+    text = json.dumps({"data": ["é 日 😀"]}, ensure_ascii=False).encode()
+    assert json.loads(post(alone(), VIEW, content=text).json()["body"])["data"] == ["é 日 😀"]
 
 
 def test_json_has_a_limit_with_or_without_content_length(alone: Callable[..., Any]) -> None:
     small = alone(request_kb=10)
-    assert post(small, JOIN, content=b'{"session_hash": "s"}' + b" " * 9_970).status_code == 200
+    assert post(small, VIEW, content=b'{"state": {"text": ""}}' + b" " * 9_970).status_code == 200
     for content in (b" " * 10_001, pieces(11, 1000), pieces(1000, 1000), b" " * 1_000_000):
-        answer = post(small, JOIN, content=content)
+        answer = post(small, VIEW, content=content)
         assert answer.status_code == 413 and "10 kB" in answer.text
 
 
 def test_an_upload_has_a_limit_for_all_its_files(alone: Callable[..., Any]) -> None:
     small = alone(upload_mb=1)
     file = ("a.txt", b"x" * 700_000)
-    assert int(post(small, UPLOAD, files=[("files", file)]).headers["x-size"]) > 700_000
-    answer = post(small, UPLOAD, files=[("files", file), ("files", file)])
+    assert post(small, FILES, files=[("file", file)]).json()["size"] > 700_000
+    answer = post(small, FILES, files=[("file", file), ("file", file)])
     assert answer.status_code == 413 and "limit is 1 MB" in answer.text
     kind = {"content-type": "multipart/form-data; boundary=x"}
-    answer = post(small, UPLOAD, content=pieces(30, 100_000), headers=kind)
+    answer = post(small, FILES, content=pieces(30, 100_000), headers=kind)
     assert answer.status_code == 413 and "more than 1 MB" in answer.text
 
 
 def test_an_upload_has_a_limited_number_of_files(alone: Callable[..., Any]) -> None:
-    files = [("files", (f"{i}.txt", b"x" * i * 1000)) for i in range(9)]
-    assert post(alone(), UPLOAD, files=files[:8]).status_code == 200
-    answer = post(alone(), UPLOAD, files=files)
+    files = [("file", (f"{i}.txt", b"x" * i * 1000)) for i in range(9)]
+    assert post(alone(), FILES, files=files[:8]).status_code == 200
+    answer = post(alone(), FILES, files=files)
     assert answer.status_code == 413 and "More than 8 files" in answer.text
-    assert post(alone(), UPLOAD, content=b"x").status_code == 400, "no form"
+    assert post(alone(), FILES, content=b"x").status_code == 400, "no form"
 
 
-@pytest.mark.parametrize("path", [JOIN, UPLOAD, "/code"])
+@pytest.mark.parametrize("path", [VIEW, FILES, "/code"])
 def test_a_slow_request_times_out(alone: Callable[..., Any], path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     async def dripping() -> AsyncIterator[bytes]:
         for _ in range(100):
@@ -82,24 +81,24 @@ def test_bodies_that_arrive_take_a_bounded_amount_of_memory(
 ) -> None:
     monkeypatch.setattr(body, "MAX_HELD", 10_000)
     app = alone()
-    content = b'{"session_hash": "s"}' + b" " * 9_000
-    assert [post(app, JOIN, content=content).status_code for _ in range(3)] == [200] * 3, "one after the other"
-    answer = post(app, JOIN, content=content + b" " * 1_000)
+    content = b'{"state": {"text": ""}}' + b" " * 9_000
+    assert [post(app, VIEW, content=content).status_code for _ in range(3)] == [200] * 3, "one after the other"
+    answer = post(app, VIEW, content=content + b" " * 1_000)
     assert answer.status_code == 503 and "many requests are arriving" in answer.text
 
 
 def test_a_request_within_the_time_limit_arrives(alone: Callable[..., Any]) -> None:
     async def slow() -> AsyncIterator[bytes]:
-        for part in (b'{"session_hash"', b': "s"}'):
+        for part in (b'{"state"', b': "s"}'):
             await asyncio.sleep(0.1)
             yield part
 
-    assert json.loads(post(alone(upload_s=2), JOIN, content=slow()).json()["body"]) == {"session_hash": "s"}
+    assert json.loads(post(alone(upload_s=2), VIEW, content=slow()).json()["body"]) == {"state": "s"}
 
 
 def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
-    answer = post(alone(), UPLOAD, files=[("files", ("a.txt", b"x"))])
+    answer = post(alone(), FILES, files=[("file", ("a.txt", b"x"))])
     assert answer.status_code == 507 and "Make room" in answer.text
 
 
@@ -108,6 +107,17 @@ def test_a_lone_surrogate_is_replaced(half: str) -> None:
     got = json.loads(clean_json(f'{{"data": ["a{half}b", {{"{half}": 1}}]}}'.encode()))
     assert got["data"][0][0] == "a" and got["data"][0].isprintable() and "\ufffd" in got["data"][0]
     assert list(got["data"][1])[0].startswith("\ufffd")
+
+
+@pytest.mark.parametrize("path", [VIEW, "/api/v1/runs/a/try", "/mcp"])
+def test_a_lone_surrogate_in_a_request_is_replaced(alone: Callable[..., Any], path: str) -> None:
+    answer = post(alone(), path, content=b'{"row": {"text\\udc00": "a\\ud800b"}}').json()
+    assert json.loads(answer["body"]) == {"row": {"text\ufffd": "a\ufffdb"}} and answer["route"] in ("api", "mcp")
+
+
+def test_an_uploaded_file_arrives_unchanged(alone: Callable[..., Any]) -> None:
+    answer = post(alone(), FILES, files=[("file", ("a.json", b'["\\ud800"]'))]).json()
+    assert b'["\\ud800"]' in answer["body"].encode() and answer["route"] == "upload"
 
 
 def test_complete_characters_are_unchanged() -> None:
@@ -121,4 +131,4 @@ def test_complete_characters_are_unchanged() -> None:
     ['["\\ud800"]'.encode("utf-16-le"), b'["caf\xe9"]', b'["\\u', b"[" * 100_000 + b"\\u0041"],
 )
 def test_invalid_json_is_rejected(alone: Callable[..., Any], content: bytes) -> None:
-    assert post(alone(), JOIN, content=content).status_code == 400
+    assert post(alone(), VIEW, content=content).status_code == 400

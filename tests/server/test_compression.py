@@ -62,13 +62,6 @@ def test_each_file_is_compressed_once_per_encoding() -> None:
     assert dict(headers) == {"etag": "1", "content-length": "14", "cache-control": "private, max-age=86400"}
 
 
-def test_a_script_is_patched_before_it_is_sent() -> None:
-    assets = AssetCache(Origin(), patches={"/assets/a": (b"identity", b"changed, longer")})
-    changed = get(assets, "/assets/a.js")
-    assert changed.text == "/assets/a.js changed, longer 1" and changed.headers["content-length"] == "30"
-    assert get(assets, "/assets/b.js").text == "/assets/b.js br 2"
-
-
 @pytest.mark.parametrize(
     ("path", "more"),
     [

@@ -7,9 +7,11 @@ import pytest
 
 from bertexplorer.server.request_filter import route_of, without_gradio_parameters
 from tests.server.conftest import settle
+from tests.server.talk import FILES, PREVIEW, VIEW
+from tests.server.test_whole import gradio_of
 
-JOIN = "/gradio_api/queue/join"
-PAGE = b'{"session_hash": "s"}'
+STATE = b'{"state": {}}'
+FILE_POLICY = "default-src 'none'; sandbox"
 
 
 def ask(alone: Any, method: str, path: str, **more: Any) -> Any:
@@ -44,22 +46,44 @@ def test_host_names_can_be_added_and_networks_use_addresses(alone: Callable[...,
     "origin", ["http://evil.example", "null", "http://localhost:1", "http://localhost:7860.evil.example"]
 )
 def test_pages_of_other_sites_are_rejected(alone: Callable[..., Any], origin: str) -> None:
-    for path in (JOIN, "/gradio_api/upload", "/gradio_api/cancel", "/code", "/api/v1/view"):
+    for path in (VIEW, FILES, PREVIEW, "/api/v1/runs/a/stop", "/api/v1/lines", "/code", "/mcp"):
         answer = ask(alone(), "POST", path, headers={"origin": origin}, content=b"{}")
         assert answer.status_code == 403 and "another site" in answer.text
 
 
 def test_pages_of_this_server_are_accepted(alone: Callable[..., Any]) -> None:
     own = {"origin": "http://localhost:7860"}
-    assert ask(alone(), "POST", JOIN, headers=own, content=PAGE).status_code == 200
-    assert ask(alone(), "POST", JOIN, content=PAGE).status_code == 200, "a program says no origin"
-    assert ask(alone(), "POST", JOIN, headers={"sec-fetch-site": "cross-site"}, content=b"{}").status_code == 403
-    assert ask(alone(), "OPTIONS", JOIN, headers={"origin": "http://evil.example"}).status_code == 405
+    assert ask(alone(), "POST", VIEW, headers=own, content=STATE).status_code == 200
+    assert ask(alone(), "POST", VIEW, content=STATE).status_code == 200, "a program says no origin"
+    assert ask(alone(), "POST", VIEW, headers={"sec-fetch-site": "cross-site"}, content=b"{}").status_code == 403
+    assert ask(alone(), "OPTIONS", VIEW, headers={"origin": "http://evil.example"}).status_code == 405
 
 
 @pytest.mark.parametrize(
     "path",
     [
+        "/gradio_api/queue/join",
+        "/gradio_api/queue/join/",
+        "/gradio_api/queue/data",
+        "/gradio_api/queue/data?session_hash=a",
+        "/gradio_api/queue/status",
+        "/gradio_api/upload",
+        "/gradio_api/upload_progress",
+        "/gradio_api/upload_progress?upload_id=a",
+        "/gradio_api/cancel",
+        "/gradio_api/reset",
+        "/gradio_api/heartbeat/a",
+        "/gradio_api/file=a.csv",
+        "/gradio_api/file=/tmp/a b/ü.zip",
+        "/gradio_api/file=C:/a/b.zip",
+        "/gradio_api/login_check",
+        "/gradio_api/theme.css/",
+        "/gradio_api/info/x",
+        "/gradio_api",
+        "/gradio_api/",
+        "/queue/join",
+        "/upload",
+        "/file=/tmp/a",
         "/gradio_api/run/predict",
         "/gradio_api/call/x",
         "/gradio_api/api/x",
@@ -109,13 +133,26 @@ def test_routes_that_no_page_needs_do_not_exist(alone: Callable[..., Any], path:
         ("/", "page"),
         ("/train", "page"),
         ("/pretrain/", "page"),
-        ("/gradio_api/file=/tmp/a b/ü.zip", "file"),
-        ("/gradio_api/file=C:/a/b.zip", "file"),
+        ("/api/v1/files", "upload"),
+        ("/api/v1/lines", "upload"),
+        ("/api/v1/rows", "upload"),
+        ("/api/v1/lessons/own", "upload"),
+        ("/api/v1/files/tmp0_a-b", "file"),
+        ("/api/v1/runs/0123abc/events", "events"),
+        ("/api/v1/runs/preview", "api"),
+        ("/api/v1/runs/0123abc", "api"),
+        ("/api/v1/runs/0123abc/try", "api"),
+        ("/api/v1/trials/0123abc/stop", "api"),
+        ("/mcp", "mcp"),
+        ("/theme.css", "asset"),
+        ("/gradio_api/theme.css", "asset"),
+        ("/config", "config"),
+        ("/gradio_api/info", "config"),
+        ("/gradio_api/app_id", "config"),
         ("/assets/a.js", "asset"),
         ("/scripts/0123456789ab/explore.js", "asset"),
         ("/api/v1/view", "api"),
         ("/api/v1/view/csv", "api"),
-        ("/gradio_api/cancel", "session"),
     ],
 )
 def test_routes_that_pages_need_exist(path: str, route: str) -> None:
@@ -128,7 +165,15 @@ def test_gradio_parameters_of_a_link_are_removed(query: str) -> None:
     assert without_gradio_parameters(b"text=a+page&view=x&&pages=1") == b"text=a+page&view=x&&pages=1"
 
 
-CROOKED = ["/gradio_api/file=/tmp/../etc/passwd", "/assets/../config", "/assets/a\n", "/assets//a", "/..", "\\..\\a"]
+CROOKED = [
+    "/api/v1/files/../etc/passwd",
+    "/api/v1/files/a/../b",
+    "/assets/../config",
+    "/assets/a\n",
+    "/assets//a",
+    "/..",
+    "\\..\\a",
+]
 
 
 @pytest.mark.parametrize("path", CROOKED)
@@ -137,12 +182,27 @@ def test_a_malformed_path_has_no_route(path: str) -> None:
 
 
 def test_every_answer_has_the_security_headers(alone: Callable[..., Any]) -> None:
-    for path in ("/", "/nowhere", "/healthz"):
+    for path in ("/", "/nowhere", "/healthz", VIEW, "/api/v1/nothing/"):
         got = ask(alone(), "GET", path, headers={"origin": "http://evil.example"}).headers
         assert not [name for name in got if name.startswith("access-control-")], "echo sends one; it must not come out"
         assert "frame-ancestors 'self'" in got["content-security-policy"] and got["x-content-type-options"] == "nosniff"
         assert "unsafe-eval" not in got["content-security-policy"]
-    train = ask(alone(), "GET", "/train").headers["content-security-policy"]
-    assert "'unsafe-eval'" in train, "gradio compiles its templates there"
-    file = ask(alone(), "GET", "/gradio_api/file=/tmp/x.html").headers["content-security-policy"]
-    assert file == "default-src 'none'; sandbox"
+
+
+@pytest.mark.parametrize("path", ["/train", "/train/", "/pretrain", "/learn", "/j/ABCD", "/config", VIEW])
+def test_no_page_may_evaluate_text(alone: Callable[..., Any], path: str) -> None:
+    policy = ask(alone(), "POST" if path == VIEW else "GET", path).headers["content-security-policy"]
+    assert "script-src 'self' 'unsafe-inline';" in policy and "unsafe-eval" not in policy
+
+
+def test_a_file_has_a_policy_of_its_own(alone: Callable[..., Any]) -> None:
+    for method in ("GET", "HEAD"):
+        assert ask(alone(), method, f"{FILES}/a").headers["content-security-policy"] == FILE_POLICY
+
+
+def test_only_what_a_page_fetches_of_gradio_is_reachable(running: Any) -> None:
+    paths = [path for path in gradio_of(running).openapi()["paths"] if path.startswith("/gradio_api")]
+    assert len(paths) > 50, "as it describes itself"
+    names = {path: route_of(path.replace("{", "").replace("}", ""))[0] for path in paths}
+    opened = {path.rstrip("/") for path, name in names.items() if name != "none"}
+    assert opened == {"/gradio_api/info", "/gradio_api/app_id", "/gradio_api/theme.css"}

@@ -14,6 +14,7 @@ from bertexplorer.server.application import add_layers
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from tests.server.conftest import SIGNER, Alone, lines, settle
+from tests.server.talk import FILES
 
 EVIL = "\n\x1b[31m{} %s \u2028\u202e"
 
@@ -91,7 +92,7 @@ def test_a_stopping_server_accepts_no_work(alone: Callable[..., Any]) -> None:
         app = alone()
         app.ready.ending = True
         async with app.browser() as browser:
-            return await browser.post("/gradio_api/queue/join", content=b"{}")
+            return await browser.post(FILES, files={"file": ("a.csv", b"a,b")})
 
     answer = settle(go())
     assert answer.status_code == 503 and answer.headers["retry-after"]

@@ -1,6 +1,5 @@
-"""Each browser has an identity that it cannot choose. A page belongs to the browser that opened it."""
+"""Each browser has an identity that it cannot choose."""
 
-import json
 import re
 import stat
 from collections.abc import Callable
@@ -12,8 +11,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.server.cookie_signing import CookieSigner, load_signer
 from tests.server.conftest import SIGNER, settle
-
-JOIN = "/gradio_api/queue/join"
+from tests.server.talk import PREVIEW, VIEW
 
 
 def test_each_browser_keeps_its_own_identity(alone: Callable[..., Any]) -> None:
@@ -45,45 +43,12 @@ def test_an_owner_cookie_needs_a_valid_signature(alone: Callable[..., Any], mark
     settle(go())
 
 
-def test_a_page_belongs_to_the_browser_that_opened_it(alone: Callable[..., Any]) -> None:
+def test_a_browser_is_known_once_it_has_sent_its_cookie(alone: Callable[..., Any]) -> None:
     async def go() -> None:
-        app = alone()
-        mine = json.dumps({"session_hash": "mine"}).encode()
-        async with app.browser() as first, app.browser() as second, app.browser() as three:
-            for browser in (first, second):
-                await browser.get("/")
-            assert (await first.post(JOIN, content=mine)).status_code == 200
-            assert (await first.get("/gradio_api/queue/data?session_hash=mine")).status_code == 200
-            for thief in (second, three):
-                for refused in (
-                    await thief.get("/gradio_api/queue/data?session_hash=mine"),
-                    await thief.post("/gradio_api/cancel", content=mine),
-                    await thief.post(JOIN, content=mine),
-                ):
-                    assert refused.status_code == 403 and "another browser" in refused.text
-
-    settle(go())
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "session_hash=own&session_hash=mine",  # gradio reads the last one
-        "session_hash=mine&session_hash=own",
-        "session_hash=own&session_hash=",
-        "session_hash=own&session%5Fhash=mine",
-        "session_hash=own&x=1;a&session_hash=mine",
-    ],
-)
-def test_a_request_may_name_only_one_page(alone: Callable[..., Any], query: str) -> None:
-    async def go() -> None:
-        app = alone()
-        async with app.browser() as first, app.browser() as second:
-            for browser, page in ((first, "mine"), (second, "own")):
-                await browser.get("/")
-                assert (await browser.post(JOIN, json={"session_hash": page})).status_code == 200
-            got = await second.get(f"/gradio_api/queue/data?{query}")
-            assert got.status_code == 400 and "names 2 pages; wanted one" in got.text
+        async with alone().browser() as browser:
+            assert [(await browser.get(path)).json()["known"] for path in ("/", "/config", "/")] == [False, True, True]
+        async with alone().browser(cookies={SIGNER.name: f"{'a' * 32}.{'0' * 64}"}) as browser:
+            assert (await browser.get("/config")).json()["known"] is False
 
     settle(go())
 
@@ -91,9 +56,13 @@ def test_a_request_may_name_only_one_page(alone: Callable[..., Any], query: str)
 def test_without_cookies_the_page_still_works(alone: Callable[..., Any]) -> None:
     async def go() -> None:
         app = alone()
-        for path in (JOIN, "/gradio_api/cancel", JOIN):
+        owners = set()
+        for path in (VIEW, PREVIEW, VIEW):
             async with app.browser() as browser:  # no cookie is kept from one request to the next
-                assert (await browser.post(path, content=b'{"session_hash": "s"}')).status_code == 200
+                answer = await browser.post(path, content=b'{"state": {}}')
+                assert answer.status_code == 200 and "set-cookie" in answer.headers
+                owners.add(answer.json()["owner"])
+        assert len(owners) == 3
 
     settle(go())
 

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import httpx
 import pytest
 
 from bertexplorer.server import stream_limit
@@ -29,11 +30,11 @@ def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyP
 
         limit = StreamLimit(stream)
 
-        def opened(owner: str, route: str = "stream") -> asyncio.Task[None]:
+        def opened(owner: str, route: str = "events") -> asyncio.Task[None]:
             scope = {"type": "http", "state": {"route": route, "owner": owner}}
             return asyncio.ensure_future(limit(scope, receive, send))
 
-        tasks = [opened("a"), opened("a"), opened("a"), opened("b"), opened("c"), opened("a", "view")]
+        tasks = [opened("a"), opened("a"), opened("a"), opened("b"), opened("c"), opened("a", "api")]
         await asyncio.sleep(0)
         await asyncio.sleep(0)
         assert [task.done() for task in tasks] == [False, False, True, False, True, False]
@@ -47,7 +48,5 @@ def test_further_streams_are_rejected_until_one_ends(monkeypatch: pytest.MonkeyP
 
 def test_gradio_needs_no_heartbeat(running: Any) -> None:
     """Its route is closed: each open one would cost the server something."""
-    import httpx
-
     assert httpx.get(f"{running.url}/gradio_api/heartbeat/abc").status_code == 404
     assert httpx.get(f"{running.url}/config").json()["connect_heartbeat"] is False

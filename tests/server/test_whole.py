@@ -1,7 +1,8 @@
-"""The whole server: pages open, events are answered, and two browsers see only their own runs."""
+"""The whole server: pages open, requests are answered, and two browsers see only their own runs."""
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -10,8 +11,7 @@ from starlette.routing import Mount
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.jobs import Jobs
-from bertexplorer.web.gradio_patches import Pages
-from tests.server.talk import VIEW, Page, state
+from tests.server.talk import FILES, VIEW, Browser, state
 
 
 def run_of(jobs: Jobs, owner: str, name: str) -> str:
@@ -22,38 +22,39 @@ def run_of(jobs: Jobs, owner: str, name: str) -> str:
     return run.id
 
 
-def owner_of(page: Page) -> str:
-    return next(iter(page.client.cookies.values())).partition(".")[0]
-
-
 def gradio_of(running: Any) -> App:
     """Gradio's own app, which is mounted next to the scripts of Explore."""
     mounts = [route for route in running.mounted.routes if isinstance(route, Mount)]
     return next(route.app for route in mounts if isinstance(route.app, App))
 
 
-def test_gradio_uses_our_store_of_pages(running: Any) -> None:
-    """It rebuilds nothing that an answer leaves unchanged, and forgets the oldest pages."""
-    assert isinstance(gradio_of(running).state_holder, Pages)
+def test_no_page_has_an_event_of_gradio(running: Any) -> None:
+    """So its queue, its uploads and its sessions can stay closed."""
+    for page in ("", "?page=train", "?page=pretrain"):
+        assert httpx.get(f"{running.url}/config{page}", timeout=60).json()["dependencies"] == []
+    assert not gradio_of(running).get_blocks().fns
 
 
-@pytest.mark.parametrize("path", ["/", "/train", "/pretrain"])
+@pytest.mark.parametrize("path", ["/", "/train", "/pretrain", "/learn"])
 def test_pages_open_with_less_than_60_kb(running: Any, path: str) -> None:
     with httpx.stream("GET", f"{running.url}{path}", headers={"accept-encoding": "gzip"}, timeout=60) as got:
         assert got.status_code == 200 and got.headers["content-encoding"] == "gzip"
         assert sum(map(len, got.iter_raw())) < 60_000
 
 
-def test_a_lone_surrogate_does_not_end_the_stream(running: Any) -> None:
-    page = Page(running.url, "/train", "half")
-    rename = page.number("rename", "submit")
-    for name in ("\ud800 no such", "tiny"):
-        message = page.ask(rename, "x", name)
-        assert message["msg"] == "process_completed" and message["success"], "and the page goes on"
+def test_a_lone_surrogate_in_a_name_is_replaced(running: Any) -> None:
+    browser, jobs = Browser(running.url), running.service.jobs
+    id = run_of(jobs, browser.owner, "half")
+    for content, name in ((b'{"name": "\\ud800 no such"}', "\ufffd no such"), (b'{"name": "tiny"}', "tiny")):
+        kind = {"content-type": "application/json"}
+        answer = browser.post(f"/api/v1/runs/{id}/rename", content=content, headers=kind)
+        assert answer.status_code == 200 and answer.json()["name"] == name, "and the page goes on"
+        assert [run["name"] for run in browser.get("/api/v1/runs").json() if run["id"] == id] == [name]
+    jobs.delete(id, None)
 
 
 def test_a_lone_surrogate_becomes_a_replacement_character(running: Any) -> None:
-    client = Page(running.url).client
+    client = Browser(running.url)
     body = b'{"state": {"text": "a \\ud800 great [MASK]", "options": {"words": "b\\udfff"}}}'
     answer = client.post(VIEW, content=body)
     assert answer.status_code == 200 and answer.json()["state"]["text"] == "a \ufffd great [MASK]"
@@ -62,25 +63,15 @@ def test_a_lone_surrogate_becomes_a_replacement_character(running: Any) -> None:
 
 
 def test_runs_are_visible_only_to_the_browser_that_started_them(running: Any) -> None:
-    pages = [Page(running.url, "/train", f"runs-{i}") for i in range(2)]
-    ids = [run_of(running.service.jobs, owner_of(page), f"run of {i}") for i, page in enumerate(pages)]
+    browsers = [Browser(running.url) for _ in range(2)]
+    ids = [run_of(running.service.jobs, browser.owner, f"run of {i}") for i, browser in enumerate(browsers)]
     before = run_of(running.service.jobs, "", "run from before")
-    loads = [at for at in range(9) if running_load(pages[0], at)]
-    seen = [str(page.ask(page.number("", "load", loads[0]), "classification", "")) for page in pages]
+    seen = [browser.get("/api/v1/runs").text for browser in browsers]
     for i in range(2):
         assert f"run of {i}" in seen[i] and f"run of {1 - i}" not in seen[i] and ids[1 - i] not in seen[i]
         assert "run from before" in seen[i], "it is everyone's on this machine alone"
     for id in (*ids, before):
         running.service.jobs.delete(id, None)
-
-
-def running_load(page: Page, at: int) -> bool:
-    """Whether this is the load event of the page Train."""
-    try:
-        inputs = page.number("", "load", at)["inputs"]
-    except IndexError:
-        return False
-    return any(page.props[id].get("elem_id") == "task" for id in inputs)
 
 
 def test_checkpoints_of_other_owners_do_not_exist(running: Any) -> None:
@@ -104,22 +95,27 @@ def test_checkpoints_of_other_owners_do_not_exist(running: Any) -> None:
 
 
 def test_files_outside_the_uploads_folder_are_not_served(running: Any) -> None:
-    page = Page(running.url)
+    browser = Browser(running.url)
     for path in ("/etc/passwd", str(running.settings.data_dir / "secret"), str(Path(__file__))):
-        assert page.client.get(f"/gradio_api/file={path}").status_code in (403, 404)
+        assert browser.get(f"{FILES}/{path}").status_code == 404
+        assert browser.get(f"{FILES}/{quote(path, safe='')}").status_code == 404
+        assert browser.preview(file=path[-40:]).status_code == 422
 
 
-def test_an_upload_can_be_read_by_anyone_with_its_key(running: Any) -> None:
-    page = Page(running.url)
-    (path,) = page.client.post("/gradio_api/upload", files=[("files", ("a.txt", b"one\n"))]).json()
-    assert Path(path).is_relative_to(running.settings.uploads_dir) and Path(path).read_bytes() == b"one\n"
-    got = page.client.get(f"/gradio_api/file={path}")
+def test_an_upload_can_be_read_by_the_browser_that_sent_it(running: Any) -> None:
+    browser = Browser(running.url)
+    file = browser.upload("a.txt", b"one\n")
+    assert (running.settings.uploads_dir / file / "a.txt").read_bytes() == b"one\n"
+    got = browser.get(f"{FILES}/{file}")
     assert got.text == "one\n" and "sandbox" in got.headers["content-security-policy"]
+    assert got.headers["content-disposition"] == 'attachment; filename="a.txt"'
+    assert got.headers["content-type"] == "application/octet-stream"
 
 
 def test_health_readiness_and_metrics_are_reported(running: Any) -> None:
     assert httpx.get(f"{running.url}/healthz", timeout=60).text == "ok"
     assert httpx.get(f"{running.url}/readyz", timeout=60).text == "ready"
     numbers = httpx.get(f"{running.url}/metrics", timeout=60).text
-    for wanted in ('requests_total{route="page",status="200"}', "request_seconds_bucket", "resident_memory", "pages"):
+    pages = 'requests_total{route="page",status="200"}'
+    for wanted in (pages, "request_seconds_bucket", "resident_memory", "open_requests"):
         assert wanted in numbers

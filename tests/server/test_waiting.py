@@ -1,7 +1,6 @@
-"""Waiting clients get their queue position and progress; the number of pending gradio events is limited."""
+"""Waiting clients get their queue position and progress; work ends when they disconnect."""
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -236,34 +235,3 @@ def test_a_client_that_disconnects_stops_its_work_and_releases_its_place(service
 
     settle(go())
     assert ended == ["after its batch"] and len(works) == 1, "the one in line never began"
-
-
-def test_the_number_of_waiting_gradio_events_is_limited(alone: Callable[..., Any]) -> None:
-    app = alone(waiting=3)
-
-    async def join(page: str) -> Any:
-        async with app.browser() as browser:
-            return await browser.post("/gradio_api/queue/join", json={"data": [], "session_hash": page})
-
-    app.going = 2
-    assert settle(join("a")).status_code == 200
-    app.going = 3
-    refused = settle(join("b"))
-    assert refused.status_code == 503 and int(refused.headers["retry-after"]) >= 1
-    assert refused.json()["detail"].startswith("Busy: 3 events are already waiting.")
-    app.going = 2
-    assert settle(join("b")).status_code == 200
-
-
-def test_a_stream_without_pending_answers_is_closed(alone: Callable[..., Any]) -> None:
-    app = alone()
-    app.read.add("a")
-
-    async def streams() -> list[Any]:
-        async with app.browser() as browser:
-            return [await browser.get("/gradio_api/queue/data", params={"session_hash": page}) for page in "ab"]
-
-    closed, passed = settle(streams())
-    assert closed.headers["content-type"] == "text/event-stream"
-    assert json.loads(closed.text.removeprefix("data: "))["msg"] == "close_stream" and closed.text.endswith("\n\n")
-    assert passed.json()["route"] == "stream"
