@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from bertexplorer.api.admission import Reply, json_reply
+from bertexplorer.api.admission import JSON, Reply, json_reply
 from bertexplorer.api.calls import Call
 from bertexplorer.api.view import read_state
 from bertexplorer.core.ask import Explore
@@ -62,7 +62,8 @@ def perform_lesson(explore: Explore, opening: State, call: Call) -> Reply:
         checked = [asdict(line) for line in check.check(explore, lesson, opening, checkpoint)]
         return json_reply({"slug": lesson.slug, "problems": problems, "checked": checked})
     content = EXPORTS[name](explore, lesson, opening, checkpoint).encode()
-    return Reply(content, "text/plain; charset=utf-8", headers={"x-file-name": f"{lesson.slug}.{name}"})
+    media = JSON if name == "keys" else "text/plain; charset=utf-8"
+    return Reply(content, media, headers={"x-file-name": f"{lesson.slug}.{name}"})
 
 
 def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) -> dict[str, Any]:

@@ -81,6 +81,9 @@ def test_all_routes_and_their_problems_are_documented(document: dict) -> None:
             for part in ("", "/qr.svg", "/votes.csv", "/vote", "/step", "/door", "/code", "/end")
         ),
     }
+    actions = ("{action}", "again", "export", "influence", "rename", "report", "rows", "suspects", "try", "upload")
+    others |= {"tasks", "files", "files/{id}", "runs/preview", *(f"runs/{{id}}/{action}" for action in actions)}
+    others |= {"experiments", "trials", "trials/{id}", "trials/{id}/{action}"}
     others |= {"suites", "suites/{id}/cases", "suites/{id}/summary", "suites/{id}/table"}
     assert paths == {f"/api/v1/{name}" for name in (*VIEWS, *others)}
     assert set(document["paths"]["/api/v1/runs/{id}"]) == {"get", "delete"}
