@@ -42,8 +42,6 @@ training_runs.py        fine-tuning and pretraining in Python
 runs/                   runs for others: started, watched and kept for the people of a server
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
 web/                    the pages in a browser: gradio's shell, and the scripts that speak to the API
-web/training/           the page on which a checkpoint learns
-web/experiments/        the page that repeats the papers' pretraining experiments
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
 server/                 the page inside layers, each with one task
 cli/                    every analysis as a command, its Options as flags; checkpoints; training runs

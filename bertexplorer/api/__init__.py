@@ -15,7 +15,10 @@ lessons.py      serves lessons without their answers, and grades answers
 classroom.py    a class that votes: rooms, votes, steps
 analyses.py     a route for each analysis
 checkpoints.py  lists the checkpoints, and downloads one
-runs.py         starts, lists, follows and stops fine-tuning
+files.py        uploads for runs, and exports of runs
+runs.py         fine-tuning, from the first look at the rows to what a run has learned
+run_models.py   requests and answers of runs as pydantic models
+experiments.py  the papers' experiments of pretraining: listed, started, followed
 suite_runs.py   suites of any size as runs
 tool_calls.py   the result of a tool, as a call that any process can perform
 tools.py        analyses for MCP clients, over stdio or at /mcp

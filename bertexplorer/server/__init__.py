@@ -16,5 +16,4 @@ cookie_signing.py  signs cookies with a secret from the data folder
 asgi.py            helpers: read headers and cookies, send a text
 metrics.py         the numbers of the server, for Prometheus
 logs.py            logs as lines of JSON
-theme.py           the theme of the page and the contents of its head
 """

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import gradio as gr
 from fastapi import FastAPI
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
@@ -32,9 +31,8 @@ from bertexplorer.server.request_filter import RequestFilter
 from bertexplorer.server.request_log import RequestLog
 from bertexplorer.server.sessions import OwnerCookies
 from bertexplorer.server.stream_limit import StreamLimit
-from bertexplorer.server.theme import STATIC, head, scripts, theme
-from bertexplorer.settings import ASSETS, Settings
-from bertexplorer.web.gradio_patches import before_mounting
+from bertexplorer.settings import Settings
+from bertexplorer.web.page import STATIC, mount, scripts
 
 
 def add_layers(
@@ -81,7 +79,6 @@ def phone(request: Request) -> Response:
 
 
 def mount_page(
-    page: gr.Blocks,
     settings: Settings,
     explore: Explore,
     queues: RequestQueues,
@@ -92,23 +89,7 @@ def mount_page(
 
     *queues*: the queues in which requests to the API wait. *service*: starts the runs of the API; None for an API
     without runs. *backend*: where views are computed; None for this process."""
-    before_mounting(page)
     app = create_api(explore, queues, opening(settings), service, backend)
     app.mount(f"/{scripts()}", GZipMiddleware(StaticFiles(directory=STATIC), minimum_size=1000))
-    return gr.mount_gradio_app(
-        app,
-        page,
-        "/",
-        server_name=settings.host,
-        server_port=settings.port,
-        footer_links=[],
-        run_history=False,
-        show_error=False,
-        ssr_mode=False,
-        enable_monitoring=False,
-        pwa=False,
-        mcp_server=False,
-        theme=theme(),
-        css_paths=ASSETS / "style.css",
-        head=head(),
-    )
+    mounted: FastAPI = mount(app, settings, runs=service is not None)
+    return mounted

@@ -29,7 +29,6 @@ from bertexplorer.server.metrics import Metrics
 from bertexplorer.settings import OBSOLETE, Settings
 from bertexplorer.store import uploads
 from bertexplorer.store.registry import CheckpointRegistry
-from bertexplorer.web.page import build
 
 GRACE_S = 8  # for answers that are in progress when a signal arrives
 EXIT_S = 16.0  # after a signal, until the process ends in any case; runs are separate processes
@@ -107,8 +106,7 @@ def serve(
     metrics.watch(library.scheduler, queues)
     if backend:
         metrics.watch_replicas(backend.replicas)
-    page = build()
-    app = mount_page(page, settings, Explore(library.for_owner(""), service.quota), queues, service, backend)
+    app = mount_page(settings, Explore(library.for_owner(""), service.quota), queues, service, backend)
     layers = add_layers(app, settings, signer, ready, metrics)
 
     warming = threading.Thread(target=warm_up, args=(library, settings, ready, backend), daemon=True)

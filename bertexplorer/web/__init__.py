@@ -1,8 +1,6 @@
 """The pages in a browser.
 
 gradio_patches.py  all patches of gradio, and what each patch relies on
-page.py            the pages: Explore and Learn, which static/ draws, and Train and Pretrain
-owner_binding.py   the owner of an event, and handlers restricted to that owner
-forms.py           an Options dataclass -> the components of a form
-html.py            the small pieces of HTML of Train and Pretrain; everything from outside is escaped here
+page.py            the pages: a frame of gradio, into which the scripts in static/ draw each page
+static/            the scripts and styles: a web component for each page and for the parts that pages share
 """

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from bertexplorer.server.theme import scripts
+from bertexplorer.web.page import scripts
 from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until, wait_until_idle, write
 
 pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)

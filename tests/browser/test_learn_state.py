@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Route, expect
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.numbers import readings
-from bertexplorer.server.theme import scripts
+from bertexplorer.web.page import scripts
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
 from tests.browser.test_access import has_focus

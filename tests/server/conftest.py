@@ -34,7 +34,6 @@ from bertexplorer.server.launch import bind, server_config, warm_up
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.core.ask import Explore
-from bertexplorer.web.page import build
 from bertexplorer.core.state import State
 from bertexplorer.runs.service import RunService
 from tests.server.talk import VIEW
@@ -151,7 +150,7 @@ class Running(Listening):
         self.service = RunService(self.library, self.settings)
         self.queues = RequestQueues(limit=self.settings.tokens)
         explore = Explore(self.library.for_owner(""), self.service.quota)
-        self.mounted = mount_page(build(), self.settings, explore, self.queues, self.service)
+        self.mounted = mount_page(self.settings, explore, self.queues, self.service)
         self.listen(add_layers(self.mounted, self.settings, SIGNER, self.ready))
         warm_up(self.library, self.settings, self.ready)
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from bertexplorer.server.compression import AssetCache
-from bertexplorer.server.theme import STATIC, scripts
+from bertexplorer.web.page import STATIC, scripts
 from tests.server.conftest import Running, settle
 
 FRONTEND = Path(gradio.__file__).parent / "templates" / "frontend"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from plotly.offline import get_plotlyjs_version
 
-from bertexplorer.server.theme import STATIC, head, scripts
+from bertexplorer.web.page import STATIC, head, scripts
 
 
 @pytest.mark.parametrize("bundle", ["cartesian", "gl3d"])

@@ -1,8 +1,6 @@
 """Influence scores are sums of products of gradients; planted wrong labels are found."""
 
-import re
 from collections.abc import Callable, Mapping
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import torch
 
 from bertexplorer import TrainingRun
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs import trace
 from bertexplorer.runs.service import RunDetail
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import list_commits
@@ -22,7 +21,6 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.trainable import learning_schedule
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
-from bertexplorer.web.training import influence as influence_page
 
 TRAINED: dict[str, Path] = {}
 ASKED = {"text": "the great film was in paris"}
@@ -161,10 +159,11 @@ def test_tags_spans_and_scores_are_traced(
     else:
         assert run.suspects().rows[-1].score >= 0
     detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
-    page = influence.run_to_end(influence_page.explain(detail, NEW[task]))
-    columns = {"tagging": "text</th><th>label", "question-answering": "question</th><th>passage</th><th>answer"}
-    columns |= {"similarity": "second text</th><th>label", "reranking": "query</th><th>passage</th><th>label"}
-    assert f"Which rows taught it “{escape(result.label)}”?" in page and f"<th>{columns[task]}</th>" in page
+    found = influence.run_to_end(trace.influence_tables(detail, NEW[task]))
+    columns = {"tagging": ["text", "label"], "question-answering": ["question", "passage", "answer"]}
+    columns |= {"similarity": ["first text", "second text", "label"], "reranking": ["query", "passage", "label"]}
+    assert found["title"] == f"Which rows taught it “{result.label}”?"
+    assert [*found["tables"][-1]["rows"][0]][1:-2] == columns[task]
 
 
 def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: Path) -> None:
@@ -201,17 +200,17 @@ def test_the_page_lists_the_strongest_rows_of_each_label(trained: Callable[..., 
     run = trained()
     result = run.influence(ASKED)
     detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
-    page = influence.run_to_end(influence_page.explain(detail, ASKED))
-    same, other = page.split("<h4>")[1:3]
+    found = influence.run_to_end(trace.influence_tables(detail, ASKED))
+    same, other = found["tables"][:2]
     for part, heading, labelled in (
         (same, f"Rows with the label “{result.label}”", True),
         (other, "Rows with another label", False),
     ):
         rows = [row for row in result.rows if (row.label == result.label) is labelled]
         strongest = sorted(rows, key=lambda row: abs(row.score), reverse=True)[:5]
-        lines = [int(line) for line in re.findall(r"<tr><td[^>]*>(\d+)</td>", part)]
-        assert part.startswith(f"{heading}</h4>") and lines == [row.line for row in strongest]
-    assert "A row with another label can make" in page and "Against it" not in page
+        assert part["title"] == heading and [row["line"] for row in part["rows"]] == [row.line for row in strongest]
+    assert "A row with another label can make" in found["note"]
+    assert "Against it" not in [table["title"] for table in found["tables"]]
 
 
 def test_an_opposite_vector_with_the_opposite_label_has_a_positive_influence() -> None:
@@ -240,11 +239,21 @@ def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[...,
         run.suspects(),
         RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
     )
-    suspects = influence.run_to_end(influence_page.suspects(detail))
-    assert f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {result.found()} have one" in suspects
-    assert f"(planted; was {result.rows[0].truth})" in suspects and "in random order, 1.2" in suspects
-    explained = influence.run_to_end(influence_page.explain(detail, ASKED))
-    assert "Which rows taught it “" in explained and "Nearest by vector, for comparison" in explained
+    found = influence.run_to_end(trace.suspect_table(detail))
+    said = f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {result.found()} have one"
+    assert said in found["said"] and "in random order, 1.2" in found["said"]
+    assert found["tables"][0]["rows"][0]["label"].endswith(f"(planted; was {result.rows[0].truth})")
+    explained = influence.run_to_end(trace.influence_tables(detail, ASKED))
+    assert "Which rows taught it “" in explained["title"]
+    assert explained["tables"][-1]["title"] == "Nearest by vector, for comparison"
+
+
+def test_a_run_without_training_rows_is_not_traced() -> None:
+    detail = RunDetail(Run("0" * 32, "a suite", folder=Path("/secret"), spec={"task": "suite"}), [], None, None)
+    for steps in (trace.suspect_table(detail), trace.influence_tables(detail, {"text": "x"})):
+        with pytest.raises(ExplorerError, match="a suite has no training rows to trace") as error:
+            influence.run_to_end(steps)
+        assert "/secret" not in str(error.value)
 
 
 def test_suspects_have_the_loss_of_the_best_checkpoint(
