@@ -207,6 +207,32 @@ def test_a_link_with_a_pair_and_settings_restores_them(page: Page) -> None:
         expect_said(page, "[CLS] and [SEP] are left out")
 
 
+WATCH = "?view=fill-mask&text=They+live+in+the+United+[MASK]+of+America.&checkpoint=tiny%400"
+
+
+def test_a_training_plays_from_its_start_to_its_end(page: Page) -> None:
+    page.goto(page.url.partition("?")[0] + WATCH)
+    label, play = page.locator("#moment label"), page.locator("#moment-play")
+    expect(label).to_have_text("Training: step 0")
+    play.click()
+    expect(play).to_have_text("Pause")
+    expect(label).not_to_have_text("Training: step 0")
+    play.click()  # it stays where it is
+    expect(play).to_have_text("Play")
+    wait_until_idle(page)
+    stopped = label.inner_text()
+    page.wait_for_timeout(1500)
+    expect(label).to_have_text(stopped)
+    play.click()
+    expect(label).to_have_text("Training: step 2,927")
+    expect(play).to_have_text("Play")
+    expect_said(page, "then “states” with 38 %")
+    play.click()  # at the end, from the start again
+    expect(label).to_have_text("Training: step 0")
+    play.click()
+    wait_until_idle(page)
+
+
 @pytest.mark.parametrize("size", ["desktop"], indirect=True)
 def test_the_keyboard_moves_through_the_topics(page: Page) -> None:
     page.locator("button.topic[aria-selected=true]").focus()

@@ -252,6 +252,7 @@ class Explore extends HTMLElement {
     this.classList.remove("unanswered");
     this.stage.draw(answer);
     this.stage.classList.remove("other");
+    this.moment.answered();
     this.receipt.textContent = answer.receipt.short;
     this.receipt.dataset.whole = answer.receipt.whole;
     this.classList.toggle("framed", "document" in answer);
@@ -261,6 +262,7 @@ class Explore extends HTMLElement {
   #withdraw() {
     this.classList.add("unanswered");
     this.stage.blank();
+    this.moment.stop();
     this.receipt.textContent = "";
   }
 

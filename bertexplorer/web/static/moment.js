@@ -1,11 +1,14 @@
-// <bx-moment>: a slider through the checkpoints of one training; fires "move" with a checkpoint's name, or "fetch" if it must
-// be downloaded.
+// <bx-moment>: a slider through the checkpoints of one training, which also plays; fires "move" with a checkpoint's name, or
+// "fetch" if it must be downloaded.
 import { h } from "./kit.js";
 
+const PLAY_MS = 700;  // that an answer stays before the next step
 const step = ([, label]) => `Training: ${label.split(", ").at(-1)}`;
 
 class Moment extends HTMLElement {
   #series = [];
+  #playing = false;
+  #timer = null;  // of the next step
   keys = false;  // whether a key was the last to move the slider
 
   connectedCallback() {
@@ -19,7 +22,8 @@ class Moment extends HTMLElement {
       onpointerdown: () => { this.keys = false; },
       onkeydown: ({ key, repeat }) => { this.keys = true; if (key === "Enter" && !repeat) this.#move(true); },
     });
-    this.append(this.label, this.slider);
+    this.button = h("button", { type: "button", id: "moment-play", onclick: () => this.#play(!this.#playing) }, "Play");
+    this.append(this.label, this.button, this.slider);
   }
 
   /** Show the position of *checkpoint* in *series*, a list of [name, label, megabytes to download]; hide if it is not in it. */
@@ -27,10 +31,37 @@ class Moment extends HTMLElement {
     const at = series.findIndex(([name]) => name === checkpoint);
     this.#series = series;
     this.hidden = at < 0 || series.length < 2;
+    if (this.hidden) this.stop();
     if (this.hidden || document.activeElement === this.slider) return;
     this.slider.max = series.length - 1;
     this.slider.value = at;
     this.label.textContent = step(series[at]);
+  }
+
+  /** The answer of a step is on the screen: go on with the next one. */
+  answered() {
+    if (!this.#playing) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#go(Number(this.slider.value) + 1), PLAY_MS);
+  }
+
+  stop() { if (this.#playing) this.#play(false); }
+
+  /** Play from the position of the slider, at its end from the start. */
+  #play(on) {
+    clearTimeout(this.#timer);
+    this.#playing = on;
+    this.button.textContent = on ? "Pause" : "Play";
+    if (!on) return;
+    const at = Number(this.slider.value);
+    this.#go(at < this.#series.length - 1 ? at + 1 : 0);
+  }
+
+  /** Move to a checkpoint; stop at the end, and at one that must be downloaded. */
+  #go(to) {
+    if (to >= this.#series.length || this.#series[to][2]) { this.stop(); return; }
+    this.slider.value = to;
+    this.#move(false);
   }
 
   /** Download a checkpoint only when the user releases the slider or presses Enter, so that those passed on the way are not
