@@ -63,7 +63,6 @@ def test_the_settings_of_the_server_are_read() -> None:
             "BERTEXPLORER_UPLOAD_FILES": "12",
             "BERTEXPLORER_UPLOAD_S": "13",
             "BERTEXPLORER_QUOTA_MB": "0",
-            "BERTEXPLORER_SESSIONS": "14",
             "BERTEXPLORER_WAITING": "15",
             "BERTEXPLORER_TOKENS": "16",
             "BERTEXPLORER_METRICS": "Public",
@@ -71,7 +70,7 @@ def test_the_settings_of_the_server_are_read() -> None:
         }
     )
     assert (result.hosts, result.code, result.quota_mb) == (("bert.school.example", "other"), "robin-2026", 0)
-    assert (result.request_kb, result.upload_mb, result.upload_files, result.sessions) == (10, 11, 12, 14)
+    assert (result.request_kb, result.upload_mb, result.upload_files) == (10, 11, 12)
     assert result.upload_s == 13
     assert (result.waiting, result.tokens) == (15, 16)
     assert result.proxies == ("127.0.0.1", "10.0.0.0/8", "::1")

@@ -29,8 +29,8 @@ PAGES, TEXTS, WARM_S = 100, 1500, 100.0  # pages and requests beforehand, to fil
 WARM, SLICE_S = 0.1, 30.0  # share of the time that is not evaluated; seconds between two measurements
 GROWTH_MB, MORE_THREADS, MORE_FILES, DRIFT = 100.0, 10, 40, 1.5
 NEWCOMERS = 3  # pages opened in each slice
-KEPT = {"BERTEXPLORER_CACHE_MB": "32", "BERTEXPLORER_SESSIONS": "100"}
-LEAK = {"BERTEXPLORER_CACHE_MB": "1000000", "BERTEXPLORER_SESSIONS": "1000000"}
+KEPT = {"BERTEXPLORER_CACHE_MB": "32"}
+LEAK = {"BERTEXPLORER_CACHE_MB": "1000000"}
 LONG = {"checkpoint": "tiny", "settings": {"epochs": 100}}
 
 
