@@ -49,7 +49,7 @@ def of_run(task: str, data: Path, start: Path, out: Path) -> Document:
             "spec": {key: value for key, value in spec.items() if key not in ("folder", "checkpoint", "name")},
             "files": files,
             "events": sorted({event["event"]: sorted(event) for event in events}.items()),
-            "before the first step": first["metrics"],
+            "before the first step": {name: value for name, value in first["metrics"].items() if name != "speed"},
         }
     )
     return content
