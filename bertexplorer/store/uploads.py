@@ -46,8 +46,9 @@ def find(folder: Path, id: str, owner: str) -> Path:
 
 def delete_old(folder: Path) -> None:
     """Delete files older than a day."""
-    for path in [path for path in folder.iterdir() if time.time() - path.stat().st_mtime > DAY_S]:
-        shutil.rmtree(path, ignore_errors=True)
+    for path in list(folder.iterdir()):
+        if time.time() - path.stat().st_mtime > DAY_S:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def folders_of(folder: Path, owner: str) -> list[Path]:
