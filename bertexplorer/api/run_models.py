@@ -77,7 +77,7 @@ class ReportModel(BaseModel):
     best: dict[str, Any] | None = Field(None, description="The best checkpoint: its step, metrics and tables.")
     confusion: dict[str, Any] | None = Field(None, description="The confusion matrix of its labels.")
     labels: list[str] = Field([], description="The labels of the confusion matrix, in its order.")
-    rows: dict[str, Any] | None = Field(None, description="Wrongly answered validation rows.")
+    rows: dict[str, Any] | None = Field(None, description="Wrongly answered validation rows, once it has ended.")
     texts: list[dict[str, str]] = Field([], description="The columns of a new row to try: name and label.")
     cases: bool = Field(False, description="Suite only: whether GET /api/v1/suites/{id}/table has its cases.")
 

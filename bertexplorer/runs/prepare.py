@@ -21,6 +21,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from hashlib import file_digest, sha256
+from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
 from typing import Any
@@ -32,7 +33,7 @@ from bertexplorer.store.parsing import read_table
 from bertexplorer.training import learners
 from bertexplorer.training.data import hub
 from bertexplorer.training.data.checks import Finding
-from bertexplorer.training.data.rows import Table
+from bertexplorer.training.data.rows import Row, Table
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, number_of_steps, task_of
@@ -41,7 +42,9 @@ from bertexplorer.training.tasks.classification import PREFIX
 BUILT_IN = ASSETS / "data"
 FOLDER = ".prepared"  # in the folder of the runs
 MAX_PREPARED, DAY_S = 3, 86_400.0
-SHOWN_ROWS, SHOWN_PROBLEMS = 5, 5  # of a preview
+SHOWN_ROWS, SHOWN_PROBLEMS, SHOWN_LABELS = 5, 5, 100  # of a preview
+SHOWN_CHARACTERS = 1000  # of a cell
+GONE = "The rows were changed meanwhile. Preview them again."
 TRIAL_S, POLL_S = 180.0, 0.5  # time limit of a trial, and between two looks at it
 
 
@@ -81,7 +84,8 @@ class RunPreview:
     rows: list[dict[str, Any]]  # the first rows as they were read, each with its line
     train: int  # rows
     dev: int
-    labels: dict[str, int]  # label -> training rows
+    labels: dict[str, int]  # label -> training rows; the first SHOWN_LABELS
+    label_count: int  # labels in all
     problems: list[dict[str, Any]]  # the first rows that cannot be used: line and what is wrong
     unusable: int  # rows that cannot be used
     notes: list[str]  # remarks on the rows
@@ -115,6 +119,14 @@ class PreparedRuns:
             return RunPreview(**json.loads((self.place(request, owner) / "preview.json").read_text("utf-8")))
         except (OSError, ValueError, TypeError):  # none, or one of another version
             return None
+
+    def spec(self, request: RunRequest, owner: str) -> dict[str, Any]:
+        """The settings of the prepared run, as in spec.json. Raises ExplorerError if it is no longer there."""
+        try:
+            found: dict[str, Any] = json.loads((self.place(request, owner) / "spec.json").read_text("utf-8"))
+        except OSError as error:  # three other previews of the same owner have just taken its place
+            raise ExplorerError(GONE) from error
+        return found
 
     def prepare(self, request: RunRequest, checkpoint: Checkpoint, owner: str, *, as_operator: bool) -> RunPreview:
         """Read the rows of *request* and write its folder. Raises ExplorerError if the rows cannot be read, or the
@@ -178,7 +190,7 @@ class PreparedRuns:
         last = run_trial([sys.executable, "-m", "bertexplorer", "train", str(folder), "--trial"], report, check)
         measured, preview = json.loads(last), self.read(request, owner)
         if preview is None:
-            raise ExplorerError("The rows were changed meanwhile. Preview them again.")
+            raise ExplorerError(GONE)
         preview = replace(preview, **{name: measured[name] for name in ("seconds", "memory_mb")})
         with suppress(OSError):  # the run has been started meanwhile
             (folder / "preview.json").write_text(json.dumps(asdict(preview)), "utf-8")
@@ -221,10 +233,11 @@ def preview_of(spec: Spec, table: Table, found: Preflight) -> RunPreview:
         columns=list(table.columns),
         mapping=found.mapping,
         reasons=found.reasons,
-        rows=[{"line": row.line, **row.cells} for row in found.train[:SHOWN_ROWS]],
+        rows=[shown_row(row) for row in found.train[:SHOWN_ROWS]],
         train=len(found.train),
         dev=len(found.dev),
-        labels=found.labels,
+        labels=dict(islice(found.labels.items(), SHOWN_LABELS)),
+        label_count=len(found.labels),
         problems=[{"line": each.line, "what": each.what} for each in found.problems[:SHOWN_PROBLEMS]],
         unusable=len(found.problems),
         notes=[finding.what for finding in found.findings if not finding.stops],
@@ -233,6 +246,15 @@ def preview_of(spec: Spec, table: Table, found: Preflight) -> RunPreview:
         steps=number_of_steps(spec.tuning, len(found.train)),
         enough_epochs=specs.enough_epochs(spec.tuning, len(found.train)),
     )
+
+
+def shown_row(row: Row) -> dict[str, Any]:
+    """A row as it was read, its line first; a long text is cut."""
+    cells: dict[str, Any] = {"line": row.line}
+    for name, value in row.cells.items():
+        is_long = isinstance(value, str) and len(value) > SHOWN_CHARACTERS
+        cells[name] = f"{value[:SHOWN_CHARACTERS]}…" if is_long else value
+    return cells
 
 
 def run_trial(command: Sequence[str], report: Callable[[str], object], check: Callable[[], object]) -> str:

@@ -43,7 +43,8 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
     others = [service.detail(other, owner) for other in list(beside)[:MAX_COMPARED]]
     others = [other for other in others if other.run.task == run.task]
     curves = [curve(each) for each in (detail, *others)]
-    predictions = service.predictions(detail)
+    # All rows are read for the wrong ones, which is too much for each look at a run that goes on.
+    predictions = [] if run.state in LIVE_STATES else service.predictions(detail)
     return found | {
         "chart": learning.draw(curves) if any(each.evaluations for each in curves) else None,
         "said": learning.say(curves, higher=task.HIGHER),

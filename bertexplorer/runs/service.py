@@ -7,6 +7,7 @@ import secrets
 import shutil
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -56,7 +57,8 @@ class RunService:
         self.quota = Quota(settings, self.jobs)
         self.supervisor = JobSupervisor(self.jobs, launcher=launcher)
         self.prepared = PreparedRuns(self.jobs.folder)
-        self.starting = threading.Lock()
+        self.lock = threading.Lock()
+        self.starting: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner
         self.pressed: dict[str, tuple[float, RunRequest | None, str]] = {}  # what each owner started last, and when
 
     def close(self) -> None:
@@ -75,20 +77,22 @@ class RunService:
         checkpoint = registry.get(request.checkpoint)
         return self.prepared.prepare(request, checkpoint, owner, as_operator=self.settings.local)
 
-    def start(self, request: RunRequest, owner: str, key: str = "", seconds: float = 0.0) -> Run:
+    def start(self, request: RunRequest, owner: str, key: str = "") -> Run:
         """Queue the run, or one per seed, and return the first. The same *key* returns the same run, however often the
         button is clicked."""
         if not 1 <= request.seeds <= MAX_SEEDS:
             raise ExplorerError(f"{request.seeds} seeds were requested; wanted 1 to {MAX_SEEDS}.")
-        with self.starting:  # repeated clicks count once
+        with self.lock:
+            lock = self.starting[owner]
+        with lock:  # repeated clicks count once, and nobody waits for another owner's file
             pressed, before, id = self.pressed.get(owner, (0.0, None, ""))
             if before and is_repeated(request, before) and time.monotonic() - pressed < REPEAT_S:
                 return self.jobs.run(id, owner)
-            run = self.begin(request, owner, key, seconds)
+            run = self.begin(request, owner, key)
             self.pressed[owner] = (time.monotonic(), request, run.id)
         return run
 
-    def begin(self, request: RunRequest, owner: str, key: str, seconds: float) -> Run:
+    def begin(self, request: RunRequest, owner: str, key: str) -> Run:
         self.quota.check(owner)
         self.jobs.check_disk()
         preview = self.preview(request, owner)
@@ -97,7 +101,7 @@ class RunService:
         if preview.unusable and not request.skip:
             raise ExplorerError(f"Rows that cannot be used: {preview.unusable:,}. Fix them, or choose to skip them.")
         place = self.prepared.place(request, owner)
-        plain = json.loads((place / "spec.json").read_text("utf-8"))
+        plain = self.prepared.spec(request, owner)
         title = request.name or f"{task_of(request.task).TITLE}, {request.checkpoint}"
         key = key or secrets.token_hex(16)
         first: Run | None = None
@@ -111,7 +115,7 @@ class RunService:
             def fill(folder: Path, last: bool = last) -> None:
                 (shutil.move if last else shutil.copytree)(str(place / "data"), str(folder / "data"))
 
-            run = self.jobs.accept(owner, name, spec, fill=fill, seconds=seconds or preview.seconds, **several)
+            run = self.jobs.accept(owner, name, spec, fill=fill, seconds=preview.seconds, **several)
             first = first or run
         shutil.rmtree(place, ignore_errors=True)
         assert first is not None  # there is at least one seed

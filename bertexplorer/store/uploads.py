@@ -10,6 +10,7 @@ import re
 import shutil
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
@@ -47,8 +48,9 @@ def find(folder: Path, id: str, owner: str) -> Path:
 def delete_old(folder: Path) -> None:
     """Delete files older than a day."""
     for path in list(folder.iterdir()):
-        if time.time() - path.stat().st_mtime > DAY_S:
-            shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError):  # another upload deletes it too
+            if time.time() - path.stat().st_mtime > DAY_S:
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def folders_of(folder: Path, owner: str) -> list[Path]:

@@ -67,6 +67,13 @@ def test_a_small_file_gets_enough_epochs_to_learn(browser: httpx.Client) -> None
     assert run["spec"]["tuning"]["epochs"] == 20
 
 
+def test_a_preview_is_short_whatever_the_rows_are(browser: httpx.Client) -> None:
+    rows = [{"text": f"{i} {'x' * 1500}", "label": f"label {i % 150}"} for i in range(300)]
+    found = browser.post("/runs/preview", json={"task": "classification", "rows": rows}).json()
+    assert (len(found["labels"]), found["label_count"]) == (100, 150)
+    assert {len(row["text"]) for row in found["rows"]} == {1001} and found["rows"][0]["text"].endswith("…")
+
+
 def test_files_of_others_do_not_exist(browser: httpx.Client, other: httpx.Client) -> None:  # noqa: F811
     file = uploaded(browser)["file"]
     assert browser.get(f"/files/{file}").content == CSV

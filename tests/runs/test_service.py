@@ -102,6 +102,11 @@ def test_an_unsuitable_teacher_is_rejected_before_the_start(service: RunService)
     assert not service.runs("")
 
 
+def test_rows_that_are_no_longer_prepared_are_an_error_for_people(service: RunService) -> None:
+    with pytest.raises(ExplorerError, match="Preview them again"):
+        service.prepared.spec(RunRequest("classification", "tiny"), "")
+
+
 def test_a_checkpoint_can_be_replaced_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for step in (1, 2):
         commit(tmp_path / "best", f"step-{step}", lambda into: (into / "task.json").write_text("{}") and None, keep=2)

@@ -190,8 +190,8 @@ class Setup extends HTMLElement {
   }
 
   /** The rows as they were read. */
-  #seen({ summary, rows, train, dev, labels, problems, unusable, unit, notes, stops, steps, epochs, enough_epochs: enough, seconds, memory_mb: megabytes }) {
-    const names = Object.entries(labels).map(([name, count]) => `“${name}”: ${plural(count, "row")}`), more = names.length - SHOWN_LABELS;
+  #seen({ summary, rows, train, dev, labels, label_count: labelCount, problems, unusable, unit, notes, stops, steps, epochs, enough_epochs: enough, seconds, memory_mb: megabytes }) {
+    const names = Object.entries(labels).map(([name, count]) => `“${name}”: ${plural(count, "row")}`), more = labelCount - SHOWN_LABELS;
     const listed = names.length ? `. Training labels: ${names.slice(0, SHOWN_LABELS).join(", ")}${more > 0 ? ` and ${number(more)} more labels` : ""}` : "";
     const wrong = problems.map(({ line, what }) => h("li", { dir: "auto" }, `${unit} ${number(line)}: ${what}`));
     const rest = unusable - problems.length;
