@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from bertexplorer.analysis import export
+from bertexplorer.charts.picture import Picture
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 
@@ -72,8 +73,10 @@ class Result:
 
     @cached_property
     def figure(self) -> Figure | str:
-        """The figure, an object of plotly; of BertViz, an HTML document."""
+        """The figure, an object of plotly; of BertViz and the forward pass, an HTML document."""
         drawn = self.drawing.draw(self.value)
+        if isinstance(drawn, Picture):
+            return drawn.document(self.said)
         return drawn if isinstance(drawn, str) else drawn.plotly
 
     @property
@@ -154,7 +157,7 @@ class Result:
     def image(self, kind: str) -> bytes:
         """The figure as the bytes of an image file of *kind*, such as "png" or "svg"."""
         if isinstance(self.figure, str):
-            raise ExplorerError("The figure of BertViz is a page, not an image. Save it as .html.")
+            raise ExplorerError(f"The figure of {self.analysis} is a page, not an image. Save it as .html.")
         try:
             return bytes(self.figure.to_image(format=kind))
         except (ValueError, RuntimeError) as error:

@@ -9,6 +9,18 @@ from bertexplorer.result import Result
 
 Words = str | Iterable[str | tuple[int, int, int]]
 
+def forward_pass(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 0) -> Result:
+    """The whole model on one text, from its pieces through every layer to the answer.
+    One pass over *text*, shown as a whole. It ends in what the checkpoint has: the words at the first mask (without
+    one, at the picked token), the decision of a fine-tuned head, whether B follows A, or the vectors themselves.
+    The answer after each layer is that of `layers`; the words that a feed-forward half raises are the MLM head's
+    probabilities after it less those before it, in the manner of Geva et al. (2022). Of more than SHOWN tokens those
+    around the followed one are shown; the attention to all others is added up.
+    Raises ExplorerError for a layer that does not exist, and for a text that cannot be read.
+        forward_pass.run(checkpoint, "The capital of France is [MASK].").answers[0].token
+    Options:
+        layer: Open layer, 0 to 100 (0: the one with the head that shows most)
+    """
 def fill_mask(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result:
     """The checkpoint's predictions for each mask, and their entropy.
     Answers for every mask of *text*, each given all the rest. Raises ExplorerError without a mask or an MLM head.
@@ -324,6 +336,7 @@ def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     """
 
 class Methods:
+    def forward_pass(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0) -> Result: ...
     def fill_mask(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, words: str | Sequence[str] = '') -> Result: ...
     def decoding(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), beam_width: int = 5) -> Result: ...
     def pseudo_likelihood(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), hide: Literal['the piece', 'the rest of its word too'] = 'the piece', most: int = 128) -> Result: ...

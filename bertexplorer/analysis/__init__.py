@@ -1,5 +1,6 @@
 """The analyses, in the order that the command line lists them: each (Checkpoint, text, Options) -> a frozen result.
 
+forward_pass.py       the whole model on one text: input, every layer, answer
 fill_mask.py          the prediction for each mask, and its entropy
 decoding.py           several masks filled four ways
 pseudo_likelihood.py  how likely each token is given all the others, and so how likely the sentence is
@@ -11,6 +12,7 @@ sentence_matrix.py    a paragraph: does each sentence follow each other one
 tokenization.py       the input: pieces, ids, and the norms of the vectors that add up
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
+strongest_heads.py    the strongest link of each head between two words, positional heads last
 heads.py              heads and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
 attention.py          which token looks at which, in one head, several, or all side by side
@@ -68,6 +70,7 @@ if TYPE_CHECKING:
     from bertexplorer.model.text import Text
 
 NAMES = (
+    "forward_pass",
     "fill_mask",
     "decoding",
     "pseudo_likelihood",

@@ -32,7 +32,7 @@ from bertexplorer.core.ask import Answer, Explore
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import COMPARISONS, SPANS, State, read_spans, write_spans
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Chart
+from bertexplorer.figures import Chart, Picture
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.text import Span
 from bertexplorer.store.registry import PRECISIONS
@@ -273,8 +273,8 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
     return json_reply(out)
 
 
-def figure_json(figure: Chart | str | None) -> dict[str, Any]:
-    """A figure for the page: plotly's JSON, or an HTML document."""
+def figure_json(figure: Chart | Picture | str | None) -> dict[str, Any]:
+    """A figure for the page: plotly's JSON, the data of a picture, or an HTML document."""
     if isinstance(figure, str):
         return {"document": figure}
     return {"figure": orjson.Fragment(figure.to_json()) if figure is not None else None}

@@ -18,7 +18,7 @@ from bertexplorer.core.state import State, read_spans, scrub, shift_spans
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError, unforeseen
-from bertexplorer.figures import Chart, Colouring, Page, Scaled, Tabular, difference
+from bertexplorer.figures import Chart, Colouring, Page, Picture, Scaled, Tabular, difference
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import build, option_specs
 from bertexplorer.settings import Settings
@@ -61,7 +61,7 @@ class Answer:
 
     state: State
     strip: dict[str, Any] | None = None
-    figure: Chart | str | None = None
+    figure: Chart | Picture | str | None = None
     said: str = ""
     took_ms: float = 0.0
     error: str = ""
@@ -118,8 +118,9 @@ class Explore:
                 module.fix_scale(figure)  # so that the answers get longer bars while a checkpoint learns
             comparison = compare.compare_answer(self.registry, state, result, self.analyse) if state.compared else None
             others = comparison.others if comparison else ()
-            if comparison and comparison.figure and len(others) == 1 and isinstance(figure, Chart):
-                difference.share_scales(figure, comparison.figure)
+            beside = comparison.figure if comparison and len(others) == 1 else None
+            if isinstance(figure, Chart) and isinstance(beside, Chart):
+                difference.share_scales(figure, beside)
             height = module.height(result) if isinstance(module, Page) else 0
             cases = None
             if isinstance(module, Tabular):

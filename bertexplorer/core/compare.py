@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from bertexplorer.core.state import State, scrub
 from bertexplorer.engine.queues import Busy
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import Chart, Comparing, ComparingSeveral, difference
+from bertexplorer.figures import Chart, Comparing, ComparingSeveral, Picture, difference
 from bertexplorer.views import VIEWS
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Comparison:
     """The other side of a compared answer, or all sides in one figure."""
 
     name: str
-    figure: Chart | None  # None: nothing to draw next to the answer's figure
+    figure: Chart | Picture | None  # None: nothing to draw next to the answer's figure
     said: str
     difference: Chart | None
     own_title: str  # display name of the checkpoint in use

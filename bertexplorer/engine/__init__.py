@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         attentions,
         head_outputs,
         hidden_states,
+        layer_halves,
         queries_and_keys,
         token_scores,
         value_norms,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from bertexplorer.engine.bi_encoder import layer_cosines, pair_cosines, select_tokens, text_positions
     from bertexplorer.engine.inference import forward, masked_log_probs
     from bertexplorer.engine.inputs import input_parts, word_similarities
-    from bertexplorer.engine.logit_lens import layer_log_probs
+    from bertexplorer.engine.logit_lens import layer_log_probs, state_log_probs
     from bertexplorer.engine.task_heads import (
         layer_task_logits,
         next_sentence_logits,
@@ -64,6 +65,7 @@ __all__ = [
     "hidden_states",
     "input_parts",
     "layer_cosines",
+    "layer_halves",
     "layer_log_probs",
     "layer_task_logits",
     "masked_log_probs",
@@ -78,6 +80,7 @@ __all__ = [
     "sequence_logits",
     "text_positions",
     "span_logits",
+    "state_log_probs",
     "token_logits",
     "token_vectors",
     "value_norms",
@@ -98,6 +101,7 @@ MODULES = {
     "hidden_states": "activations",
     "input_parts": "inputs",
     "layer_cosines": "bi_encoder",
+    "layer_halves": "activations",
     "layer_log_probs": "logit_lens",
     "layer_task_logits": "task_heads",
     "masked_log_probs": "inference",
@@ -112,6 +116,7 @@ MODULES = {
     "sequence_logits": "task_heads",
     "text_positions": "bi_encoder",
     "span_logits": "task_heads",
+    "state_log_probs": "logit_lens",
     "token_logits": "task_heads",
     "token_vectors": "vectors",
     "value_norms": "activations",

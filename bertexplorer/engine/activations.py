@@ -172,6 +172,39 @@ def token_scores(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: i
     )
 
 
+@dataclass(frozen=True, eq=False)
+class LayerHalves:
+    """The two halves of one layer at q tokens. fp32 on the CPU."""
+
+    weights: Float[Tensor, "h q t"]  # of the attention
+    attended: Float[Tensor, "q d"]  # the vectors after the attention half, normalised where the family does so
+    fed: Float[Tensor, "q d"]  # what the feed-forward half adds to them
+    output: Float[Tensor, "q d"]  # the vectors after the layer; in ModernBERT before the encoder's last LayerNorm
+
+
+@torch.inference_mode()
+def layer_halves(checkpoint: Checkpoint, encoding: Encoding, positions: Sequence[int]) -> Iterator[LayerHalves]:
+    """What each layer does to the tokens at *positions* (0-based), from the inputs of the shared pass: the encoder does
+    not run again, only these tokens pass through both halves of each layer, in the order of `Layer.forward`. The
+    weights are those of `attentions`."""
+    rows = torch.tensor(list(positions), dtype=torch.long, device=checkpoint.device)
+    last = torch.tensor([0], device=checkpoint.device)  # its output is not needed, only the inputs of the layers
+    inputs = cached_forward(checkpoint, encoding, last).inputs
+    for module, x, relations in zip(
+        checkpoint.encoder.layers, inputs, checkpoint.encoder.relations(inputs[0]), strict=True
+    ):
+        layer = cast(Layer, module)
+        attention, read = layer.attention, layer.attention_norm(x) if layer.pre else x
+        q, k = (part.float() for part in attention.queries_keys(read, relations.angles, rows))
+        weights = attention.weigh(q, k, attention.bias(q, k, relations.of(rows)))
+        attended = x[:, rows] + attention(read, relations, lambda context: context, False, rows)[0]
+        if not layer.pre:
+            attended = layer.attention_norm(attended)
+        fed = layer.feed_forward(layer.output_norm(attended) if layer.pre else attended)
+        output = attended + fed if layer.pre else layer.output_norm(attended + fed)
+        yield LayerHalves(*(part[0].float().cpu() for part in (weights, attended, fed, output)))
+
+
 def attention_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Relations]]:
     """(layer, input of its attention, its mask and positions) for each layer."""
     first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the output of the last layer is not needed

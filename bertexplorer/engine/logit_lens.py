@@ -41,3 +41,12 @@ def layer_log_probs(
         logits = [vocabulary_logits(checkpoint, early.flatten(0, 1)), vocabulary_logits(checkpoint, last)]
         log_probs = torch.cat(logits).cpu().log_softmax(dim=-1)
     return check_finite(checkpoint, log_probs).unflatten(0, (len(hidden), len(rows)))
+
+
+@torch.inference_mode()
+def state_log_probs(checkpoint: Checkpoint, states: Float[Tensor, "n d"]) -> Float[Tensor, "n v"]:
+    """Natural-log probabilities that the MLM head reads in any *states* of the residual stream, as in
+    `layer_log_probs`. Raises ExplorerError if there is no MLM head, or if the result is not finite."""
+    weight = checkpoint.encoder.embeddings.words.weight
+    read = checkpoint.encoder.norm(states.to(weight.device, weight.dtype))
+    return check_finite(checkpoint, vocabulary_logits(checkpoint, read).cpu().log_softmax(dim=-1))

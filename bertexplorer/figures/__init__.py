@@ -1,8 +1,9 @@
-"""Figures: each module has `draw(result) -> Chart` and `say(result)`, the figure as a sentence.
+"""Figures: each module has `draw(result)`, a chart or a picture, and `say(result)`, the figure as a sentence.
 
 style.py              the style of figures: colours, fonts, readable numbers
 kit.py                the parts of figures: cells, bars, lines, text, panels, axes
 difference.py         two results of one analysis, starting with the numbers that differ most
+forward_pass.py       the whole model: what goes in, every layer, what comes out
 fill_mask.py          a bar for each answer, mask by mask
 decoding.py           the order and the words of each method; its claimed and its real probability
 pseudo_likelihood.py  how surprising each token is, and the colours of the strip
@@ -48,14 +49,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 from bertexplorer.charts.chart import Chart as Chart
+from bertexplorer.charts.picture import Picture as Picture
 
 
 @runtime_checkable
 class FigureModule(Protocol):
     """The module that draws the results of one analysis."""
 
-    def draw(self, result: Any, /) -> Chart | str:
-        """The figure, or an HTML document."""
+    def draw(self, result: Any, /) -> Chart | Picture | str:
+        """The figure: a chart, a picture, or an HTML document."""
 
     def say(self, result: Any, /) -> str:
         """The figure as a sentence."""

@@ -1,6 +1,7 @@
 """The views by topic, in the order of the page.
 
 view.py           View: an analysis and its figure, with a question, a note and examples
+model.py          the view of the whole model
 fill_mask.py      views of words predicted at masks
 next_sentence.py  views of the next-sentence head
 inputs.py         views of the input of the first layer
@@ -21,11 +22,24 @@ from bertexplorer.views import (
     fine_tuned,
     inputs,
     layers,
+    model,
     next_sentence,
     pretraining,
     saliency,
 )
 from bertexplorer.views.view import View
 
-TOPICS = (fill_mask, next_sentence, inputs, attention, embeddings, layers, fine_tuned, saliency, pretraining, behaviour)
+TOPICS = (
+    model,
+    fill_mask,
+    next_sentence,
+    inputs,
+    attention,
+    embeddings,
+    layers,
+    fine_tuned,
+    saliency,
+    pretraining,
+    behaviour,
+)
 VIEWS: dict[str, View] = {view.slug: view for topic in TOPICS for view in topic.VIEWS}

@@ -172,7 +172,7 @@ def test_lines_come_from_a_list_or_a_file(bert: bx.Bert, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda b: b.analyse("heads", "a"), "There is no analysis 'heads'; wanted one of fill_mask, "),
+        (lambda b: b.analyse("heads", "a"), "There is no analysis 'heads'; wanted one of forward_pass, "),
         (lambda b: b.fill_mask(FRANCE, tops=3), "Unknown setting tops; wanted top, words."),
         (lambda b: b.fill_mask(FRANCE, top=0), "^top: got 0; wanted a whole number from 1 to 100."),
         (lambda b: b.fill_mask("Paris."), "Put \\[MASK\\] where a word is missing, or name a word in mask=."),
@@ -227,7 +227,7 @@ def test_bad_input_is_reported(bert: bx.Bert, ask: Callable[[bx.Bert], object], 
 def test_an_unknown_name_is_reported(bert: bx.Bert) -> None:
     with pytest.raises(AttributeError, match="bertexplorer has no 'fillmask'. It has Bert, "):
         bx.fillmask  # noqa: B018
-    with pytest.raises(AttributeError, match="Bert has no 'fillmask'; the analyses are fill_mask, "):
+    with pytest.raises(AttributeError, match="Bert has no 'fillmask'; the analyses are forward_pass, "):
         bert.fillmask  # noqa: B018
 
 

@@ -1,6 +1,7 @@
-// <bx-figure>: a figure in plotly's JSON, or an HTML document in a frame; fires "jump" with {set, view, picked} at a press on
+// <bx-figure>: a figure in plotly's JSON, a picture that a script of ours draws, or an HTML document in a frame; fires "jump" with {set, view, picked} at a press on
 // a point with a target.
 import { h } from "./kit.js";
+import { open } from "./model_picture.js";
 
 const loaded = {};  // bundle -> its Plotly
 const inSpace = (figure) => figure.data.some((trace) => trace.type === "scatter3d");
@@ -58,6 +59,7 @@ class Figure extends HTMLElement {
   #number = 0;
   #plotly = null;
   #resizeObserver = null;
+  #unwatch = null;  // stops a picture from following the width
   #pendingPoint = null;  // a point that was pressed while the next figure was loading
   figure = null;
   stale = false;  // the next figure is loading
@@ -68,6 +70,13 @@ class Figure extends HTMLElement {
     this.figure = figure;
     const by = PROJECTOR.matches ? PROJECTED : 1, layout = larger(figure.layout, by);
     this.style.minHeight = `${layout.height}px`;
+    if (figure.picture) {
+      this.#clear();
+      const host = h("div", { class: "model" });
+      this.append(host);
+      this.#unwatch = open(figure, host, said, (door) => this.dispatchEvent(new CustomEvent("jump", { detail: door })));
+      return;
+    }
     if (figure.layout.meta === "bars") {
       this.#clear();
       this.append(bars(figure, said));
@@ -116,6 +125,8 @@ class Figure extends HTMLElement {
   #clear() {
     if (this.plot) this.#plotly.purge(this.plot);
     this.#resizeObserver?.disconnect();
+    this.#unwatch?.();
+    this.#unwatch = null;
     this.plot = null;
     this.replaceChildren();
   }

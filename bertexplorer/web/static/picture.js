@@ -1,5 +1,6 @@
 // A figure as a picture on white, with the question and the text above it; below it the caption, the note and the provenance.
 import { plotly } from "./figure.js";
+import { draw } from "./model_picture.js";
 
 const EDGE = 28, SIZE = 13, LINE = 20, NARROWEST = 720;  // pixels
 const LARGEST = 100_000;  // characters of a drawing
@@ -61,8 +62,9 @@ export function base64(text) {
   return btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(""));
 }
 
-/** The figure alone, redrawn by plotly. */
+/** The figure alone, redrawn by plotly, or by the script of its picture. */
 async function redraw(figure, width, height) {
+  if (figure.picture) return inLight(draw(figure, width, ""));
   const Plotly = await plotly(figure);
   const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
   for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
@@ -70,6 +72,12 @@ async function redraw(figure, width, height) {
   const data = figure.data.map((one) => (one.type === "bar" && Array.isArray(one.text) ? { ...one, text: one.text.map((t) => `\u00a0${t}`) } : one));
   const url = await Plotly.toImage({ data, layout }, { format: "svg", width, height });
   return new DOMParser().parseFromString(decodeURIComponent(url.replace(/^data:image\/svg\+xml,/, "")), "image/svg+xml").documentElement;
+}
+
+/** *svg* in the colours of the light page, which a file knows nothing of. */
+function inLight(svg) {
+  const source = new XMLSerializer().serializeToString(svg).replace(/var\(--[\w-]+, (#\w+)\)/g, "$1");
+  return new DOMParser().parseFromString(source, "image/svg+xml").documentElement;
 }
 
 function positioned(inner, y) {

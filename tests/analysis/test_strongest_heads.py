@@ -1,0 +1,62 @@
+"""Strongest heads: links between two words in attention made by hand."""
+
+import numpy as np
+import pytest
+
+from bertexplorer.analysis.strongest_heads import strongest_links
+
+SPECIAL = (True, False, False, False, False, False, True)
+ROWS = range(7)
+
+
+def heads(*rows: list[int]) -> np.ndarray:
+    """One layer; of each head the token that each of the seven tokens gives 0.9 to. The rest goes to [CLS]."""
+    weights = np.zeros((1, len(rows), 7, 7))
+    for head, targets in enumerate(rows):
+        for source, target in enumerate(targets):
+            weights[0, head, source, target] += 0.9
+            weights[0, head, source, 0] += 0.1
+    return weights
+
+
+PREVIOUS = [0, 0, 1, 2, 3, 4, 5]
+RESTING = [0, 0, 0, 0, 0, 0, 0]
+FAR = [0, 4, 5, 1, 2, 2, 0]
+
+
+def test_a_head_that_always_looks_back_comes_last() -> None:
+    links = strongest_links(heads(PREVIOUS, FAR), ROWS, SPECIAL)
+    assert [(link.head.head, link.positional) for link in links] == [(1, False), (0, True)]
+    assert links[0].weight == pytest.approx(0.9) and not links[0].near
+
+
+def test_a_link_to_itself_or_to_a_special_token_is_none() -> None:
+    resting = strongest_links(heads(RESTING), ROWS, SPECIAL)
+    assert resting[0].weight == 0
+    weights = heads(FAR)
+    weights[0, 0, 3, 3] = 1.0
+    assert strongest_links(weights, ROWS, SPECIAL)[0].weight == pytest.approx(0.9)
+
+
+def test_only_links_from_the_sources_count() -> None:
+    link = strongest_links(heads(FAR), ROWS, SPECIAL, [3])[0]
+    assert (link.source, link.target) == (3, 1)
+    assert strongest_links(heads(FAR), ROWS, SPECIAL, [0])[0] == strongest_links(heads(FAR), ROWS, SPECIAL)[0]
+
+
+def test_neighbours_come_after_words_that_stand_apart() -> None:
+    near, far = [0, 2, 1, 4, 3, 3, 0], [0, 4, 5, 1, 2, 2, 0]
+    weights = heads(near, far)
+    weights[0, 1] *= 0.5
+    assert [link.head.head for link in strongest_links(weights, ROWS, SPECIAL)] == [1, 0]
+
+
+def test_rows_may_be_a_window() -> None:
+    weights = heads(FAR)[:, :, 2:5]
+    link = strongest_links(weights, range(2, 5), SPECIAL)[0]
+    assert (link.source, link.target) == (2, 5)
+
+
+@pytest.mark.parametrize("special", [(True, True), (True, False)])
+def test_a_text_with_fewer_than_two_words_has_no_link(special: tuple[bool, ...]) -> None:
+    assert strongest_links(np.full((1, 1, 2, 2), 0.5), range(2), special) == ()
