@@ -15,7 +15,7 @@ from bertexplorer.analysis.decision import decide
 from bertexplorer.analysis.fill_mask import Candidate, best_candidates
 from bertexplorer.analysis.heads import check_number
 from bertexplorer.analysis.nearest_pieces import longest_piece
-from bertexplorer.analysis.strongest_heads import Link, strongest_links
+from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links
 from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.model.text import Encoding, Text
@@ -126,7 +126,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     followed = positions.index(end.position)
     halves = list(engine.layer_halves(checkpoint, encoding, positions))
     weights = np.stack([half.weights.numpy() for half in halves])
-    links = strongest_links(weights, positions, encoding.special, encoding.picked)
+    links = strongest_links(weights, positions, is_word(checkpoint, encoding), encoding.picked)
     best = {link.head.layer: link for link in reversed(links)}
     raised = raised_words(checkpoint, halves, followed) if "masked_lm" in checkpoint.heads else [()] * num_layers
     parts = tuple(

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from bertexplorer.analysis.strongest_heads import strongest_links
+from bertexplorer.analysis.strongest_heads import is_word, strongest_links
+from bertexplorer.model.checkpoint import Checkpoint
 
-SPECIAL = (True, False, False, False, False, False, True)
+WORDS = (False, True, True, True, True, True, False)
 ROWS = range(7)
 
 
@@ -25,38 +26,44 @@ FAR = [0, 4, 5, 1, 2, 2, 0]
 
 
 def test_a_head_that_always_looks_back_comes_last() -> None:
-    links = strongest_links(heads(PREVIOUS, FAR), ROWS, SPECIAL)
+    links = strongest_links(heads(PREVIOUS, FAR), ROWS, WORDS)
     assert [(link.head.head, link.positional) for link in links] == [(1, False), (0, True)]
     assert links[0].weight == pytest.approx(0.9) and not links[0].near
 
 
 def test_a_link_to_itself_or_to_a_special_token_is_none() -> None:
-    resting = strongest_links(heads(RESTING), ROWS, SPECIAL)
+    resting = strongest_links(heads(RESTING), ROWS, WORDS)
     assert resting[0].weight == 0
     weights = heads(FAR)
     weights[0, 0, 3, 3] = 1.0
-    assert strongest_links(weights, ROWS, SPECIAL)[0].weight == pytest.approx(0.9)
+    assert strongest_links(weights, ROWS, WORDS)[0].weight == pytest.approx(0.9)
 
 
 def test_only_links_from_the_sources_count() -> None:
-    link = strongest_links(heads(FAR), ROWS, SPECIAL, [3])[0]
+    link = strongest_links(heads(FAR), ROWS, WORDS, [3])[0]
     assert (link.source, link.target) == (3, 1)
-    assert strongest_links(heads(FAR), ROWS, SPECIAL, [0])[0] == strongest_links(heads(FAR), ROWS, SPECIAL)[0]
+    assert strongest_links(heads(FAR), ROWS, WORDS, [0])[0] == strongest_links(heads(FAR), ROWS, WORDS)[0]
 
 
 def test_neighbours_come_after_words_that_stand_apart() -> None:
     near, far = [0, 2, 1, 4, 3, 3, 0], [0, 4, 5, 1, 2, 2, 0]
     weights = heads(near, far)
     weights[0, 1] *= 0.5
-    assert [link.head.head for link in strongest_links(weights, ROWS, SPECIAL)] == [1, 0]
+    assert [link.head.head for link in strongest_links(weights, ROWS, WORDS)] == [1, 0]
 
 
 def test_rows_may_be_a_window() -> None:
     weights = heads(FAR)[:, :, 2:5]
-    link = strongest_links(weights, range(2, 5), SPECIAL)[0]
+    link = strongest_links(weights, range(2, 5), WORDS)[0]
     assert (link.source, link.target) == (2, 5)
 
 
-@pytest.mark.parametrize("special", [(True, True), (True, False)])
-def test_a_text_with_fewer_than_two_words_has_no_link(special: tuple[bool, ...]) -> None:
-    assert strongest_links(np.full((1, 1, 2, 2), 0.5), range(2), special) == ()
+@pytest.mark.parametrize("words", [(False, False), (False, True)])
+def test_a_text_with_fewer_than_two_words_has_no_link(words: tuple[bool, ...]) -> None:
+    assert strongest_links(np.full((1, 1, 2, 2), 0.5), range(2), words) == ()
+
+
+def test_special_tokens_and_punctuation_are_no_words(mini: Checkpoint) -> None:
+    encoding = mini.tokenizer.encode("It's [MASK], isn't it?")
+    words = [token for token, word in zip(encoding.tokens, is_word(mini, encoding), strict=True) if word]
+    assert words == ["it", "s", "[MASK]", "isn", "t", "it"]
