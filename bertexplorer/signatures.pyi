@@ -129,22 +129,28 @@ def query_key(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         layer: Layer, 1 to 100
         head: Head, 1 to 100
     """
-def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result:
+def attention_flow(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result:
     """How much of each input token can reach a token of a later layer, through the layers in between.
-    Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
-    that does not exist and, for flow, beyond 64 tokens or 8 picked ones.
+    Attention averaged over the heads of each layer, followed back to the input; without [CLS] and [SEP], if so
+    wanted, as if nothing could pass through them. Raises ExplorerError for a layer that does not exist and, for flow,
+    beyond 64 tokens or 8 picked ones.
     Options:
         method: Method (raw: that layer's own attention)
         layer: Layer, 0 to 100 (the one whose bars are drawn; 0: the last)
+        special: [CLS] and [SEP] (left out: in each layer the rest is scaled up to 100 %)
     """
-def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result:
-    """What every head looks at, on plain sentences or on this text, and which heads behave alike.
+def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result:
+    """What every head looks at, on plain sentences or on this text; which heads follow grammar, and which
     Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
     each. *text* is read only for options.on = "this text". Raises ExplorerError for a text that cannot be read.
+    A head has a role among words if ordinary tokens give at least a fifth of their attention to ordinary tokens, and of
+    that at least CLEAR, and twice what random targets would get, to the role's pattern. Else it may rest on [CLS] or
+    [SEP]. The gallery adds the best head for each relation of `head_relations`, counted among words as in that paper's
+    section 4.2.
     Options:
-        show: Show (map: heads that behave alike are close together)
-        pattern: Pattern (main role: what most of the attention goes to)
+        show: Show (gallery: the best head for each pattern; map: heads that behave alike are close together)
+        pattern: Pattern (main role: what the attention goes to, special tokens left out)
         on: Measured on (sample: 20 plain sentences)
     """
 def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
@@ -165,13 +171,14 @@ def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'm
         target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
-def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result:
+def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result:
     """The data of its head view, model view and neuron view (Vig, 2019).
     Attention of the chosen layers; for the neuron view the query and key vectors too. Raises ExplorerError for an
     unknown layer, and where a browser would freeze: each line of BertViz is an element of the page.
     Options:
         kind: View (head: lines of one layer; model: all heads; neuron: queries and keys)
         layers: Layers (such as 1-4 or 2, 5; empty: all)
+        special: [CLS] and [SEP] (left out: the rest is scaled up to 100 %)
     """
 def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result:
     """How alike the vectors of one word are in different sentences, layer by layer.
@@ -350,10 +357,10 @@ class Methods:
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...
     def attention(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['grid', 'head', 'arcs'] = 'grid', layer: int = 0, head: int = 0, heads: str | Sequence[str] = '', combine: Literal['mean', 'max'] = 'mean', merge: bool = False, special: Literal['shown', 'hidden', 'discounted'] = 'shown', direction: Literal['all', 'A to B', 'B to A'] = 'all', measure: Literal['weight', 'norm'] = 'weight') -> Result: ...
     def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result: ...
-    def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0) -> Result: ...
-    def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
+    def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result: ...
+    def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
     def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
-    def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '') -> Result: ...
+    def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...

@@ -21,6 +21,7 @@ attention_flow.py     attention rollout and attention flow through all layers
 head_roles.py         what every head looks at, and which heads behave alike
 switchboard.py        head ablation and patching: heads off or replaced, and how the answer changes
 bertviz.py            the data of BertViz's three views, limited to what a browser can draw
+head_relations.py     which heads follow grammar in annotated sentences, compared with fixed distances
 sample_relations.py   forty annotated sentences, to measure which heads follow grammar
 sample_sentences.py   built-in sentences on ten topics, and a sample of 20 more
 uploads.py            uploaded rows and lines: whether they are still stored, and a balanced sample of them

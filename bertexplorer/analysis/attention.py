@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,6 +12,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.heads import Head, name_heads, one_or_all, parse_heads
+from bertexplorer.analysis.strongest_heads import Link, is_punctuation, strongest_links
 from bertexplorer.analysis.word_merging import Unit, merge_attention, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -64,6 +66,7 @@ class Attention:
     notes: tuple[str, ...] = ()
     norm_shares: bool = False  # whether each row of norms is scaled to sum to 1
     left_out: int = 0  # tokens beyond the checkpoint's limit
+    link: Link | None = None  # the strongest between two words, of a head that does not always look the same way
 
     @property
     def gives(self) -> Float[np.ndarray, " c"]:
@@ -94,8 +97,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if len(rows) < len(all_units) or len(columns) < len(all_units):
         every = every[:, :, rows][..., columns]
     if options.special == "discounted":
-        total = every.sum(axis=-1, keepdims=True)
-        every = np.divide(every, total, out=np.zeros_like(every), where=total > 0)
+        every = rescale(every)
     stack = [every[i, j] for i, j in chosen]
     matrix = np.max(stack, axis=0) if options.combine == "max" else np.mean(stack, axis=0)
     row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
@@ -116,7 +118,32 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         notes=notes,
         norm_shares=shares,
         left_out=encoding.left_out,
+        link=strongest_link(every, row_units, about if picked else ()) if rows == columns else None,
     )
+
+
+def rescale(weights: Float[np.ndarray, "*n r c"]) -> Float[np.ndarray, "*n r c"]:
+    """Rows scaled to sum to 1; those of zeros stay."""
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.divide(weights, total, out=np.zeros_like(weights), where=total > 0)
+
+
+def ordinary_tokens(encoding: Encoding) -> list[int]:
+    """The positions of all tokens but [CLS] and [SEP]. Raises ExplorerError if there are none."""
+    kept = [i for i, special in enumerate(encoding.special) if not special or i in encoding.masked]
+    if not kept:
+        raise ExplorerError("The text has only [CLS] and [SEP], and these are left out. Type a sentence.")
+    return kept
+
+
+def strongest_link(
+    every: Float[np.ndarray, "l h r r"], all_units: tuple[Unit, ...], about: Sequence[int]
+) -> Link | None:
+    """The strongest link between two words of all heads, from the units that the view is *about* if there are any; its
+    positions count the rows. None if there is none, or only heads that look the same distance away in most places."""
+    words = [not unit.special and not all(map(is_punctuation, unit.label)) for unit in all_units]
+    links = strongest_links(every, range(len(all_units)), words, about)
+    return links[0] if links and not links[0].positional else None
 
 
 def check_length(encoding: Encoding, heads: int) -> None:

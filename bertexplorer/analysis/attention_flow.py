@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.attention import check_length
+from bertexplorer.analysis.attention import check_length, ordinary_tokens, rescale
 from bertexplorer.analysis.heads import check_number
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -31,6 +31,10 @@ class Options:
         "rollout"
     )
     layer: Annotated[int, Option("Layer", 0, 100, info="the one whose bars are drawn; 0: the last")] = 0
+    special: Annotated[
+        Literal["shown", "left out"],
+        Option("[CLS] and [SEP]", info="left out: in each layer the rest is scaled up to 100 %"),
+    ] = "shown"
 
 
 @dataclass(frozen=True)
@@ -38,26 +42,32 @@ class AttentionFlow:
     """From the tokens that the view is about, at each of l layers, back to the t input tokens."""
 
     method: str  # rollout, flow or raw
-    tokens: tuple[str, ...]
-    about: tuple[int, ...]  # positions, 0-based: the picked ones, else the first mask, else [CLS]
+    tokens: tuple[str, ...]  # without [CLS] and [SEP] if these are left out
+    about: tuple[int, ...]  # among these, 0-based: the picked ones, else the first mask, else the first
     picked: bool
     layer: int  # 0-based; the layer that is shown
     shares: Float[np.ndarray, "l t"]  # by the method, averaged over *about*; rows sum to 1, except for flow
     raw: Float[np.ndarray, "l t"]  # attention of the layer itself, averaged over heads and *about*
     left_out: int  # tokens beyond the checkpoint's limit
+    positions: tuple[int, ...]  # of the tokens in the text, 0-based
+    special: str = "shown"  # or left out
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> AttentionFlow:
-    """Attention averaged over the heads of each layer, followed back to the input. Raises ExplorerError for a layer
-    that does not exist and, for flow, beyond 64 tokens or 8 picked ones."""
+    """Attention averaged over the heads of each layer, followed back to the input; without [CLS] and [SEP], if so
+    wanted, as if nothing could pass through them. Raises ExplorerError for a layer that does not exist and, for flow,
+    beyond 64 tokens or 8 picked ones."""
     layer = options.layer or checkpoint.config.num_layers
     check_number(layer, checkpoint.config.num_layers, "layer")
     encoding = checkpoint.tokenizer.encode(text)
     check_length(encoding, checkpoint.config.num_layers * checkpoint.config.num_heads)
-    about = list(encoding.picked or encoding.masked[:1] or (0,))
+    kept = list(range(len(encoding))) if options.special == "shown" else ordinary_tokens(encoding)
+    about = [kept.index(i) for i in encoding.picked or encoding.masked[:1] if i in kept] or [0]
     if options.method == "flow":
         check_flow_size(encoding, len(about))
     attention = engine.attentions(checkpoint, encoding).mean(dim=1).numpy()
+    if options.special == "left out":
+        attention = rescale(attention[:, kept][..., kept])
     raw = attention[:, about].mean(axis=1)
     shares = raw
     if options.method == "rollout":
@@ -66,13 +76,15 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         shares = np.mean([flow(attention, token) for token in about], axis=0)
     return AttentionFlow(
         method=options.method,
-        tokens=checkpoint.tokenizer.show_all(encoding.ids),
+        tokens=checkpoint.tokenizer.show_all([encoding.ids[i] for i in kept]),
         about=tuple(about),
-        picked=bool(encoding.picked),
+        picked=any(i in kept for i in encoding.picked),
         layer=layer - 1,
         shares=shares,
         raw=raw,
         left_out=encoding.left_out,
+        positions=tuple(kept),
+        special=options.special,
     )
 
 
@@ -137,14 +149,14 @@ def rows(result: AttentionFlow) -> list[dict[str, object]]:
         {
             "layer": layer + 1,
             "from": source,
-            "to_position": position,
+            "to_position": result.positions[i],
             "to": token,
             "method": result.method,
-            "value": float(result.shares[layer, position]),
-            "raw_attention": float(result.raw[layer, position]),
+            "value": float(result.shares[layer, i]),
+            "raw_attention": float(result.raw[layer, i]),
         }
         for layer in range(len(result.shares))
-        for position, token in enumerate(result.tokens)
+        for i, token in enumerate(result.tokens)
     ]
 
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
+from bertexplorer.analysis.attention import ordinary_tokens, rescale
 from bertexplorer.analysis.heads import parse_layers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -30,6 +31,9 @@ class Options:
         Option("View", info="head: lines of one layer; model: all heads; neuron: queries and keys"),
     ] = "head"
     layers: Annotated[str, Option("Layers", info="such as 1-4 or 2, 5; empty: all")] = ""
+    special: Annotated[
+        Literal["shown", "left out"], Option("[CLS] and [SEP]", info="left out: the rest is scaled up to 100 %")
+    ] = "shown"
 
 
 @dataclass(frozen=True)
@@ -56,14 +60,19 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     each = len(encoding) ** 2 + (2 * len(encoding) * config.head_size if options.kind == "neuron" else 0)
     check_size(options.kind, len(encoding), each * config.num_heads, len(layers))
     indices = list(layers)
+    kept = list(range(len(encoding))) if options.special == "shown" else ordinary_tokens(encoding)
     attention = engine.attentions(checkpoint, encoding).numpy()[indices]
+    if options.special == "left out":
+        attention = rescale(attention[:, :, kept][..., kept])
     queries = keys = None
     if options.kind == "neuron":
-        queries, keys = (tensor.numpy()[indices] for tensor in engine.queries_and_keys(checkpoint, encoding))
+        both = engine.queries_and_keys(checkpoint, encoding)
+        queries, keys = (tensor.numpy()[indices][:, :, kept] for tensor in both)
+    start = encoding.second_start
     return BertViz(
         kind=options.kind,
-        tokens=checkpoint.tokenizer.show_all(encoding.ids),
-        second=encoding.second_start,
+        tokens=checkpoint.tokenizer.show_all([encoding.ids[i] for i in kept]),
+        second=None if start is None else sum(i < start for i in kept),
         layers=layers,
         attention=attention,
         queries=queries,

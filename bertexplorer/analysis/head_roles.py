@@ -1,8 +1,8 @@
-"""Head roles: what every head looks at, on plain sentences or on this text, and which heads behave alike."""
+"""Head roles: what every head looks at, on plain sentences or on this text; which heads follow grammar, and which
+behave alike."""
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,8 +13,12 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.attention import check_length
+from bertexplorer.analysis.head_relations import Read, best_heads, read_all, relations_of_heads
+from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.analysis.sample_sentences import SAMPLE
-from bertexplorer.model.text import Encoding, Text
+from bertexplorer.analysis.strongest_heads import is_punctuation
+from bertexplorer.model.text import Encoding, Span, Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
@@ -22,53 +26,92 @@ if TYPE_CHECKING:
 
 ROLES = ("previous", "next", "same", "[SEP]", "[CLS]", "punctuation")  # where a share of the attention goes
 MEASURES = (*ROLES, "distance", "entropy")
+AMONG = ("previous", "next", "same", "punctuation")  # of these, those that are measured without special tokens too
 CLEAR = 0.3  # a head gets the name of a role from this share on
+ORDINARY = 0.2  # the least share that ordinary tokens must get for a role among them
+TWICE = 2  # times the share of random targets that a role must have
+MARGIN = 0.1  # by so much a head must beat the best fixed distance to be named after a relation
+RESTS = 0.5  # a head rests on a special token that gets this share
 WORK = 40_000_000  # numbers to compare for the map: about a second
 KEYS, MEASURE = ("layer", "head", "pattern"), "value"
 
 
 @dataclass(frozen=True)
 class Options:
-    show: Annotated[Literal["roles", "map"], Option("Show", info="map: heads that behave alike are close together")] = (
-        "roles"
-    )
+    show: Annotated[
+        Literal["roles", "gallery", "map"],
+        Option("Show", info="gallery: the best head for each pattern; map: heads that behave alike are close together"),
+    ] = "roles"
     pattern: Annotated[
         Literal["main role", "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", "distance", "entropy"],
-        Option("Pattern", info="main role: what most of the attention goes to"),
+        Option("Pattern", info="main role: what the attention goes to, special tokens left out"),
     ] = "main role"
     on: Annotated[Literal["sample", "this text"], Option("Measured on", info="sample: 20 plain sentences")] = "sample"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What ordinary tokens give to ordinary ones, of which [CLS] and [SEP] are none."""
+
+    ordinary: Float[np.ndarray, "l h"]  # share of the attention that goes to ordinary tokens, 0 to 1
+    shares: dict[str, Float[np.ndarray, "l h"]]  # AMONG: of that share, the part that fits the pattern, 0 to 1
+    chance: dict[str, float]  # AMONG: the part if the targets were random ordinary tokens
+
+
+@dataclass(frozen=True)
+class Found:
+    """The best head for a pattern, and an example of it."""
+
+    pattern: str  # of AMONG, or a relation of `sample_relations`
+    head: Head
+    value: float  # share of the attention among ordinary tokens, or share of the relation's pairs, 0 to 1
+    baseline: float  # that of random targets, or of the best fixed distance
+    text: str  # a sentence to look at
+    picked: tuple[Span, ...] = ()  # its word that looks
+    words: tuple[str, str] = ("", "")  # of a relation: the word that looks, and the one that it looks at
+    distance: int = 0  # of a relation: the best fixed distance, in words
 
 
 @dataclass(frozen=True)
 class HeadRoles:
     """What each of the l x h heads does, averaged over *texts* texts. Layers and heads are 0-based."""
 
-    show: str  # roles or map
+    show: str  # roles, gallery or map
     pattern: str  # main role, or one of MEASURES
     on: str  # sample or this text
     texts: int
     tokens: int  # in all texts
     measures: dict[str, Float[np.ndarray, "l h"]]  # ROLES: 0 to 1; distance: tokens; entropy: bits
-    roles: tuple[tuple[str, ...], ...]  # l x h: one of ROLES, or "broad"
+    among: Measured  # what ordinary tokens give to other ordinary ones
+    roles: tuple[tuple[str, ...], ...]  # l x h: one of ROLES or of RELATIONS, or "broad"
     points: Float[np.ndarray, "l h 2"] | None  # the place of each head on the map
     preserved: float  # share of the variance that the map's plane preserves
     divergences: Float[np.ndarray, "n n"] | None  # Jensen-Shannon divergence in bits between the l h heads, row by row
     compared: int  # rows of attention that the map is based on
     left_out: int  # tokens beyond the checkpoint's limit
+    gallery: tuple[Found, ...] = ()  # the best head for each pattern
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> HeadRoles:
     """Shares of attention by Clark et al. (2019), section 3: summed over the tokens that fit a pattern, averaged over
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
-    each. *text* is read only for options.on = "this text". Raises ExplorerError for a text that cannot be read."""
+    each. *text* is read only for options.on = "this text". Raises ExplorerError for a text that cannot be read.
+
+    A head has a role among words if ordinary tokens give at least a fifth of their attention to ordinary tokens, and of
+    that at least CLEAR, and twice what random targets would get, to the role's pattern; or, on the sample, if it beats
+    the best fixed distance by MARGIN in a relation of `head_relations`, counted among words as in that paper's section
+    4.2. Else it may rest on [CLS] or [SEP]. The gallery has the best head for each."""
     sample: Sequence[Text | str] = SAMPLE if options.on == "sample" else [text]
     encodings = [checkpoint.tokenizer.encode(sample_text) for sample_text in sample]
     heads = checkpoint.config.num_layers * checkpoint.config.num_heads
     for encoding in encodings:
         check_length(encoding, heads)
     weights = [engine.attentions(checkpoint, encoding).numpy() for encoding in encodings]
-    by_text = [measure(w, patterns(checkpoint, e)) for w, e in zip(weights, encodings, strict=True)]
+    fits = [patterns(checkpoint, encoding) for encoding in encodings]
+    by_text = [measure(w, fit) for w, fit in zip(weights, fits, strict=True)]
     measures = {name: np.mean([of_text[name] for of_text in by_text], axis=0) for name in MEASURES}
+    among = measure_among(weights, fits, [encoding.special for encoding in encodings])
+    reads = read_all(checkpoint) if options.on == "sample" or options.show == "gallery" else []
     points, preserved, divergences, compared = None, 0.0, None, 0
     if options.show == "map":
         rows = stack_rows(weights, heads)
@@ -82,12 +125,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         texts=len(encodings),
         tokens=sum(map(len, encodings)),
         measures=measures,
-        roles=main_roles(measures),
+        among=among,
+        roles=main_roles(measures, among, relations_of_heads(reads, MARGIN) if options.on == "sample" else None),
         points=points,
         preserved=preserved,
         divergences=divergences,
         compared=compared,
         left_out=sum(encoding.left_out for encoding in encodings),
+        gallery=find_best(reads, among, SAMPLE[0]) if options.show == "gallery" else (),
     )
 
 
@@ -105,10 +150,6 @@ def patterns(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Bool[np.nd
     return {**{name: np.eye(count, k=k, dtype=bool) for name, k in near.items()}, **wide}
 
 
-def is_punctuation(character: str) -> bool:
-    return unicodedata.category(character).startswith("P")
-
-
 def measure(
     weights: Float[np.ndarray, "l h t t"], fits: dict[str, Bool[np.ndarray, "t t"]]
 ) -> dict[str, Float[np.ndarray, "l h"]]:
@@ -120,14 +161,83 @@ def measure(
     return {**shares, "distance": far, "entropy": entropy(weights).mean(axis=-1)}
 
 
-def main_roles(measures: dict[str, Float[np.ndarray, "l h"]]) -> tuple[tuple[str, ...], ...]:
-    """The role with the largest share in each head; "broad" if no share reaches CLEAR."""
-    shares = np.stack([measures[name] for name in ROLES])
-    best, most = shares.argmax(axis=0), shares.max(axis=0)
-    return tuple(
-        tuple(ROLES[best[i, j]] if most[i, j] >= CLEAR else "broad" for j in range(best.shape[1]))
-        for i in range(best.shape[0])
+def measure_among(
+    weights: Sequence[Float[np.ndarray, "l h t t"]],
+    fits: Sequence[dict[str, Bool[np.ndarray, "t t"]]],
+    special: Sequence[Sequence[bool]],
+) -> Measured:
+    """The attention from ordinary tokens to ordinary ones, over all texts that have such tokens."""
+    ordinary, shares, chance = [], {name: [] for name in AMONG}, {name: [] for name in AMONG}  # type: ignore[var-annotated]
+    for of_text, fit, odd in zip(weights, fits, special, strict=True):
+        at = np.flatnonzero(~np.asarray(odd))
+        if not len(at):
+            continue
+        words = of_text[..., at, :][..., at]
+        given = words.sum(axis=-1).mean(axis=-1)
+        ordinary.append(given)
+        for name in AMONG:
+            inside = fit[name][at][:, at]
+            fitting = (words * inside).sum(axis=-1).mean(axis=-1)
+            shares[name].append(np.divide(fitting, given, out=np.zeros_like(given), where=given > 0))
+            chance[name].append(inside.mean())
+    if not ordinary:
+        nothing = np.zeros(weights[0].shape[:2])
+        return Measured(nothing, dict.fromkeys(AMONG, nothing), dict.fromkeys(AMONG, 0.0))
+    return Measured(
+        np.mean(ordinary, axis=0),
+        {name: np.mean(of_texts, axis=0) for name, of_texts in shares.items()},
+        {name: float(np.mean(of_texts)) for name, of_texts in chance.items()},
     )
+
+
+def main_roles(
+    measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, relations: list[list[str]] | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """The role of each head: its pattern among ordinary tokens, else its relation, else the special token that it rests
+    on, else "broad"."""
+    layers, heads = among.ordinary.shape
+    none = [[""] * heads] * layers
+    return tuple(
+        tuple(main_role(measures, among, i, j, (relations or none)[i][j]) for j in range(heads)) for i in range(layers)
+    )
+
+
+def main_role(
+    measures: dict[str, Float[np.ndarray, "l h"]], among: Measured, layer: int, head: int, relation: str
+) -> str:
+    if among.ordinary[layer, head] >= ORDINARY:
+        best = max(AMONG, key=lambda name: among.shares[name][layer, head])
+        share = among.shares[best][layer, head]
+        if share >= CLEAR and share >= TWICE * among.chance[best]:
+            return best
+        if relation:
+            return relation
+    resting = max(("[SEP]", "[CLS]"), key=lambda name: measures[name][layer, head])
+    return resting if measures[resting][layer, head] >= RESTS else "broad"
+
+
+def find_best(reads: Sequence[Read], among: Measured, text: str) -> tuple[Found, ...]:
+    """The best head for each pattern among words, shown on *text*, and for each relation of grammar. Heads that give
+    ordinary tokens less than ORDINARY are left out, if there are others."""
+    allowed = among.ordinary >= ORDINARY
+    found = []
+    for name in AMONG:
+        values = np.where(allowed, among.shares[name], 0.0) if allowed.any() else among.shares[name]
+        layer, head = (int(i) for i in np.unravel_index(int(values.argmax()), values.shape))
+        found.append(Found(name, Head(layer, head), float(values[layer, head]), among.chance[name], text))
+    for best in best_heads(reads, allowed=allowed):
+        words = best.example.text.split()
+        start, end = best.pair
+        place = sum(len(word) + 1 for word in words[:start])
+        picked = (Span(0, place, place + len(words[start])),)
+        pair = (words[start], words[end])
+        relation = (
+            " → ".join(reversed(RELATIONS[best.relation].split(" → "))) if best.back else RELATIONS[best.relation]
+        )
+        found.append(
+            Found(relation, best.head, best.accuracy, best.baseline, best.example.text, picked, pair, best.distance)
+        )
+    return tuple(found)
 
 
 def stack_rows(weights: Sequence[Float[np.ndarray, "l h t t"]], heads: int) -> Float[np.ndarray, "n r t"]:
@@ -175,19 +285,32 @@ def plane(squared: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n 2"], 
 
 def rows(result: HeadRoles) -> list[dict[str, object]]:
     """A row for each head (layer and head 1-based). *value* is that of the requested pattern, or of the head's main
-    role. map_x and map_y are empty without the map."""
+    role: its share among ordinary tokens if it is one of these. *ordinary*: the share that ordinary tokens get. map_x
+    and map_y are empty without the map. A gallery has a row for each pattern."""
+    if result.gallery:
+        return [gallery_row(found) for found in result.gallery]
     table: list[dict[str, object]] = []
     for i, line in enumerate(result.roles):
         for j, role in enumerate(line):
             values = {column_name(name): float(result.measures[name][i, j]) for name in MEASURES}
             pattern = role if result.pattern == "main role" else result.pattern
-            most = max(values[column_name(name)] for name in ROLES)
-            selected = {"pattern": pattern, "value": most if pattern == "broad" else values[column_name(pattern)]}
+            value = max(values[column_name(name)] for name in ROLES)
+            if pattern in MEASURES:
+                value = values[column_name(pattern)]
+            if pattern in AMONG and result.pattern == "main role":
+                value = float(result.among.shares[pattern][i, j])
+            selected = {"pattern": pattern, "value": value, "ordinary": float(result.among.ordinary[i, j])}
             x, y = (None, None) if result.points is None else map(float, result.points[i, j])
             table.append(
                 {"layer": i + 1, "head": j + 1, "main_role": role, **selected, **values, "map_x": x, "map_y": y}
             )
     return table
+
+
+def gallery_row(found: Found) -> dict[str, object]:
+    place = {"layer": found.head.layer + 1, "head": found.head.head + 1}
+    measured = {"pattern": found.pattern, "value": found.value, "baseline": found.baseline, "distance": found.distance}
+    return {**place, **measured, "text": found.text, "from": found.words[0], "to": found.words[1]}
 
 
 def column_name(measure: str) -> str:
@@ -202,7 +325,8 @@ def is_share(result: HeadRoles) -> bool:
 
 
 class Facts(facts.Facts[HeadRoles]):
-    """A role is one of "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", or "broad"."""
+    """A role is one of "previous", "next", "same", "[SEP]", "[CLS]", "punctuation", a relation ("det", "adj", "subj",
+    "obj", "prep", "pron"), or "broad"."""
 
     def role(self, layer: int, head: int) -> str:
         """The main role of a head."""
@@ -210,7 +334,7 @@ class Facts(facts.Facts[HeadRoles]):
 
     def heads_with(self, role: str) -> float:
         """How many heads have this main role."""
-        facts.name_index((*ROLES, "broad"), role, "role")
+        facts.name_index((*ROLES, *RELATIONS, "broad"), role, "role")
         return sum(line.count(role) for line in self._result.roles)
 
     def mean_share(self, role: str) -> float:

@@ -5,6 +5,7 @@ picture of attention should open on another one."""
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from jaxtyping import Bool, Float
 
-from bertexplorer.analysis.head_roles import is_punctuation
 from bertexplorer.analysis.heads import Head
 from bertexplorer.model.text import Encoding
 
@@ -45,6 +45,10 @@ def is_word(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:
         not special and (i in encoding.masked or not all(map(is_punctuation, piece)))
         for i, (piece, special) in enumerate(zip(pieces, encoding.special, strict=True))
     )
+
+
+def is_punctuation(character: str) -> bool:
+    return unicodedata.category(character).startswith("P")
 
 
 def strongest_links(

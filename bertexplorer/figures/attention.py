@@ -4,9 +4,10 @@ import numpy as np
 
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.strongest_heads import Link
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import arcs, kit
-from bertexplorer.figures.style import MONO, beyond_limit, clip, finish, label, percent, quote, safe
+from bertexplorer.figures.style import MONO, ORANGE, beyond_limit, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
 LETTERS = 12  # of a token next to the map
@@ -16,9 +17,31 @@ LINE, TALLEST, NAMES = 24, 1100, 110  # pixels: a row, all rows, the names above
 
 
 def draw(result: Attention) -> Chart:
-    if result.show == "grid":
-        return grid(result)
-    return arcs.draw(result) if result.show == "arcs" else token_map(result)
+    kinds = {"grid": grid, "arcs": arcs.draw, "head": token_map}
+    fig = kinds[result.show](result)
+    fig.presses = presses(result)
+    return fig
+
+
+def presses(result: Attention) -> list[dict[str, object]]:
+    """Buttons beside the figure: the head that shows most, and the special tokens in or out."""
+    buttons: list[dict[str, object]] = []
+    if result.show == "grid" and result.link:
+        buttons.append({"text": f"Open {link_words(result, result.link)}", "set": opened(*result.link.head, "arcs")})
+    if any(unit.special for unit in result.columns):
+        buttons.append({"text": "Leave out [CLS] and [SEP]", "set": {"special": "discounted"}})
+    elif result.special != "shown":
+        buttons.append({"text": "Show [CLS] and [SEP]", "set": {"special": "shown"}})
+    return buttons
+
+
+def opened(layer: int, head: int, show: str = "head") -> dict[str, object]:
+    """The settings that show one head alone."""
+    return {"show": show, "layer": layer + 1, "head": head + 1, "heads": ""}
+
+
+def link_words(result: Attention, link: Link) -> str:
+    return f"{link.head}: {clip(result.rows[link.source].label, 12)} → {clip(result.columns[link.target].label, 12)}"
 
 
 def grid(result: Attention) -> Chart:
@@ -34,17 +57,21 @@ def grid(result: Attention) -> Chart:
         y=[i + 0.48 for i, _ in positions],
         mode="markers",
         marker={"size": 20, "opacity": 0},
-        customdata=[{"set": {"show": "head", "layer": i + 1, "head": j + 1, "heads": ""}} for i, j in positions],
+        customdata=[{"set": opened(i, j)} for i, j in positions],
         text=[safe(hover_text(result, i, j)) for i, j in positions],
         hovertemplate="%{text}<extra></extra>",
         cliponaxis=False,
     )
+    if result.link:
+        i, j = result.link.head
+        frame = {"x0": j - 0.02, "x1": j + 0.98, "y0": i - 0.02, "y1": i + 0.98}
+        fig.add_shape(type="rect", xref="x", yref="y", **frame, line={"color": ORANGE, "width": 3})
     top = number(result, float(result.every.max()))
     strongest = top if result.norms else f"100 %, largest here {top}"
     title = kit.title(f"head · strongest: {safe(strongest)}")
     fig.update_xaxes(title=title, side="top", range=[0, heads], **tile_ticks(heads))
     fig.update_yaxes(title=kit.title("layer", 2), range=[layers, 0], **tile_ticks(layers))
-    tile = int(np.clip(640 / layers, 40, 100))
+    tile = int(np.clip(450 / layers, 40, 75))
     below = write_pooling_note(fig, step, "pixel")
     height = max(300, 62 + tile * layers + below)
     return finish(fig, height, hoverdistance=-1, margin={"l": 8, "r": 4, "t": 62, "b": below})
@@ -201,19 +228,31 @@ def say_others(result: Attention) -> str:
 
 
 def say_grid(result: Attention) -> str:
+    """The head that shows most, and what the tokens that the view is about do in all heads together."""
+    layers, heads = result.every.shape[:2]
+    together = f" {say_combined(result)}." if len(result.chosen) == layers * heads else ""
+    return f"Each tile is a head: rows look, columns are looked at. {say_strongest(result)}{together}"
+
+
+def say_strongest(result: Attention) -> str:
+    """The strongest link between two words, special heads left aside; without one, the head that gives most."""
+    if link := result.link:
+        source = quote(clip(result.rows[link.source].label, 40))
+        median = number(result, float(np.median(result.every[:, :, link.source, link.target])))
+        return (
+            f"Besides heads that look the same distance away everywhere, {link.head} shows most: {source} "
+            f"{gives_to(result, link.weight, link.target)} (median of all heads {median})."
+        )
     about = [result.rows[i] for i in result.about]
     other_columns = [k for k, unit in enumerate(result.columns) if not unit.special and unit not in about]
     table = result.by_head[:, :, other_columns] if other_columns else result.by_head
     layer, head, column = (int(i) for i in np.unravel_index(int(table.argmax()), table.shape))
     column = other_columns[column] if other_columns else column
-    value = float(result.by_head[layer, head, column])
     median = number(result, float(np.median(result.by_head[:, :, column])))
-    layers, heads = result.every.shape[:2]
-    together = f" {say_combined(result)}." if len(result.chosen) == layers * heads else ""
+    most = gives_to(result, float(result.by_head[layer, head, column]), column)
     return (
-        f"Each tile is a head: rows look, columns are looked at. In head {Head(layer, head)} "
-        f"{quote(clip(subject(result), 40))} {gives_to(result, value, column)}, more than in any of the other "
-        f"{layers * heads - 1} heads (median {median}).{together}"
+        f"In head {Head(layer, head)} {quote(clip(subject(result), 40))} {most}, more than in any other head "
+        f"(median {median})."
     )
 
 

@@ -33,8 +33,16 @@ def draw(result: AttentionFlow) -> Chart:
     fig.update_xaxes(**layer, nticks=3, ticksuffix=" %", row=1, col=2)
     fig.update_xaxes(side="top", showgrid=False, title={"standoff": 4, "font": {"size": 14}})
     below = 16 + write_key(fig, result, len(positions))
+    fig.presses = presses(result.special)
     height = 94 + max(180, ROW * len(positions)) + below
     return finish(fig, height, bargap=0.25, margin={"l": 8, "r": 8, "t": 62, "b": below})
+
+
+def presses(special: str) -> list[dict[str, object]]:
+    """The button that leaves the special tokens out, or shows them."""
+    if special == "shown":
+        return [{"text": "Leave out [CLS] and [SEP]", "set": {"special": "left out"}}]
+    return [{"text": "Show [CLS] and [SEP]", "set": {"special": "shown"}}]
 
 
 def drawn_positions(result: AttentionFlow) -> list[int]:
@@ -91,7 +99,8 @@ def say(result: AttentionFlow) -> str:
         sentence = f"{at}, its heads averaged: {subject} gives {strongest(result, by, 'to')}."
     few = len(drawn_positions(result))
     cut = f" The {few} strongest of {len(result.tokens)} tokens are drawn." if few < len(result.tokens) else ""
-    return " ".join([sentence + cut, *beyond_limit(result.left_out)])
+    special = ["[CLS] and [SEP] are left out."] if result.special == "left out" else []
+    return " ".join([sentence + cut, *special, *beyond_limit(result.left_out)])
 
 
 def strongest(result: AttentionFlow, values: Float[np.ndarray, " t"], word: str) -> str:
@@ -109,4 +118,4 @@ def say_full(result: AttentionFlow) -> str:
 def colours(result: AttentionFlow) -> dict[int, float]:
     shares = result.shares[result.layer]
     top = float(shares.max()) or 1.0
-    return {i: float(share) / top for i, share in enumerate(shares)}
+    return {position: float(share) / top for position, share in zip(result.positions, shares, strict=True)}

@@ -4,31 +4,46 @@ from typing import Any
 
 import numpy as np
 
-from bertexplorer.analysis.head_roles import ROLES, HeadRoles
+from bertexplorer.analysis.head_roles import ROLES, Found, HeadRoles
 from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
-from bertexplorer.figures.style import SHADES, beyond_limit, finish, percent
+from bertexplorer.figures.style import (
+    ACCENT,
+    ORANGE,
+    SHADES,
+    beyond_limit,
+    coloured,
+    finish,
+    join_names,
+    percent,
+    safe,
+)
 
-SIGNS = {"previous": "←", "next": "→", "same": "=", "[SEP]": "S", "[CLS]": "C", "punctuation": ".", "broad": "·"}
+SIGNS = {"previous": "←", "next": "→", "same": "=", "punctuation": "."}
+SIGNS |= {"det": "d", "adj": "a", "subj": "s", "obj": "o", "prep": "p", "pron": "r"}
+SIGNS |= {"[SEP]": "S", "[CLS]": "C", "broad": "·"}
+GRAMMAR = "#b9a6e8"
 COLOURS = {  # Okabe and Ito (2008), and a neutral; the sign repeats the colour's meaning
     "previous": "#e69f00",
     "next": "#009e73",
     "same": "#d55e00",
+    "punctuation": "#f0e442",
+    **dict.fromkeys(RELATIONS, GRAMMAR),
     "[SEP]": "#cc79a7",
     "[CLS]": "#56b4e9",
-    "punctuation": "#f0e442",
     "broad": "#d5dae1",
 }
-WORDS = {
+WORDS = {  # in sentences
     "previous": "the previous token",
     "next": "the next token",
     "same": "the token itself",
-    "[SEP]": "[SEP]",
-    "[CLS]": "[CLS]",
     "punctuation": "punctuation",
-    "broad": "no pattern above 30 %",
+    **RELATIONS,
+    "broad": "none of these",
 }
+RESTING = ("[SEP]", "[CLS]")
 LINE, MAP = 22, 460  # pixels: a line of the key, the map
 NAMED = 150  # heads on the map; beyond that, the markers are smaller
 
@@ -36,6 +51,8 @@ NAMED = 150  # heads on the map; beyond that, the markers are smaller
 def draw(result: HeadRoles) -> Chart:
     if result.show == "map":
         return draw_map(result)
+    if result.show == "gallery":
+        return draw_gallery(result)
     return main_roles(result) if result.pattern == "main role" else pattern(result)
 
 
@@ -100,7 +117,50 @@ def add_frame(fig: Chart, result: HeadRoles, lines: list[str]) -> Chart:
 def key(result: HeadRoles) -> list[str]:
     """Each role that occurs: its sign, its meaning, and the number of heads."""
     roles = [role for line in result.roles for role in line]
-    return [f"{SIGNS[role]}  {words(role)} ({roles.count(role)})" for role in COLOURS if role in roles]
+    named = {role: f"rests on {role}" if role in RESTING else words(role) for role in COLOURS}
+    return [f"{SIGNS[role]}  {named[role]} ({roles.count(role)})" for role in COLOURS if role in roles]
+
+
+def draw_gallery(result: HeadRoles) -> Chart:
+    """A bar for the best head of each pattern, with its baseline as a line across it."""
+    found = result.gallery
+    fig = Chart()
+    labels = [f"{one.head}  {percent(one.value)}" for one in found]
+    hovers = [safe(gallery_words(one)) for one in found]
+    bars = kit.bars([one.value for one in found], ACCENT, text=labels)
+    tips = {"customdata": [gallery_door(one) for one in found], "hovertext": hovers}
+    fig.add_trace({**bars, **tips, "hovertemplate": "%{hovertext}<extra></extra>"})
+    fig.add_scatter(
+        x=[one.baseline for one in found],
+        y=list(range(len(found))),
+        mode="markers",
+        marker={"symbol": "line-ns", "size": 20, "line": {"color": ORANGE, "width": 3}},
+        hovertext=[f"baseline {percent(one.baseline)}" for one in found],
+        hovertemplate="%{hovertext}<extra></extra>",
+    )
+    fig.update_xaxes(range=[0, 1.3], visible=False)
+    fig.update_yaxes(kit.down([words(one.pattern) for one in found]))
+    lines = [
+        f"{coloured('|', ORANGE)} random targets, or the best fixed distance. Press a bar to see the head at work."
+    ]
+    height = 40 + 34 * len(found)
+    below = 8 + kit.write_below(fig, lines, 8, LINE)
+    return finish(fig, height + below, bargap=0.35, margin={"l": 8, "r": 8, "t": 24, "b": below})
+
+
+def gallery_door(one: Found) -> dict[str, object]:
+    """That head on its example, with [CLS] and [SEP] left out, as it was measured."""
+    picked = ",".join(f"{span.side}:{span.start}-{span.end}" for span in one.picked)
+    chosen = {"show": "arcs", "layer": one.head.layer + 1, "head": one.head.head + 1, "special": "discounted"}
+    return {"view": "attention", "set": chosen, "text": one.text, "picked": picked}
+
+
+def gallery_words(one: Found) -> str:
+    if not one.words[0]:
+        return f"head {one.head}: {percent(one.value)} of its attention to words; random {percent(one.baseline)}"
+    fixed = f"always looking {one.distance:+d} words away".replace("-", "−")
+    pair = f"{one.words[0]} → {one.words[1]}"
+    return f"head {one.head}: right for {percent(one.value)}, such as {pair}; {fixed} {percent(one.baseline)}"
 
 
 def draw_map(result: HeadRoles) -> Chart:
@@ -139,6 +199,8 @@ def say(result: HeadRoles) -> str:
     source += f" ({result.tokens:,} tokens)"
     if result.show == "map":
         sentence = say_map(result, source)
+    elif result.show == "gallery":
+        sentence = say_gallery(result)
     elif result.pattern == "main role":
         sentence = say_roles(result, source)
     else:
@@ -148,13 +210,31 @@ def say(result: HeadRoles) -> str:
 
 def say_roles(result: HeadRoles, source: str) -> str:
     roles = [role for line in result.roles for role in line]
-    first = max(COLOURS, key=roles.count)
-    count = roles.count(first)
-    best = [f"{words(name)} {strongest(result, name)}" for name in ("previous", "next", "[SEP]")]
-    most = "no pattern above 30 %" if first == "broad" else f"{words(first)} most"
+    named = [role for role in WORDS if role in roles and role not in (*RELATIONS, "broad")]
+    groups = [f"{roles.count(role)} look{'s' * (roles.count(role) == 1)} at {words(role)}" for role in named]
+    grammar = sum(role in RELATIONS for role in roles)
+    groups += [f"{grammar} follow{'s' * (grammar == 1)} a relation of grammar"] if grammar else []
+    groups += [
+        f"{roles.count(role)} rest{'s' * (roles.count(role) == 1)} on {role}" for role in RESTING if role in roles
+    ]
+    broad = roles.count("broad")
+    groups += [f"{broad} do{'es' * (broad == 1)} none of this"] if broad else []
+    share = float(result.among.ordinary.mean())
     return (
-        f"Of {len(roles)} heads, measured {source}, {count} {'has' if count == 1 else 'have'} {most} in view. The "
-        f"strongest heads: {', '.join(best)}."
+        f"Of {len(roles)} heads, measured {source} with [CLS] and [SEP] left out, {join_names(groups)}. Words give "
+        f"{percent(share)} of their attention to words."
+    )
+
+
+def say_gallery(result: HeadRoles) -> str:
+    """The relation whose best head beats the best fixed distance most, and the number of such relations."""
+    relations = [one for one in result.gallery if one.words[0]]
+    best = max(relations, key=lambda one: one.value - one.baseline)
+    won = sum(one.value - one.baseline >= 0.1 for one in relations)
+    return (
+        f"The best head for each pattern, [CLS] and [SEP] left out. For {best.pattern} it is {best.head}: it looks at "
+        f"the right word in {percent(best.value)} of the pairs of forty annotated sentences, the best fixed distance "
+        f"in {percent(best.baseline)}. For {won} of {len(relations)} relations a head beats the distance by 10 points."
     )
 
 

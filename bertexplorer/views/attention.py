@@ -10,8 +10,8 @@ ATTENTION = View(
     question="Who looks at whom?",
     note=(
         "A weight says how much a head reads from a token, not how much that token matters for the answer. What it "
-        "reads may be close to nothing (choose norm). Many heads rest on a special token when they have nothing to do: "
-        "on [SEP] in BERT-base, on [CLS] in mini."
+        "reads may be close to nothing (choose norm). Heads rest on a special token when they have nothing to do: on "
+        "[SEP] in BERT-base, where it gets more than half in the middle layers. mini was trained to rest less."
     ),
     papers=(
         "Vaswani et al., 2017, Attention Is All You Need",
@@ -19,19 +19,25 @@ ATTENTION = View(
         "Kobayashi et al., 2020, Attention Is Not Only a Weight",
     ),
     examples=(
-        Example("It was too tired", "The animal didn't cross the street because it was too tired.", picked="0:43-45"),
-        Example("It was too wide", "The animal didn't cross the street because it was too wide.", picked="0:43-45"),
+        Example(
+            "It was too tired",
+            "The animal didn't cross the street because it was too tired.",
+            options={"special": "discounted"},
+            picked="0:43-45",
+        ),
+        Example(
+            "What it stands for",
+            "The animal didn't cross the street because it was too tired.",
+            options={"show": "arcs", "layer": 4, "head": 2},
+            picked="0:43-45",
+        ),
         Example(
             "Two sentences",
             "The man went to the store.",
             "He bought a gallon of milk.",
-            options={"show": "arcs", "direction": "B to A", "special": "hidden"},
+            options={"show": "arcs", "direction": "B to A", "special": "discounted"},
         ),
-        Example(
-            "The keys to the cabinet",
-            "The keys to the cabinet [MASK] on the table.",
-            options={"show": "arcs", "layer": 5, "head": 11, "special": "hidden"},
-        ),
+        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table."),
         Example(
             "Pieces to words",
             "Untranslatable misunderstandings embarrassed the philosophers.",
@@ -51,11 +57,26 @@ ATTENTION_FLOW = View(
     ),
     papers=("Abnar and Zuidema, 2020, Quantifying Attention Flow in Transformers",),
     examples=(
-        Example("It was too tired", "The animal didn't cross the street because [MASK] was too tired."),
-        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table."),
-        Example("Flow", "The keys to the cabinet [MASK] on the table.", options={"method": "flow", "layer": 2}),
-        Example("The capital of France", "The capital of France is [MASK].", options={"method": "raw"}),
-        Example("Two sentences", "The man went to the store.", "He bought a gallon of [MASK].", options={"layer": 3}),
+        Example(
+            "It was too tired",
+            "The animal didn't cross the street because [MASK] was too tired.",
+            options={"special": "left out", "layer": 3},
+        ),
+        Example(
+            "The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"special": "left out"}
+        ),
+        Example("Through [CLS]", "The keys to the cabinet [MASK] on the table."),
+        Example(
+            "Flow",
+            "The keys to the cabinet [MASK] on the table.",
+            options={"method": "flow", "layer": 2, "special": "left out"},
+        ),
+        Example(
+            "Two sentences",
+            "The man went to the store.",
+            "He bought a gallon of [MASK].",
+            options={"layer": 3, "special": "left out"},
+        ),
     ),
     chips="pick",
 )
@@ -65,20 +86,17 @@ HEAD_ROLES = View(
     title="Head roles",
     question="What does each head do?",
     note=(
-        "A head is named after where most of its attention goes on these sentences. It may do something else on "
-        "others, and a pattern that is easy to see need not matter for the answer."
+        "A head is named after where the attention between words goes on these sentences. It may do something else on "
+        "others, and a pattern that is easy to see need not matter for the answer. The gallery shows the best of many "
+        "heads; on other sentences it will be right less often."
     ),
     papers=("Clark et al., 2019, What Does BERT Look At?",),
     examples=(
+        Example("What heads find", "The keys to the cabinet [MASK] on the table.", options={"show": "gallery"}),
         Example("All heads", "The keys to the cabinet [MASK] on the table."),
         Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"pattern": "previous"}),
         Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"pattern": "[CLS]"}),
         Example("Heads alike", "The keys to the cabinet [MASK] on the table.", options={"show": "map"}),
-        Example(
-            "A garden path",
-            "The old man the boats, and the horse raced past the barn fell.",
-            options={"on": "this text", "pattern": "entropy"},
-        ),
     ),
     chips="",
     slow=True,
@@ -127,11 +145,19 @@ BERTVIZ = View(
     ),
     papers=("Vig, 2019, A Multiscale Visualization of Attention in the Transformer Model",),
     examples=(
-        Example("It was too tired", "The animal didn't cross the street because it was too tired."),
+        Example(
+            "It was too tired",
+            "The animal didn't cross the street because it was too tired.",
+            options={"layers": "4", "special": "left out"},
+        ),
         Example(
             "Two sentences", "The man went to the store.", "He bought a gallon of milk.", options={"layers": "1-3"}
         ),
-        Example("All heads", "The keys to the cabinet [MASK] on the table.", options={"kind": "model"}),
+        Example(
+            "All heads",
+            "The keys to the cabinet [MASK] on the table.",
+            options={"kind": "model", "special": "left out"},
+        ),
         Example("Queries and keys", "The capital of France is [MASK].", options={"kind": "neuron"}),
         Example("River bank", "She sat on the bank of the river.", options={"kind": "head", "layers": "1"}),
     ),
@@ -163,7 +189,7 @@ QUERY_KEY = View(
             picked="0:43-45",
         ),
         Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"layer": 1, "head": 3}),
-        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"layer": 3, "head": 8}),
+        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"layer": 2, "head": 10}),
     ),
     chips="pick",
 )

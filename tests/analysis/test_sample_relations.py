@@ -3,6 +3,7 @@
 import pytest
 
 from bertexplorer import engine
+from bertexplorer.analysis import head_relations
 from bertexplorer.analysis.sample_relations import RELATIONS, read_row, related_sentences
 from bertexplorer.analysis.sample_sentences import SAMPLE
 from bertexplorer.model.checkpoint import Checkpoint
@@ -29,7 +30,7 @@ def test_a_row_is_read_word_by_word() -> None:
 
 
 def test_shares_and_hits_are_those_of_plain_loops(mini: Checkpoint) -> None:
-    reads = [relations.read(mini, sentence.text) for sentence in related_sentences()[:3]]
+    reads = [head_relations.read(mini, sentence) for sentence in related_sentences()[:3]]
     layer, head = 3, 1
     rest, hits, tries = [], 0, 0
     for sentence in related_sentences()[:3]:
@@ -46,8 +47,7 @@ def test_shares_and_hits_are_those_of_plain_loops(mini: Checkpoint) -> None:
             hits += given[end] == max(given) and given[end] > most
             tries += 1
     assert abs(float(relations.resting(reads)[layer, head]) - sum(rest) / len(rest)) < 1e-6
-    # accuracy pairs the texts that were read with the first of related_sentences()
-    heads, distances = relations.accuracy(reads, "det", back=False)
+    heads, distances = head_relations.accuracy(reads, "det", back=False)
     assert abs(float(heads[layer, head]) - hits / tries) < 1e-9
     ends = [end - start for sentence in related_sentences()[:3] for start, end in sentence.pairs["det"]]
     assert distances[1] == sum(end == 1 for end in ends) / len(ends)

@@ -114,11 +114,14 @@ class Explore extends HTMLElement {
     else this.state.mark(detail, this.#texts);
   }
 
-  #jump({ set = {}, view, picked }) {
+  #jump({ set = {}, view, picked, text }) {
     const { now } = this.state, to = view in this.schema.views ? view : now.view;
     const current = to === now.view ? now.options : this.state.defaults(to);
     const known = Object.entries(set).filter(([name]) => name in current);
-    this.state.set({ view: to, picked: picked || now.picked, options: { ...current, ...Object.fromEntries(known) } }, { step: known.length > 0 });
+    const asked = { view: to, picked: picked ?? now.picked, options: { ...current, ...Object.fromEntries(known) } };
+    if (text === undefined) { this.state.set(asked, { step: known.length > 0 }); return; }
+    this.state.mark({ ...asked, text, pair: "", hidden: "" }, { text, pair: "" });  // picked spans count in the new text
+    this.#fill();
   }
 
   #example({ text, pair, options, picked }) {

@@ -74,7 +74,7 @@ class Figure extends HTMLElement {
       this.#clear();
       const host = h("div", { class: "model" });
       this.append(host);
-      this.#unwatch = open(figure, host, said, (door) => this.dispatchEvent(new CustomEvent("jump", { detail: door })));
+      this.#unwatch = open(figure, host, said, (door) => this.#fire(door));
       return;
     }
     if (figure.layout.meta === "bars") {
@@ -87,10 +87,12 @@ class Figure extends HTMLElement {
     if (!this.plot || this.#plotly !== Plotly) {
       this.#clear();
       this.plot = h("div", { class: "plot", role: "img" });
-      this.append(this.plot);
+      this.presses = h("div", { class: "presses" });
+      this.append(this.presses, this.plot);
       this.#plotly = Plotly;
     }
     this.plot.setAttribute("aria-label", said);
+    this.presses.replaceChildren(...(figure.presses ?? []).map(({ text, ...door }) => h("button", { type: "button", onclick: () => this.#fire(door) }, text)));
     try {
       await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });
     } catch (error) {  // do not leave the old figure next to the new caption
@@ -161,8 +163,10 @@ class Figure extends HTMLElement {
   #jump(points) {
     this.#pendingPoint = null;
     const found = points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
-    if (found) this.dispatchEvent(new CustomEvent("jump", { detail: found }));
+    if (found) this.#fire(found);
   }
+
+  #fire(door) { this.dispatchEvent(new CustomEvent("jump", { detail: door })); }
 }
 
 /** Horizontal bars as a list, painted without plotly. */
