@@ -143,7 +143,7 @@ def draw_gallery(result: HeadRoles) -> Chart:
     lines = [
         f"{coloured('|', ORANGE)} random targets, or the best fixed distance. Press a bar to see the head at work."
     ]
-    height = 40 + 34 * len(found)
+    height = max(300, 40 + 34 * len(found))
     below = 8 + kit.write_below(fig, lines, 8, LINE)
     return finish(fig, height + below, bargap=0.35, margin={"l": 8, "r": 8, "t": 24, "b": below})
 

@@ -7,6 +7,7 @@ import networkx
 import numpy as np
 import pytest
 
+from bertexplorer import engine
 from bertexplorer.analysis import attention_flow
 from bertexplorer.analysis.attention_flow import AttentionFlow, Options, flow, rollout
 from bertexplorer.errors import ExplorerError
@@ -126,3 +127,16 @@ def test_rows_hold_the_numbers_of_the_view(small: Checkpoint) -> None:
     rows = attention_flow.rows(result)
     assert result.left_out == 38 and len(rows) == 3 * 64 and len({tuple(row) for row in rows}) == 1
     assert rows[64]["layer"] == 2 and rows[64]["value"] == result.shares[1, 0]
+
+
+def test_special_tokens_can_be_left_out(small: Checkpoint) -> None:
+    """The rows are scaled up before anything is multiplied, and positions count in the whole text."""
+    text = Text("a b c d", picked=(Span(0, 2, 3),))
+    attention = engine.attentions(small, small.tokenizer.encode(text)).mean(1).double().numpy()[:, 1:-1, 1:-1]
+    scaled = attention / attention.sum(-1, keepdims=True)
+    result = ask(small, text, special="left out")
+    assert (result.tokens, result.positions, result.about) == (("a", "b", "c", "d"), (1, 2, 3, 4), (1,))
+    np.testing.assert_allclose(result.shares, rollout(scaled)[:, 1], atol=1e-6)
+    assert attention_flow.rows(result)[0]["to_position"] == 1
+    with pytest.raises(ExplorerError, match=r"The text has only \[CLS\] and \[SEP\], and these are left out."):
+        ask(small, "[SEP]", special="left out")

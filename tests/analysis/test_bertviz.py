@@ -79,3 +79,18 @@ def test_rows_hold_the_attention_weights(mini: Checkpoint) -> None:
     rows = bertviz.rows(result)
     assert len(rows) == 12 * 25 and rows[0]["layer"] == 2 and len({tuple(row) for row in rows}) == 1
     assert rows[27]["weight"] == result.attention[0, 1, 0, 2] and rows[27]["to"] == "cat"
+
+
+@pytest.mark.parametrize("kind", ["head", "neuron"])
+def test_special_tokens_can_be_left_out(mini: Checkpoint, kind: str) -> None:
+    text = Text("The man went.", "He ate.")
+    whole = bertviz.run(mini, text, options=Options(kind=kind))
+    result = bertviz.run(mini, text, options=Options(kind=kind, special="left out"))
+    kept = [i for i, token in enumerate(whole.tokens) if token not in ("[CLS]", "[SEP]")]
+    assert result.tokens == tuple(whole.tokens[i] for i in kept) and result.second == 4
+    np.testing.assert_allclose(result.attention.sum(-1), 1, atol=NEAR)
+    row = whole.attention[0, 0, kept[2]][kept]
+    np.testing.assert_allclose(result.attention[0, 0, 2], row / row.sum(), atol=NEAR)
+    assert (result.queries is None) == (kind == "head")
+    if result.keys is not None and whole.keys is not None:
+        np.testing.assert_array_equal(result.keys, whole.keys[:, :, kept])

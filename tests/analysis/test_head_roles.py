@@ -8,7 +8,19 @@ import pytest
 from scipy.spatial.distance import cdist, jensenshannon
 
 from bertexplorer.analysis import head_roles
-from bertexplorer.analysis.head_roles import CLEAR, MEASURES, HeadRoles, Options, distances, plane
+from bertexplorer.analysis.head_roles import (
+    AMONG,
+    CLEAR,
+    MEASURES,
+    ORDINARY,
+    RESTS,
+    HeadRoles,
+    Measured,
+    Options,
+    distances,
+    plane,
+)
+from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.analysis.sample_sentences import SAMPLE
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -69,11 +81,49 @@ def test_the_sample_is_the_mean_over_its_sentences(mini: Checkpoint) -> None:
     assert (result.texts, result.tokens) == (20, sum(a.tokens for a in alone)) and result.points is None
 
 
-def test_the_main_role_of_a_head_is_its_largest_clear_share() -> None:
-    measures = {name: np.full((1, 3), 0.1) for name in MEASURES}
-    measures |= {"next": np.array([[0.9, 0.2, CLEAR]]), "[SEP]": np.array([[0.05, 0.25, 0.29]])}
-    measures |= {"distance": np.full((1, 3), 9.0)}
-    assert head_roles.main_roles(measures) == (("next", "broad", "next"),)
+def test_the_main_role_of_a_head_is_its_largest_clear_share_among_words() -> None:
+    """In this order: a clear role; one that is not clear; clear, but hardly any attention to words; not twice what
+    random targets would get; a relation; a relation of a head that rests."""
+    measures = {name: np.full((1, 6), 0.1) for name in MEASURES}
+    measures |= {"[SEP]": np.array([[0.05, 0.25, RESTS, 0.05, 0.4, 0.9]])}
+    shares = {name: np.full((1, 6), 0.1) for name in AMONG}
+    shares |= {"next": np.array([[CLEAR, 0.29, 0.9, 0.1, 0.1, 0.1]])}
+    shares |= {"punctuation": np.array([[0.2, 0.2, 0.2, 0.39, 0.1, 0.1]])}
+    ordinary = np.array([[0.5, 0.5, ORDINARY - 0.01, 0.5, 0.5, 0.1]])
+    chance = {**dict.fromkeys(AMONG, 0.1), "punctuation": 0.2}
+    relations = [["", "", "", "", "pron", "pron"]]
+    wanted = (("next", "broad", "[SEP]", "broad", "pron", "[SEP]"),)
+    assert head_roles.main_roles(measures, Measured(ordinary, shares, chance), relations) == wanted
+
+
+def test_shares_among_words_are_those_of_a_plain_loop(mini: Checkpoint) -> None:
+    result, encoding = ask(mini, "Well, she is good.", on="this text"), mini.tokenizer.encode("Well, she is good.")
+    weights = eager(mini.folder, encoding).attention.double().numpy()
+    words = [i for i in range(len(encoding)) if not encoding.special[i]]
+    for layer, head in ((0, 2), (3, 1), (5, 11)):
+        given = [sum(weights[layer, head, i, j] for j in words) for i in words]
+        previous = [weights[layer, head, i, i - 1] for i in words if i - 1 in words]
+        marks = [weights[layer, head, i, j] for i in words for j in words if encoding.tokens[j] in ",."]
+        assert result.among.ordinary[layer, head] == pytest.approx(sum(given) / len(words), abs=NEAR)
+        assert result.among.shares["previous"][layer, head] == pytest.approx(sum(previous) / sum(given), abs=NEAR)
+        assert result.among.shares["punctuation"][layer, head] == pytest.approx(sum(marks) / sum(given), abs=NEAR)
+    assert result.among.chance["previous"] == pytest.approx((len(words) - 1) / len(words) ** 2)
+    assert result.among.chance["punctuation"] == pytest.approx(2 / len(words))
+
+
+def test_the_gallery_has_the_best_head_of_each_pattern_on_a_sentence_that_shows_it(mini: Checkpoint) -> None:
+    result = ask(mini, "", show="gallery")
+    assert len(result.gallery) == len(AMONG) + len(RELATIONS) and all(f.value <= 1 for f in result.gallery)
+    for found in result.gallery[len(AMONG) :]:
+        span = found.picked[0]
+        assert found.text[span.start : span.end] == found.words[0]
+        assert result.among.ordinary[found.head.layer, found.head.head] >= ORDINARY
+    rows = head_roles.rows(result)
+    assert [row["head"] for row in rows] == [found.head.head + 1 for found in result.gallery]
+
+
+def test_a_text_of_special_tokens_has_no_roles_among_words(mini: Checkpoint) -> None:
+    assert not ask(mini, "[SEP]", on="this text").among.ordinary.any()
 
 
 def test_distances_equal_those_of_scipy() -> None:

@@ -18,7 +18,7 @@ def result(method: str = "rollout", tokens: int = 4, layers: int = 3, **more: An
     for position, share in ((1, 0.5), (2, 0.25)):
         shares[-1, min(position, tokens - 1)] = share
     raw[-1, -1] = 0.7
-    fields = {"about": (0,), "picked": False, "layer": layers - 1, "left_out": 0, **more}
+    fields = {"about": (0,), "picked": False, "layer": layers - 1, "left_out": 0, "positions": (*range(tokens),)} | more
     return AttentionFlow(method, names, shares=raw if method == "raw" else shares, raw=raw, **fields)
 
 
@@ -69,3 +69,11 @@ def test_the_sentence_says_where_flow_no_longer_distinguishes_tokens() -> None:
 
 def test_the_strip_is_coloured_by_the_shares() -> None:
     assert figure.colours(result()) == pytest.approx({0: 0.02, 1: 1, 2: 0.5, 3: 0.02})
+
+
+def test_without_special_tokens_the_strip_is_coloured_at_the_positions_of_the_others() -> None:
+    without = result(special="left out", positions=(1, 2, 3, 4))
+    assert figure.colours(without)[2] == 1 and 0 not in figure.colours(without)
+    assert "[CLS] and [SEP] are left out." in figure.say(without)
+    assert figure.draw(without).presses[0]["set"] == {"special": "shown"}
+    assert figure.draw(result()).presses[0]["set"] == {"special": "left out"}

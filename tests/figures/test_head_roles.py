@@ -5,15 +5,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertexplorer.analysis.head_roles import MEASURES, HeadRoles, main_roles
+from bertexplorer.analysis.head_roles import AMONG, MEASURES, Found, HeadRoles, Measured, main_roles
+from bertexplorer.analysis.heads import Head
 from bertexplorer.figures import head_roles as figure
+from bertexplorer.model.text import Span
+from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 
 CLICK = {"view": "attention", "set": {"show": "head", "layer": 2, "head": 3, "heads": ""}}
 
 
 def result(show: str = "roles", pattern: str = "main role", layers: int = 2, heads: int = 3, **more: Any) -> HeadRoles:
-    """Head 1·1 attends to the previous token (80 %), the last one to [SEP] (90 %); the others have no clear pattern."""
+    """Head 1·1 attends to the previous token (80 %, also among words), the last one to [SEP] (90 %); the others have no
+    clear pattern. A gallery has one of each kind."""
     measures = {name: np.full((layers, heads), 0.1) for name in MEASURES}
     measures["previous"][0, 0], measures["[SEP]"][-1, -1] = 0.8, 0.9
     measures["distance"][-1, -1] = 7.25
@@ -24,11 +28,22 @@ def result(show: str = "roles", pattern: str = "main role", layers: int = 2, hea
     map_fields = (
         {"points": points, "preserved": 0.36, "divergences": divergences, "compared": 99} if show == "map" else {}
     )
+    among = Measured(
+        1 - measures["[SEP]"],
+        {name: np.full((layers, heads), 0.1) for name in AMONG} | {"previous": measures["previous"]},
+        dict.fromkeys(AMONG, 0.1),
+    )
+    if show == "gallery":
+        picked, words = (Span(0, 4, 7),), (EVIL, "cat")
+        found = Found("verb → object", Head(1, 2), 0.9, 0.4, "The cat sat.", picked, words, -2)
+        more = {"gallery": (Found("previous", Head(0, 0), 0.8, 0.1, "A cat."), found), **more}
     fields = {"points": None, "preserved": 0.0, "divergences": None, "compared": 0, "left_out": 0, **map_fields, **more}
-    return HeadRoles(show, pattern, fields.pop("on", "sample"), 20, 249, measures, main_roles(measures), **fields)
+    return HeadRoles(
+        show, pattern, fields.pop("on", "sample"), 20, 249, measures, among, main_roles(measures, among), **fields
+    )
 
 
-@pytest.mark.parametrize("show", ["roles", "map"])
+@pytest.mark.parametrize("show", ["roles", "gallery", "map"])
 @pytest.mark.parametrize("pattern", ["main role", *MEASURES])
 @pytest.mark.parametrize(("layers", "heads"), [(1, 1), (2, 3), (12, 12), (24, 16)])
 def test_figures_are_valid(show: str, pattern: str, layers: int, heads: int) -> None:
@@ -45,12 +60,13 @@ def test_cells_show_the_main_roles() -> None:
     assert heat.customdata[1][2] == CLICK and "head 2·3: <br>" in heat.hovertext[1][2]
     assert "[SEP] 90 %" in heat.hovertext[1][2] and "distance 7.2 tokens, entropy 0.1 bits" in heat.hovertext[1][2]
     kinds = list(figure.COLOURS)
-    assert np.asarray(heat.z).tolist() == [[0, 6, 6], [6, 6, kinds.index("[SEP]")]]
+    broad = kinds.index("broad")
+    assert np.asarray(heat.z).tolist() == [[0, broad, broad], [broad, broad, kinds.index("[SEP]")]]
     middle = (kinds.index("[SEP]") + 0.5) / len(kinds)
     below = [colour for position, colour in heat.colorscale if position < middle]
     assert below[-1] == figure.COLOURS["[SEP]"] and set(figure.SIGNS) == set(kinds)
     texts = [note.text for note in fig.layout.annotations]
-    assert texts == ["←  the previous token (1)", "S  [SEP] (1)", "·  no pattern above 30 % (4)"]
+    assert texts == ["←  the previous token (1)", "S  rests on [SEP] (1)", "·  none of these (4)"]
 
 
 def test_cells_show_the_chosen_pattern() -> None:
@@ -71,8 +87,8 @@ def test_the_map_shows_every_head() -> None:
 def test_the_sentence_names_the_strongest_heads() -> None:
     source = "measured on 20 plain sentences (249 tokens)"
     assert figure.say(result()) == (
-        f"Of 6 heads, {source}, 4 have no pattern above 30 % in view. The strongest heads: the previous token 1·1 "
-        "(80 %), the next token 1·1 (10 %), [SEP] 2·3 (90 %)."
+        f"Of 6 heads, {source} with [CLS] and [SEP] left out, 1 looks at the previous token, 1 rests on [SEP] and 4 do "
+        "none of this. Words give 77 % of their attention to words."
     )
     assert figure.say(result(pattern="[SEP]")) == (
         f"The strongest head for [SEP] is 2·3 (90 %), {source}; the median over all 6 heads is 10 %."
@@ -86,3 +102,19 @@ def test_the_sentence_on_the_map_names_the_most_similar_heads() -> None:
     sentence = figure.say(result("map"))
     assert "The two heads most alike on 20 plain sentences (249 tokens) are 1·2 and 1·3" in sentence
     assert "is 0.10 bits, the median over all pairs 0.50. The map holds 36 % " in sentence and "99 rows" in sentence
+
+
+def test_the_gallery_leads_to_each_head_at_work() -> None:
+    gallery = result("gallery")
+    bars, lines = figure.draw(gallery).data
+    assert list(bars.x) == [0.8, 0.9] and list(bars.text) == ["1·1  80 %", "2·3  90 %"] and list(lines.x) == [0.1, 0.4]
+    door = bars.customdata[1]
+    assert door["view"] == "attention" and (door["text"], door["picked"]) == ("The cat sat.", "0:4-7")
+    assert door["set"] == {"show": "arcs", "layer": 2, "head": 3, "special": "discounted"}
+    assert bars.customdata[0]["picked"] == "" and "always looking −2 words away 40 %" in bars.hovertext[1]
+    assert EVIL not in bars.hovertext[1]
+    assert figure.say(gallery) == (
+        "The best head for each pattern, [CLS] and [SEP] left out. For verb → object it is 2·3: it looks at the right "
+        "word in 90 % of the pairs of forty annotated sentences, the best fixed distance in 40 %. For 1 of 1 relations "
+        "a head beats the distance by 10 points."
+    )
