@@ -14,7 +14,6 @@ from bertexplorer.figures.style import (
     ORANGE,
     SHADES,
     beyond_limit,
-    coloured,
     finish,
     join_names,
     percent,
@@ -140,9 +139,7 @@ def draw_gallery(result: HeadRoles) -> Chart:
     )
     fig.update_xaxes(range=[0, 1.3], visible=False)
     fig.update_yaxes(kit.down([words(one.pattern) for one in found]))
-    lines = [
-        f"{coloured('|', ORANGE)} random targets, or the best fixed distance. Press a bar to see the head at work."
-    ]
+    lines = ["Orange: random targets, or the best fixed distance", "Press a bar to see the head at work"]
     height = max(300, 40 + 34 * len(found))
     below = 8 + kit.write_below(fig, lines, 8, LINE)
     return finish(fig, height + below, bargap=0.35, margin={"l": 8, "r": 8, "t": 24, "b": below})

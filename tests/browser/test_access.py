@@ -84,7 +84,16 @@ def test_the_words_of_a_figure_are_legible(browser: Browser, address: str, schem
     """axe-core does not check the contrast of text in SVG."""
     with opened(browser, address, scheme=scheme) as page:
         page.wait_for_selector("#figure .bars")
-        for title in ("Word in context", "Path", "Map", "Saliency", "Referee", "Pairs", "Counterfactuals"):
+        for title in (
+            "Forward pass",
+            "Word in context",
+            "Path",
+            "Map",
+            "Saliency",
+            "Referee",
+            "Pairs",
+            "Counterfactuals",
+        ):
             choose_view(page, title)
             settled(page)
             with page.expect_response("**/api/v1/view"):
