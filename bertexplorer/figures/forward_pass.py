@@ -57,7 +57,7 @@ def draw(result: ForwardPass) -> Picture:
         },
         "layers": [draw_layer(result, i) for i in range(len(result.layers))],
         "open": result.open,
-        "heads": per_mille(result.layers[result.open].weights),
+        "heads": rounded(result.layers[result.open].weights),
         "end": draw_end(result),
     }
     return Picture("model", data, ABOVE + BELOW + height * rows)
@@ -71,7 +71,7 @@ def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
     return {
         "number": index + 1,
         "head": head + 1,
-        "weights": per_mille(part.weights[head]),
+        "weights": rounded(part.weights[head]),
         "strip": strip(part.output),
         "answer": answer,
         "lengths": [
@@ -122,14 +122,17 @@ def drawn_inputs(result: ForwardPass) -> list[tuple[str, Float[np.ndarray, "w _"
     return [*((name, result.inputs[name]) for name in addends(result)), ("sum", result.inputs[last])]
 
 
-def strip(vectors: Float[np.ndarray, "w d"]) -> list[list[int]]:
-    """The first numbers of each vector, in per cent of the strongest colour."""
+def strip(vectors: Float[np.ndarray, "w d"]) -> list[list[float]]:
+    """The first numbers of each vector, from -1 to 1, the strongest colours."""
     limit = float(np.percentile(np.abs(vectors), STRONGEST)) or 1.0
-    return np.rint(100 * np.clip(vectors[:, :NUMBERS] / limit, -1, 1)).astype(int).tolist()
+    shades: list[list[float]] = np.clip(vectors[:, :NUMBERS] / limit, -1, 1).astype(np.float64).round(2).tolist()
+    return shades
 
 
-def per_mille(weights: Float[np.ndarray, "..."]) -> list[Any]:
-    return np.rint(1000 * weights).astype(int).tolist()
+def rounded(weights: Float[np.ndarray, "..."]) -> list[Any]:
+    """Shares with as many digits as a picture can show."""
+    shares: list[Any] = weights.astype(np.float64).round(3).tolist()
+    return shares
 
 
 def gains(part: LayerPart) -> list[Any]:

@@ -48,14 +48,14 @@ def test_the_data_are_the_numbers_of_the_result() -> None:
     assert [stage["name"] for stage in data["vectors"]["stages"]] == ["word", "position", "segment", "sum"]
     second = data["layers"][1]
     assert (second["number"], second["head"], second["answer"]) == (2, 2, {"token": "paris", "share": "40 %"})
-    assert second["weights"] == [[750, 0, 0, 250]] * 3 and data["heads"][0] == [[0, 1000, 0, 0]] * 3
+    assert second["weights"] == [[0.75, 0, 0, 0.25]] * 3 and data["heads"][0] == [[0, 1, 0, 0]] * 3
     assert second["raised"] == [{"token": EVIL, "from": "5.0 %", "to": "30 %"}], "a word that stays is left out"
     length = float(np.linalg.norm(hand().layers[1].output[2]))
     assert second["lengths"] == [f"{length:.1f}"] * 3
     assert [bar["share"] for bar in data["end"]["bars"]] == [0.4, 0.1] and data["open"] == 1
     assert data["highlighted"] == 2, "the token whose link the caption names"
     limit = np.percentile(np.abs(hand().layers[1].output), 99)
-    assert second["strip"][0][0] == round(100 * max(-1, -20 / limit)) and len(second["strip"][0]) == figure.NUMBERS
+    assert second["strip"][0][0] == round(max(-1, -20 / limit), 2) and len(second["strip"][0]) == figure.NUMBERS
 
 
 def test_each_part_leads_to_its_view() -> None:

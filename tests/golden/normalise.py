@@ -110,6 +110,7 @@ def chart(figure: Mapping[str, Any]) -> dict[str, Any]:
         "axes": normalised({name: axis for name, axis in axes.items() if axis}),
         "words": normalised(words),
         "shapes": len(layout.get("shapes", ())),
+        **({"presses": normalised(figure["presses"])} if "presses" in figure else {}),
     }
 
 

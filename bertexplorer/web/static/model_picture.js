@@ -8,7 +8,7 @@ const MONO = "IBM Plex Mono, ui-monospace, monospace", SANS = "IBM Plex Sans, sy
 const LABEL = 96, STAGE = 26, PITCH = 40, TOP = 64, BARS = 150, SMALL = 13;  // pixels
 const NARROW = 640, ROOM = 34;  // widths: of a page that stacks the parts, and of a layer that has room for ribbons
 const PROJECTOR = matchMedia("(min-width: 1800px)");
-const WEAKEST = 30;  // of a ribbon, in thousandths of a token's attention
+const WEAKEST = 0.03, WIDEST = 7;  // of a ribbon: the least share of a token's attention, and the pixels of all of it
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
 
 function make(name, attributes = {}, ...children) {
@@ -21,23 +21,23 @@ const write = (x, y, words, more = {}) => make("text", { x, y, fill: INK, "font-
 const clip = (words, room) => (words.length <= room ? words : room < 2 ? "" : `${words.slice(0, room - 1)}…`);
 const letters = (pixels) => Math.floor(pixels / (0.6 * SMALL));  // of the fixed-width face
 
-/** An image of a small *table* of numbers from -100 to 100: blue above 0, orange below, the rows apart. */
+/** An image of a small *table* of numbers from -1 to 1: blue above 0, orange below, the rows apart. */
 function stripes(table, { blue, orange }, place) {
   const high = 6, canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
   [canvas.width, canvas.height] = [table[0].length, high * table.length];
   table.forEach((row, y) => row.forEach((value, x) => {
-    const most = value < 0 ? orange : blue, share = Math.abs(value) / 100;
+    const most = value < 0 ? orange : blue, share = Math.abs(value);
     pen.fillStyle = `rgba(${most.join(",")},${0.06 + 0.94 * share})`;
     pen.fillRect(x, high * y, 1, high - 1);
   }));
   return image(canvas, place);
 }
-/** An image of one head's *weights*, in thousandths. */
+/** An image of one head's *weights*, from 0 to 1. */
 function tile(weights, { blue }, place) {
   const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
   [canvas.width, canvas.height] = [weights[0].length, weights.length];
   weights.forEach((row, y) => row.forEach((value, x) => {
-    pen.fillStyle = `rgba(${blue.join(",")},${0.04 + 0.96 * Math.sqrt(value / 1000)})`;
+    pen.fillStyle = `rgba(${blue.join(",")},${0.04 + 0.96 * Math.sqrt(Math.max(0, value))})`;
     pen.fillRect(x, y, 1, 1);
   }));
   return image(canvas, place);
@@ -91,7 +91,7 @@ function listen(svg, data, jump) {
 /** Bring out what the token in *row* takes from the others. */
 function follow(svg, row) {
   for (const one of svg.querySelectorAll("[data-to]")) {
-    const own = Number(one.dataset.to) === row, weight = Number(one.dataset.weight) / 1000, special = one.dataset.special === "true";
+    const own = Number(one.dataset.to) === row, weight = Number(one.dataset.weight), special = one.dataset.special === "true";
     one.setAttribute("stroke", own ? (special ? GREY : ACCENT) : PALE);
     one.setAttribute("stroke-opacity", own ? 0.35 + 0.65 * weight : 0.1 + 0.3 * weight * !special);
   }
@@ -132,7 +132,7 @@ function ribbons({ weights }, data, left, right, top) {
     if (weight < WEAKEST) return null;
     const start = middle(data, top, from), end = middle(data, top, to);
     return make("path", { d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`, fill: "none",
-      "stroke-width": Math.max(1, weight / 140), "data-to": to, "data-weight": weight, "data-special": data.tokens[from]?.special ?? true });
+      "stroke-width": Math.max(1, WIDEST * weight), "data-to": to, "data-weight": weight, "data-special": data.tokens[from]?.special ?? true });
   })).filter(Boolean);
 }
 
