@@ -145,9 +145,9 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
     all tokens that look, then over the texts. Where a token fits several patterns ([SEP] before a [CLS]) it counts for
     each. *text* is read only for options.on = "this text". Raises ExplorerError for a text that cannot be read.
     A head has a role among words if ordinary tokens give at least a fifth of their attention to ordinary tokens, and of
-    that at least CLEAR, and twice what random targets would get, to the role's pattern. Else it may rest on [CLS] or
-    [SEP]. The gallery adds the best head for each relation of `head_relations`, counted among words as in that paper's
-    section 4.2.
+    that at least CLEAR, and twice what random targets would get, to the role's pattern; or, on the sample, if it beats
+    the best fixed distance by MARGIN in a relation of `head_relations`, counted among words as in that paper's section
+    4.2. Else it may rest on [CLS] or [SEP]. The gallery has the best head for each.
     Options:
         show: Show (gallery: the best head for each pattern; map: heads that behave alike are close together)
         pattern: Pattern (main role: what the attention goes to, special tokens left out)
@@ -191,7 +191,7 @@ def word_in_context(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         baseline: Subtract random pairs (the mean cosine of two random words)
     """
-def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result:
+def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words'] = 'all words') -> Result:
     """The path of a word's vector through the layers, seen in one fixed plane.
     Follow each occurrence of the word, the vectors of its pieces averaged. Raises ExplorerError if there is none,
     and for an unknown layer.
@@ -199,6 +199,7 @@ def word_path(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'min
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         word: Word (empty: the picked one; commas between several)
         sentences: Other sentences (one per line, or with | between)
+        plane: Plane (these words: where their own vectors differ most)
     """
 def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result:
     """Tokens or sentences laid out so that what is near in the checkpoint's vectors is near on the page.
@@ -362,7 +363,7 @@ class Methods:
     def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
-    def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '') -> Result: ...
+    def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words'] = 'all words') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...

@@ -1,14 +1,15 @@
 """Word path: the path of a word's vector through the layers, seen in one fixed plane.
 
 The plane is spanned by the first two principal components of all vectors at all layers of the texts that contain the
-word. [CLS] and [SEP] are left out: they lie far off and would take up a component of their own. The plane is the same
-for every layer, so a movement on it is a movement of the vectors.
+word, or of the word's own vectors alone, which shows how its occurrences part. [CLS] and [SEP] are left out: they lie
+far off and would take up a component of their own. The plane is the same for every layer, so a movement on it is a
+movement of the vectors.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -33,6 +34,9 @@ class Options:
     layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     word: Annotated[str, Option("Word", info="empty: the picked one; commas between several")] = ""
     sentences: Annotated[str, Option("Other sentences", info="one per line, or with | between", several=True)] = ""
+    plane: Annotated[
+        Literal["all words", "these words"], Option("Plane", info="these words: where their own vectors differ most")
+    ] = "all words"
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class WordPath:
     explained: tuple[float, float]  # shares of the variance along the plane's axes, 0 to 1
     to_input: Float[np.ndarray, "p layers"]  # cosine with the path's own vector at layer 0; 1 there
     apart: Float[np.ndarray, " layers"] | None  # mean cosine of two paths; None for a single path
+    plane: str  # of all words, or of these words
     layer: int  # the layer that is shown
     left_out: int  # occurrences beyond MAX_PATHS
     beyond: int  # occurrences beyond the checkpoint's limit of tokens
@@ -69,7 +74,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     inside = {(o.encoding_index, position) for o in followed for position in o.positions}
     single = [i for i, index in enumerate(positions) if len(index) == 1]
     other_pieces = [i for i in single if (text_indices[i], positions[i][0]) not in inside]
-    centre, axes, explained = principal(vectors[:, single].reshape(-1, vectors.shape[-1]), 2)
+    spanning = vectors[:, single if options.plane == "all words" else path_rows]
+    centre, axes, explained = principal(spanning.reshape(-1, vectors.shape[-1]), 2)
     flat = (vectors - centre) @ axes.T
     paths = vectors[:, path_rows].swapaxes(0, 1)
     directions = unit_vectors(paths)
@@ -88,6 +94,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         explained=(float(explained[0]), float(explained[1])),
         to_input=(directions * directions[:, :1]).sum(axis=-1),
         apart=mean_cosines,
+        plane=options.plane,
         layer=layer,
         left_out=len(matches.occurrences) - len(followed),
         beyond=matches.beyond,

@@ -116,8 +116,9 @@ def say(result: WordPath) -> str:
     first, layer = result.to_input[0], result.layer
     at = "at the input" if layer == 0 else f"after layer {layer}"
     step = np.linalg.norm(np.diff(result.paths[0], axis=0), axis=1)
+    spanned = "all vectors" if result.plane == "all words" else "these words' vectors"
     sentences = [
-        f"The plane shows {percent(sum(result.explained))} of the variance of all vectors of all layers.",
+        f"The plane shows {percent(sum(result.explained))} of the variance of {spanned} of all layers.",
         f"{quote(clip(result.occurrences[0].word, 30))} has a cosine of {first[layer]:.2f} with its own input {at}"
         + (f" and {first[-1]:.2f} at the end" if layer != len(first) - 1 else "")
         + f"; on this plane it moves furthest in layer {int(step.argmax()) + 1}.",

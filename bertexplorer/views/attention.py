@@ -189,7 +189,7 @@ QUERY_KEY = View(
             picked="0:43-45",
         ),
         Example("Previous token", "The keys to the cabinet [MASK] on the table.", options={"layer": 1, "head": 3}),
-        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"layer": 2, "head": 10}),
+        Example("Resting on [CLS]", "The keys to the cabinet [MASK] on the table.", options={"layer": 6, "head": 1}),
     ),
     chips="pick",
 )

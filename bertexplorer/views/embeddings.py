@@ -67,7 +67,11 @@ WORD_PATH = View(
         Example(
             "Two banks",
             "They sat on the bank of the river.",
-            options={"word": "bank", "sentences": "The bank lent him money for a house."},
+            options={
+                "word": "bank",
+                "plane": "these words",
+                "sentences": "Boats lie at the bank of the canal. | The bank lent him money. | She works at a bank.",
+            },
         ),
         Example(
             "The animal and the street",
@@ -81,7 +85,11 @@ WORD_PATH = View(
         Example(
             "Light and light",
             "The light is on.",
-            options={"word": "light", "sentences": "This bag is light. | Light the fire. | The light is off."},
+            options={
+                "word": "light",
+                "plane": "these words",
+                "sentences": "This bag is light. | Light the fire. | The light is off.",
+            },
         ),
     ),
     chips="pick",
@@ -102,11 +110,15 @@ EMBEDDING_MAP = View(
         "Coenen et al., 2019, Visualizing and Measuring the Geometry of BERT",
     ),
     examples=(
-        Example("One sentence", "The bank by the river is steep, and the bank in town is closed.", picked="0:4-8"),
+        Example("Ten topics", "The judge listened to the witness.", options={"unit": "sentences", "method": "t-SNE"}),
+        Example(
+            "A word beats its sense",
+            "The bank by the river is steep, and the bank in town is closed.",
+            picked="0:4-8",
+        ),
         Example(
             "Input vectors", "The bank by the river is steep, and the bank in town is closed.", options={"layer": 0}
         ),
-        Example("Ten topics", "The judge listened to the witness.", options={"unit": "sentences", "method": "t-SNE"}),
         Example("Topics by [CLS]", "Fish swim in the river.", options={"unit": "sentences", "pooling": "CLS"}),
         Example(
             "In three dimensions",

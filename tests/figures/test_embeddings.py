@@ -41,7 +41,7 @@ def context(count: int = 4, layers: int = 6, labels: str = "xxyy", **more: Any) 
 
 def path(count: int = 2, layers: int = 6, tokens: int = 9, **more: Any) -> WordPath:
     cosine = np.linspace(1, 0.4, layers + 1)
-    fields = {"layer": layers, "left_out": 0, "beyond": 0, **more}
+    fields = {"plane": "all words", "layer": layers, "left_out": 0, "beyond": 0, **more}
     return WordPath(
         ("bank",),
         tuple(occurrence(i) for i in range(count)),
