@@ -40,7 +40,8 @@ class ExplorerError(ValueError):
     """Raised for invalid input of any kind. The page and the command line show its text unchanged.
 
     *missing*: "mask" or "pair" if the text lacks only that, so that the page can offer a button that adds it;
-    "checkpoint" if it must be downloaded first; "class" if there is no class with this code."""
+    "checkpoint" if it must be downloaded first; "head" or "tuned" if the checkpoint lacks a head of pretraining or a
+    fine-tuned one; "class" if there is no class with this code."""
 
     def __init__(self, text: str = "", *, missing: str = "") -> None:
         super().__init__(text)

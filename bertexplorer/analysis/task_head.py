@@ -100,7 +100,8 @@ def require_kind(checkpoint: Checkpoint) -> AnswerKind:
         heads = ", ".join(HEAD_WORDS[name] for name in checkpoint.heads if name in HEAD_WORDS) or "none"
         raise ExplorerError(
             f"{checkpoint.name} has no fine-tuned head (its heads: {heads}), so it gives no label, tag or span. Train "
-            "one on the Train page, or choose a checkpoint that was fine-tuned, such as one of your runs."
+            "one on the Train page, or choose a checkpoint that was fine-tuned, such as sentiment or one of your runs.",
+            missing="tuned",
         )
     return kind
 

@@ -39,6 +39,7 @@ def view_schema(view: View) -> dict[str, Any]:
         "press": view.chips,
         "upload": next((kind for kind in ("lines", "rows") if kind in view.needs), ""),
         "text": view.text,
+        "checkpoint": view.checkpoint,
         "several": isinstance(view.figure, ComparingSeveral),
         "examples": [asdict(example) for example in view.examples],
         "settings": [setting_schema(setting) for setting in option_specs(view.analysis.Options)],

@@ -51,7 +51,9 @@ class Problem(BaseModel):
     status: int
     detail: str = Field(description="What was given, what was wanted and what to do, in a sentence for a person.")
     retry_after: int | None = Field(None, description="Seconds after which to try again, also in Retry-After.")
-    missing: str | None = Field(None, description="What the request lacks: mask, pair, checkpoint or class.")
+    missing: str | None = Field(
+        None, description="What the request lacks: mask, pair, checkpoint, head, tuned or class."
+    )
 
 
 def validation_problem(error: RequestValidationError) -> Reply:

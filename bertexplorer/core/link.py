@@ -8,6 +8,7 @@ from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.core.ask import DEFAULTS, Explore, with_example
 from bertexplorer.core.state import State, from_link, to_link
 from bertexplorer.errors import ExplorerError
+from bertexplorer.settings import Settings
 from bertexplorer.views import VIEWS
 
 
@@ -36,6 +37,8 @@ def restore_state(explore: Explore, query: Mapping[str, str], opening: State) ->
     view, notice = query.get("view", opening.view), ""
     if view not in VIEWS:
         view, notice = opening.view, f"There is no view {view!r:.60}. Pick one of those shown."
+    if "checkpoint" not in query and opening.checkpoint == Settings().checkpoint:
+        opening = replace(opening, checkpoint=VIEWS[view].checkpoint or opening.checkpoint)
     if "text" not in query:
         default_state = opening
         if view != opening.view:

@@ -20,6 +20,7 @@ initialise.py        fresh weights: a whole untrained checkpoint, or the heads t
 precision.py         the precision that `auto` selects on this machine
 onnx.py              the encoder and one head as ONNX
 prepacked_linear.py  linear layers whose bf16 weights are packed once in oneDNN's order
+adapter.py           adapters in PEFT's format: small matrices that are added to another checkpoint
 load.py              a folder -> Checkpoint, strictly
 save.py              Checkpoint -> a folder that transformers loads, tensor for tensor
 """

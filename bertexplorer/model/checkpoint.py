@@ -46,6 +46,7 @@ class Checkpoint:
     hf_config: dict[str, Any]
     folder: Path
     licence: str
+    base: Path | None = None  # the folder of the checkpoint that an adapter was added to
     sentence_encoder: SentenceEncoder | None = None  # as the files beside the weights say; None if there are none
     unused: tuple[str, ...] = ()  # published names of heads that are not in HEADS and so were ignored
     # shared by all checkpoints of an app
@@ -60,7 +61,8 @@ class Checkpoint:
             hint = "was fine-tuned for it" if name in TASK_WORDS else "has one, such as mini"
             raise ExplorerError(
                 f"{self.name} has no {HEAD_WORDS.get(name, name)} head (it has {existing}); its predictions would be "
-                f"random. Choose a checkpoint that {hint}."
+                f"random. Choose a checkpoint that {hint}.",
+                missing="" if name in TASK_WORDS else "head",
             )
         return self.heads[name]
 
@@ -129,7 +131,7 @@ class Checkpoint:
             for tensor in nn.ModuleDict({"encoder": self.encoder, **self.heads}).state_dict().values():
                 digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
             return f"sha256:{digest.hexdigest()[:12]}"
-        for file in weight_files(self.folder):
+        for file in [file for folder in (self.base, self.folder) if folder for file in weight_files(folder)]:
             with file.open("rb") as opened:
                 while block := opened.read(1 << 20):
                     digest.update(block)

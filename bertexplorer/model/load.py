@@ -11,6 +11,7 @@ from torch import nn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import precision as precisions
 from bertexplorer.model import sentence_encoder
+from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
 from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.encoder import Encoder
@@ -36,21 +37,31 @@ def load(
     precision: precisions.Precision = "auto",
     device: str | torch.device | None = None,
     frozen: bool = False,
+    base: Path | None = None,
 ) -> Checkpoint:
     """Load the checkpoint in *folder*. No code in it is executed, and no weights are made up: a head that is not in
-    the file is absent. *frozen*: it will not be trained or exported, so that fp32 layers may be packed too. Raises
-    ExplorerError that names what is missing, extra, misshapen, out of bounds or not finite."""
+    the file is absent. *frozen*: it will not be trained or exported, so that fp32 layers may be packed too. *base*: the
+    folder of the checkpoint that an adapter belongs to; by default the one beside it. Raises ExplorerError that names
+    what is missing, extra, misshapen, out of bounds or not finite."""
     folder = Path(folder)
     name = name or folder.name
-    hf = with_family(read_config(folder), folder)
+    adapter = read_adapter(folder) if is_adapter(folder) else None
+    root = find_base(adapter, base) if adapter else folder
+    hf = with_family(read_config(root), root)
+    if adapter:
+        hf = adapted_config(hf, adapter)
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
-    stored = stored_tensors(folder)
+    stored = stored_tensors(root)
     names = canonical_names(family, stored)
     words, output = source_of(family, "encoder.embeddings.words.weight"), tied_name(family, config)
     if words and words.name not in names and output in names:  # stored once, by the name of the head
         names[words.name] = names.pop(output)
+    if adapter:
+        stored, names = merged(family, adapter, stored, names)
     modules = build(family, config, names, hf.get("architectures"))
+    if adapter and adapter.head:
+        drop_other_heads(family, config, modules, names)
     sources = match_weights(family, config, modules, names, stored)
     device = torch.device(device) if device else precisions.best_device()
     dtype = precisions.resolve(precision, device)
@@ -63,7 +74,7 @@ def load(
     encoder = cast(Encoder, modules.pop("encoder"))
     share_layers(family, modules)
     tokenizer = Tokenizer.from_folder(
-        folder, max_tokens=config.max_positions, pad_id=config.pad_id, segments=config.num_segments
+        root, max_tokens=config.max_positions, pad_id=config.pad_id, segments=config.num_segments
     )
     if tokenizer.vocab_size > config.vocab_size:
         raise ExplorerError(
@@ -82,10 +93,32 @@ def load(
         stored_dtype=reduce(torch.promote_types, (DTYPES[entry.dtype] for entry, _, _ in sources.values())),
         hf_config=hf,
         folder=folder,
+        base=root if adapter else None,
         licence=read_licence(folder),
-        sentence_encoder=sentence_encoder.read(folder, config.hidden_size),
+        sentence_encoder=sentence_encoder.read(root, config.hidden_size),
         unused=tuple(sorted(n for n in names if is_task_head(n) and n not in used_names(sources))),
     )
+
+
+def find_base(adapter: Adapter, base: Path | None) -> Path:
+    """The folder of the checkpoint that *adapter* belongs to. Raises ExplorerError if it is not here."""
+    folder = base or adapter.folder.parent / Path(adapter.base).name
+    if not (folder / "config.json").is_file():
+        raise ExplorerError(
+            f"{adapter.folder.name} is an adapter for {adapter.base}, which is not on this disk. Open that checkpoint "
+            "first, or put its folder beside the adapter."
+        )
+    return folder
+
+
+def drop_other_heads(family: Family, config: EncoderConfig, modules: nn.ModuleDict, names: dict[str, str]) -> None:
+    """Leave out the heads of pretraining: they were not trained with the adapter, so they would answer at random."""
+    others = {head: modules.pop(head) for head in ("masked_lm", "next_sentence", "replaced_token") if head in modules}
+    kept = [wanted_names(family, config, head, module) for head, module in modules.items() if head != "encoder"]
+    for head, module in others.items():
+        for name in wanted_names(family, config, head, module).difference(*kept):
+            names.pop(name, None)
+    names.pop(tied_name(family, config), None)
 
 
 def build(family: Family, config: EncoderConfig, names: dict[str, str], architectures: object = None) -> nn.ModuleDict:

@@ -11,6 +11,7 @@ from torch import Tensor
 from bertexplorer.errors import ExplorerError
 
 DTYPES = {"F64": torch.float64, "F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
+ADAPTER = "adapter_model.safetensors"
 PICKLES = ("pytorch_model.bin", "model.pt", "model.bin", "tf_model.h5", "flax_model.msgpack")
 
 
@@ -32,21 +33,30 @@ def stored_tensors(folder: Path) -> dict[str, Stored]:
     """Name -> header entry for all tensors in *folder*. Raises ExplorerError if there is no valid file."""
     tensors: dict[str, Stored] = {}
     for file in weight_files(folder):
-        try:
-            with safe_open(file, "pt") as opened:
-                for name in opened.keys():  # noqa: SIM118 - not a dict
-                    entry = opened.get_slice(name)
-                    tensors[name] = Stored(file, name, tuple(entry.get_shape()), str(entry.get_dtype()))
-        except (SafetensorError, OSError) as error:
-            size = file.stat().st_size / 1e6 if file.is_file() else 0.0
-            raise ExplorerError(
-                f"{file.name} is incomplete or damaged ({size:.1f} MB on disk: {error}). Download it again."
-            ) from error
+        tensors |= stored_in(file)
+    return tensors
+
+
+def stored_in(file: Path) -> dict[str, Stored]:
+    """Name -> header entry for all tensors in *file*. Raises ExplorerError if it is damaged."""
+    tensors: dict[str, Stored] = {}
+    try:
+        with safe_open(file, "pt") as opened:
+            for name in opened.keys():  # noqa: SIM118 - not a dict
+                entry = opened.get_slice(name)
+                tensors[name] = Stored(file, name, tuple(entry.get_shape()), str(entry.get_dtype()))
+    except (SafetensorError, OSError) as error:
+        size = file.stat().st_size / 1e6 if file.is_file() else 0.0
+        raise ExplorerError(
+            f"{file.name} is incomplete or damaged ({size:.1f} MB on disk: {error}). Download it again."
+        ) from error
     return tensors
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """model.safetensors, or every file that model.safetensors.index.json names."""
+    """model.safetensors, or every file that model.safetensors.index.json names; of an adapter, its file."""
+    if (folder / ADAPTER).is_file() and not (folder / "model.safetensors").is_file():
+        return [folder / ADAPTER]
     index = folder / "model.safetensors.index.json"
     single = folder / "model.safetensors"
     if single.is_file():

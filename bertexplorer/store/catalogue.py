@@ -30,6 +30,11 @@ MLM = ("masked_lm",)
 CATALOGUE = (
     Entry("mini", 22.9, 45.8, BOTH, "apache-2.0", "BERT, 6 layers, 384 wide; comes with the app"),
     Entry("tiny", 1.5, 3.0, BOTH, "apache-2.0", "2 layers, 128 wide; comes with its training, from step 0"),
+    Entry(
+        "sentiment",
+        *(22.9, 0.9, ("sequence_classifier",), "apache-2.0"),
+        "mini with an adapter that tells praise from complaint; comes with the app",
+    ),
     Entry("google-bert/bert-base-uncased", 110.1, 440.4, BOTH, "apache-2.0", "the original, 12 layers, 768 wide"),
     Entry("google-bert/bert-large-uncased", 336.2, 1344.9, BOTH, "apache-2.0", "24 layers, 1,024 wide"),
     Entry("google-bert/bert-base-cased", 108.9, 435.7, BOTH, "apache-2.0", "tells US from us"),

@@ -24,6 +24,14 @@ DEFAULT = Settings()
 MAX_NAME = 500  # characters of a checkpoint's name
 
 
+CONFIGS = ("config.json", "adapter_config.json")  # one of which each checkpoint has
+
+
+def has_config(folder: Path) -> bool:
+    """Whether *folder* holds a checkpoint or an adapter."""
+    return any((folder / name).is_file() for name in CONFIGS)
+
+
 class CheckpointRegistry:
     """All checkpoints of one app. Thread-safe. Imports torch at the first load."""
 
@@ -95,12 +103,29 @@ class CheckpointRegistry:
         """Load the checkpoint in *folder*, which was made from *source*, after evicting others if memory is short."""
         from bertexplorer.model.load import load
 
+        base = self.base_of(folder)
         with self.lock:
-            missing = examine.missing_bytes(name, folder, width, self.loaded_bytes())
+            missing = examine.missing_bytes(name, base or folder, width, self.loaded_bytes())
             while missing > 0 and self.loaded:
                 missing -= self.loaded.popitem(last=False)[1].num_bytes
         with convert.kept_if_usable(folder, source):
-            return load(folder, name=name, precision=precision, frozen=True)  # type: ignore[arg-type]
+            return load(folder, name=name, precision=precision, frozen=True, base=base)  # type: ignore[arg-type]
+
+    def base_of(self, folder: Path) -> Path | None:
+        """The folder of the checkpoint that the adapter in *folder* belongs to; None for a checkpoint of its own.
+        Raises ExplorerError if it is not on this disk."""
+        from bertexplorer.model.adapter import is_adapter, read_adapter
+
+        if not is_adapter(folder):
+            return None
+        name = read_adapter(folder).base
+        beside = folder.parent / Path(name).name
+        base = beside if (beside / "config.json").is_file() else self.find(name)
+        if base is None or base == folder or is_adapter(base):
+            raise ExplorerError(
+                f"{folder.name} is an adapter for {name}, which is not on this disk. Open {name} first, then this one."
+            )
+        return base
 
     def converted(self, name: str, folder: Path) -> Path:
         """*folder*, or that with its weights as safetensors. A download of this app whose weights are harmful is
@@ -188,7 +213,7 @@ class CheckpointRegistry:
             return runs.find(self.settings.data_dir / "runs", name) if self.may_open(name) else None
         if bundled := catalogue.find_snapshot(name):
             return bundled
-        if any(entry.name == name for entry in CATALOGUE) and (BUNDLED / name / "config.json").is_file():
+        if any(entry.name == name for entry in CATALOGUE) and has_config(BUNDLED / name):
             return BUNDLED / name
         try:
             folder = self.local(name)
@@ -205,7 +230,7 @@ class CheckpointRegistry:
         hub name."""
         root = self.settings.models_dir.resolve()
         path = Path(name).expanduser()
-        if self.anywhere and (path / "config.json").is_file():  # as in a shell: relative to the current folder
+        if self.anywhere and has_config(path):  # as in a shell: relative to the current folder
             return path.resolve()
         folder = (path if path.is_absolute() else root / path).resolve()
         inside = folder != root and folder.is_relative_to(root)
@@ -239,11 +264,11 @@ class CheckpointRegistry:
 
     def offline(self) -> list[str]:
         """The names of the checkpoints that load without a network."""
-        bundled = [entry.name for entry in CATALOGUE if (BUNDLED / entry.name / "config.json").is_file()]
+        bundled = [entry.name for entry in CATALOGUE if has_config(BUNDLED / entry.name)]
         bundled += [snapshot.name for snapshot in catalogue.snapshots()[-1:]]
         root = self.settings.models_dir
         local = (
-            sorted(str(path.parent.relative_to(root)) for path in root.glob("*/**/config.json"))
+            sorted({str(path.parent.relative_to(root)) for kind in CONFIGS for path in root.glob(f"*/**/{kind}")})
             if root.is_dir()
             else []
         )

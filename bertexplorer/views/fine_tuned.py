@@ -9,9 +9,10 @@ ANSWER = View(
     title="Answer",
     question="What does the fine-tuned checkpoint answer?",
     note=(
-        "Choose a fine-tuned checkpoint, such as one of your runs. Its head knows only the labels of its training rows "
-        "and must give one to any text, even to one about something else. A high probability says that the text "
-        "resembles those rows, not that the answer is true."
+        "The head knows only the labels of its training rows and must give one to any text, even to one about "
+        "something else. A high probability says that the text resembles those rows, not that the answer is true. "
+        "sentiment, which comes with the app, learned from 400 sentences made for this project; choose one of your "
+        "runs, or any fine-tuned checkpoint."
     ),
     papers=(
         "Devlin et al., 2019, BERT",
@@ -21,7 +22,7 @@ ANSWER = View(
     examples=(
         Example("A good film", "The film was a joy from beginning to end."),
         Example("Negation", "The film was not a joy at all."),
-        Example("Names", "Ada Lovelace met Charles Babbage in London in 1833."),
+        Example("About something else", "The museum opens at nine."),
         Example(
             "A question and its passage",
             "Where did Ada Lovelace meet Charles Babbage?",
@@ -30,5 +31,6 @@ ANSWER = View(
         Example("Two sentences that mean the same", "How old is the bridge?", "When was the bridge built?"),
     ),
     tuned=True,
+    checkpoint="sentiment",
 )
 VIEWS = (ANSWER,)

@@ -34,7 +34,8 @@ class View:
     describe what it computes, such as "Devlin et al., 2019, BERT". *chips*: the action of a press on a chip: "hide" its
     token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the queue of slow views. *needs*:
     the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search "index". *text*: whether it
-    uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned, which the bundled ones are not."""
+    uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned. *checkpoint*: the bundled one that it
+    opens with, if that is not the page's own."""
 
     name: str
     topic: str
@@ -48,6 +49,7 @@ class View:
     needs: tuple[Literal["lines", "rows", "index"], ...] = ()
     text: bool = True
     tuned: bool = False
+    checkpoint: str = ""
 
     @property
     def slug(self) -> str:

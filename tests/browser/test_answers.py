@@ -6,7 +6,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from bertexplorer.web.page import scripts
-from tests.browser.steps import TEXT, choose_view, expect_message, expect_said, wait_until, wait_until_idle, write
+from tests.browser.steps import (
+    TEXT,
+    choose_view,
+    expect_message,
+    expect_said,
+    use_checkpoint,
+    wait_until,
+    wait_until_idle,
+    write,
+)
 
 pytestmark = pytest.mark.parametrize("size", ["desktop"], indirect=True)
 COMPOSING = """box => box.dispatchEvent(new KeyboardEvent("keydown",
@@ -104,3 +113,28 @@ def test_a_link_to_a_run_says_that_it_is_private(page: Page, address: str) -> No
         page.locator("#export-html").click()
     assert "The link is private" in saved.value.path().read_text("utf-8")
     wait_until_idle(page)
+
+
+def test_a_label_is_explained_with_two_presses_from_a_fresh_page(page: Page) -> None:
+    """Fine-tuned opens on a bundled checkpoint, the views that explain its answer work on it, and a button leads back."""
+    choose_view(page, "Answer")
+    page.locator("button.example").first.click()
+    expect_said(page, "“positive”")
+    assert "checkpoint=sentiment" in page.url
+    choose_view(page, "Saliency")
+    expect_said(page, "“positive” has")
+    choose_view(page, "One mask")
+    expect_message(page, "sentiment has no MLM head")
+    page.get_by_role("button", name="Use mini").click()
+    wait_until_idle(page)
+    assert "checkpoint=mini" in page.url or "checkpoint=" not in page.url
+
+
+def test_a_checkpoint_without_a_fine_tuned_head_offers_one(page: Page) -> None:
+    use_checkpoint(page, "tiny")
+    wait_until_idle(page)
+    choose_view(page, "Answer")
+    expect_message(page, "tiny has no fine-tuned head")
+    page.get_by_role("button", name="Use sentiment").click()
+    wait_until_idle(page)
+    expect_said(page, "“")

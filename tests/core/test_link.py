@@ -29,8 +29,15 @@ def explore() -> Explore:
 def test_a_view_alone_opens_with_its_first_example(explore: Explore, view: str) -> None:
     state, message = restore_state(explore, {"view": view}, OPENING)
     example = with_example(VIEWS[view].examples[0], replace(OPENING, view=view))
+    example = replace(example, checkpoint=VIEWS[view].checkpoint or OPENING.checkpoint)
     assert not message
     assert state == replace(example, options=asdict(build(VIEWS[view].analysis.Options, dict(example.options))))
+
+
+def test_a_view_opens_with_the_page_s_own_checkpoint_if_the_operator_chose_one(explore: Explore) -> None:
+    state, _ = restore_state(explore, {"view": "answer"}, replace(OPENING, checkpoint="somebody/theirs"))
+    assert state.checkpoint == "somebody/theirs"
+    assert restore_state(explore, {"view": "answer", "checkpoint": "tiny"}, OPENING)[0].checkpoint == "tiny"
 
 
 def test_the_link_overrides_the_example(explore: Explore) -> None:

@@ -105,7 +105,7 @@ def test_the_bundled_checkpoint_has_priority(library: CheckpointRegistry, models
 def test_local_folders_are_found_and_listed(library: CheckpointRegistry, models: Path) -> None:
     assert library.find("one") == models / "one" and library.find("group/deep") == models / "group" / "deep"
     assert library.find(str(models / "one")) == models / "one"
-    assert set(library.offline()) == {"mini", "tiny", *NAMES, "group/deep"}
+    assert set(library.offline()) == {"mini", "sentiment", "tiny", *NAMES, "group/deep"}
     assert list(library.fetch("one")) == []
 
 

@@ -1,15 +1,19 @@
 """The files that a run saves: the best checkpoint with its task, metrics and predictions, and a model card."""
 
 import json
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
+from torch import nn
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.adapter import write_adapter
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.training import learners, ownership
@@ -19,6 +23,12 @@ from bertexplorer.training.finetuning.spec import Spec, task_of
 from bertexplorer.training.finetuning.trainable import merge_lora
 from bertexplorer.training.learner import Learner
 from bertexplorer.training.task import Evaluation
+
+ADAPTED_TASKS = {  # tasks whose runs need no more than LoRA matrices and a head that transformers knows -> that head
+    "classification": "sequence_classifier",
+    "pair-classification": "sequence_classifier",
+    "question-answering": "span",
+}
 
 
 def save_best(learner: Learner, folder: Path, spec: Spec, step: int, evaluation: Evaluation) -> None:
@@ -32,12 +42,27 @@ def save_best(learner: Learner, folder: Path, spec: Spec, step: int, evaluation:
             "confusion": asdict(evaluation.confusion) if evaluation.confusion else None,
         }
         (target / "task.json").write_text(json.dumps(description, indent=1), "utf-8")
+        if spec.tuning.method == "lora" and ADAPTED_TASKS.get(spec.task):
+            write_lora(learner, spec, target / "adapter")
         lines = "".join(json.dumps(row) + "\n" for row in evaluation.rows)
         (target / "predictions.jsonl").write_text(lines, "utf-8")
         (target / "README.md").write_text(write_card(learner, spec, step, evaluation), "utf-8")
 
     ownership.check(folder.parent)
     commit(folder, f"step-{step:09d}", write_all, keep=1)
+
+
+def write_lora(learner: Learner, spec: Spec, target: Path) -> None:
+    """The LoRA matrices and the head in PEFT's format, with the labels. Nothing for a family whose files have no place
+    for them: the merged checkpoint beside it has all."""
+    checkpoint, rank = learner.checkpoint, spec.tuning.rank
+    modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
+    settings = {"r": rank, "lora_alpha": 2 * rank}
+    family, head = BY_MODEL_TYPE[checkpoint.family], ADAPTED_TASKS[spec.task]
+    with suppress(ExplorerError):
+        write_adapter(family, modules, head, spec.checkpoint, settings, target)
+        about = {key: checkpoint.hf_config[key] for key in ("id2label", "problem_type") if key in checkpoint.hf_config}
+        (target / "config.json").write_text(json.dumps(about, indent=1), "utf-8")
 
 
 def task_description(learner: Learner, spec: Spec) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Explore extends HTMLElement {
   }
 
   #work() {
-    this.nav = h("bx-nav", { id: "nav", onview: ({ detail }) => this.state.set({ view: detail }) });
+    this.nav = h("bx-nav", { id: "nav", onview: ({ detail }) => this.state.set({ view: detail, checkpoint: this.#checkpointFor(detail) }) });
     this.form = h("bx-form", { id: "forms", onset: ({ detail: { name, value, soon } }) => this.state.set({ options: { ...this.state.now.options, [name]: value } }, { soon }) });
     return h("div", { id: "work" }, this.#bench(), this.#main(), this.form);
   }
@@ -98,7 +98,7 @@ class Explore extends HTMLElement {
   #main() {
     this.stage = h("bx-stage", {
       "data-ids": true, onjump: ({ detail }) => this.#jump(detail), onstop: () => this.state.stop(), onopen: ({ detail }) => this.#open(detail), onall: () => this.#score(),
-      onadd: ({ detail }) => (detail === "mask" ? this.#insert() : this.#second()),
+      onadd: ({ detail }) => this.#add(detail),
     });
     this.receipt = h("p", { class: "receipt" });
     const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", "Python", "Link"].map((kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)));
@@ -143,6 +143,19 @@ class Explore extends HTMLElement {
     const { checkpoint, precision, options: { suite, scoring, rows } } = this.state.now;
     const { status, answer } = await ask("suites", { body: { checkpoint, precision, suite, scoring, rows } }).catch((error) => ({ status: 0, answer: { detail: error.message } }));
     this.stage.tell(status === 202 ? ["The run is in the list on the page ", h("a", { href: "train" }, "Train"), "."] : answer.detail, status === 202 ? "busy" : "error");
+  }
+
+  /** Add what the text or the checkpoint lacks. */
+  #add(what) {
+    const { views, opening } = this.schema;
+    const actions = { mask: () => this.#insert(), pair: () => this.#second(), head: () => this.#use(opening.checkpoint), tuned: () => this.#use(views.answer.checkpoint) };
+    actions[what]();
+  }
+
+  /** The checkpoint in use; in a view that opens with another one than the page, that one instead of the page's own. */
+  #checkpointFor(view) {
+    const { now } = this.state, { opening, views } = this.schema;
+    return now.checkpoint === opening.checkpoint ? views[view].checkpoint || now.checkpoint : now.checkpoint;
   }
 
   #second() {

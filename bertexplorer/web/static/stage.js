@@ -4,7 +4,7 @@ import "./cases.js";
 import "./figure.js";
 import { h, unbroken } from "./kit.js";
 
-const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence" };
+const ADDS = { mask: "Insert [MASK]", pair: "Add a second sentence", head: "Use mini", tuned: "Use sentiment" };
 const LONG_NAME = 80;
 const LATE_MS = 400;  // delay before the old figure is dimmed, so that quick answers do not flicker
 const short = (name) => (name.length <= LONG_NAME ? name : `${name.slice(0, LONG_NAME - 1)}…`);
