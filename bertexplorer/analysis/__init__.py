@@ -140,6 +140,14 @@ class Comparable(Protocol):
 
 
 @runtime_checkable
+class OfHeads(Comparable, Protocol):
+    """An analysis whose rows are of heads, the first of KEYS: of each only the largest change is drawn."""
+
+    def name_row(self, *key: Any) -> str:
+        """The name of a row in a comparison, from its KEYS."""
+
+
+@runtime_checkable
 class SometimesShares(Comparable, Protocol):
     """An analysis whose number is a share in some results, and in others not."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.heads import Head, name_heads, one_or_all, parse_heads
+from bertexplorer.analysis.heads import HEAD, Head, name_heads, one_or_all, parse_heads
 from bertexplorer.analysis.strongest_heads import Link, is_punctuation, strongest_links
 from bertexplorer.analysis.word_merging import Unit, merge_attention, units
 from bertexplorer.errors import ExplorerError
@@ -232,6 +232,12 @@ def rows(result: Attention) -> list[dict[str, object]]:
         for i, a in enumerate(result.rows)
         for j, b in enumerate(result.columns)
     ]
+
+
+def name_row(heads: Any, source: Any, _: Any, target: Any, __: Any) -> str:
+    """The name of a row in a comparison: head 1·3 (“didn” → “'”)."""
+    name = f"head {heads}" if HEAD.fullmatch(heads) else heads
+    return f"{name} (“{source}” → “{target}”)"
 
 
 def is_share(result: Attention) -> bool:

@@ -1,12 +1,16 @@
 """Figure for attention: every head as a tile, one attention map, or lines between two columns of text."""
 
+from typing import cast
+
 import numpy as np
 
+from bertexplorer.analysis import Comparable
+from bertexplorer.analysis import attention as analysis
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.strongest_heads import Link
 from bertexplorer.charts.chart import Chart
-from bertexplorer.figures import arcs, kit
+from bertexplorer.figures import arcs, difference, kit
 from bertexplorer.figures.style import MONO, ORANGE, beyond_limit, clip, finish, label, percent, quote, safe
 from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 
@@ -254,6 +258,15 @@ def say_strongest(result: Attention) -> str:
         f"In head {Head(layer, head)} {quote(clip(subject(result), 40))} {most}, more than in any other head "
         f"(median {median})."
     )
+
+
+def compare(first: Attention, second: Attention) -> str:
+    """The largest change of a weight between two results."""
+    keys, ours, theirs = difference.most_different(cast("Comparable", analysis), first, second, None)
+    if not keys or keys[0] not in ours or keys[0] not in theirs:
+        return ""
+    before, after = (number(first, numbers[keys[0]]) for numbers in (ours, theirs))
+    return f"The largest change is in {analysis.name_row(*keys[0])}: {before} for the first, {after} for the second."
 
 
 def colours(result: Attention) -> dict[int, float]:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from typing import Any
 
-from bertexplorer.analysis import Analysis, Comparable, Listing, SometimesShares, Summarised
+from bertexplorer.analysis import Analysis, Comparable, Listing, OfHeads, SometimesShares, Summarised
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import Aligning, FigureModule, kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, TEXT, clip, coloured, finish, safe, share
@@ -53,7 +53,11 @@ def draw(
             hovertemplate=kit.HOVER,
             cliponaxis=False,
         )
-    labels = [safe(name) for name in distinct_names(names_of(keys, analysis.KEYS), LABEL)]
+    if isinstance(analysis, OfHeads) and has_several_heads(analysis, keys):
+        row_names = [analysis.name_row(*key) for key in keys]
+    else:
+        row_names = names_of(keys, analysis.KEYS)
+    labels = [safe(name) for name in distinct_names(row_names, LABEL)]
     changes = [format_change(ours.get(key), theirs.get(key), shares) for key in keys]
     tall = max(len(label) + 2 + len(words) for label, words in zip(labels, changes, strict=True)) > LINE
     rows = [f"{label}{'<br>' if tall else ': '}{words}" for label, words in zip(labels, changes, strict=True)]
@@ -74,7 +78,13 @@ def most_different(
     ours, theirs = match_keys(analysis, *(measures_by_key(analysis, result) for result in (first, second)))
     best_only = isinstance(analysis, Listing) or getattr(analysis, "BEST_ONLY", False)
     best_only = best_only and not any(getattr(result, "scored", False) for result in (first, second))
-    keys = sort_by_difference(ours, theirs, best_only=best_only)[:DRAWN]
+    keys = sort_by_difference(ours, theirs, best_only=best_only)
+    if has_several_heads(analysis, keys):  # the largest change of each, as heads change in many places at once
+        largest: dict[object, Key] = {}
+        for key in keys:
+            largest.setdefault(key[0], key)
+        keys = list(largest.values())
+    keys = keys[:DRAWN]
     if checkpoints and isinstance(analysis, Listing):
         for numbers, result, checkpoint in zip((ours, theirs), (first, second), checkpoints, strict=True):
             looked_up = {key: analysis.lookup(checkpoint, result, key) for key in keys if key not in numbers}
@@ -82,6 +92,10 @@ def most_different(
         drawn = ({key: numbers[key] for key in keys if key in numbers} for numbers in (ours, theirs))
         keys = sort_by_difference(*drawn, best_only=best_only)
     return keys, ours, theirs
+
+
+def has_several_heads(analysis: Comparable, keys: Sequence[Key]) -> bool:
+    return isinstance(analysis, OfHeads) and len({key[0] for key in keys}) > 1
 
 
 def draw_comparison(

@@ -116,7 +116,7 @@ def test_a_link_to_a_run_says_that_it_is_private(page: Page, address: str) -> No
 
 
 def test_a_label_is_explained_with_two_presses_from_a_fresh_page(page: Page) -> None:
-    """Fine-tuned opens on a bundled checkpoint, the views that explain its answer work on it, and a button goes back."""
+    """Fine-tuned opens on a bundled checkpoint, the views that explain its answer work on it, and a button returns."""
     choose_view(page, "Answer")
     page.locator("button.example").first.click()
     expect_said(page, "“positive”")

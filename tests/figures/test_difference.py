@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from bertexplorer.analysis import attention, fill_mask, head_roles
@@ -159,3 +160,24 @@ def test_long_rows_have_their_numbers_on_a_second_line() -> None:
     rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
     fig = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
     assert fig.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")
+
+
+def test_of_each_head_the_largest_change_is_named_in_words() -> None:
+    mini = CheckpointRegistry().get("mini", "fp32")
+    first, second = (attention.run(mini, text) for text in ("The cat didn't sleep.", "The dog didn't sleep."))
+    fig = difference.draw(attention, first, second, ("one", "two"))
+    assert fig is not None
+    labels = fig.data[-1].text
+    heads = [label.partition(" (")[0] for label in labels]
+    assert len(set(heads)) == len(heads) == difference.DRAWN
+    keys, ours, theirs = difference.most_different(attention, first, second, None)
+    changes = [abs(ours[key] - theirs[key]) for key in keys]
+    assert changes == sorted(changes, reverse=True)
+    every = np.abs(first.every - second.every)
+    assert changes[0] == pytest.approx(float(every.max()), abs=1e-6)
+    layer, head, source, target = np.unravel_index(int(every.argmax()), every.shape)
+    assert labels[0].startswith(f"head {layer + 1}·{head + 1} (“{keys[0][1]}” → “{keys[0][3]}”)")
+    assert (keys[0][2], keys[0][4]) == (source, target)
+    sentence = attention_figure.compare(first, second)
+    assert sentence.startswith(f"The largest change is in head {layer + 1}·{head + 1} (“")
+    assert attention_figure.compare(first, first).endswith(" for the second.")
