@@ -71,7 +71,7 @@ def pattern(result: HeadRoles) -> Chart:
     values = result.measures[result.pattern]
     share = result.pattern in ROLES
     text = [[f"{100 * v:.0f}" if share else f"{v:.1f}" for v in line] for line in values]
-    most, font = float(values.max()) or 1.0, kit.ink(12 if values.shape[1] <= 12 else 10)
+    most, font = float(values.max()) or 1.0, kit.ink(12)
     fig = table(result, values.astype(np.float32), SHADES, 0, most, text=text, textfont=font)
     units = {"distance": "mean distance in tokens", "entropy": "entropy in bits"}
     return add_frame(fig, result, [units.get(result.pattern, f"per cent of attention to {words(result.pattern)}")])
@@ -177,7 +177,7 @@ def draw_map(result: HeadRoles) -> Chart:
             "line": {"color": "#7a8491", "width": 1},
         },
         text=[SIGNS[role] for role in roles],
-        textfont=kit.ink(11),
+        textfont=kit.ink(12),
         customdata=[click(i, j) for i, j in positions],
         hovertext=[f"head {Head(i, j)}: {hover_text(result, i, j)}" for i, j in positions],
         hovertemplate="%{hovertext}<extra></extra>",

@@ -57,9 +57,9 @@ def matrix(fig: Chart, result: LeftContext, visible: np.ndarray, column: int) ->
     cells = kit.cells(visible[:DRAWN, :DRAWN].astype(np.uint8), scale, 0, 1, gap=int(has_names), hover=names)
     looks = "%{customdata}" if has_names else "%{y} looks at %{x}"
     fig.add_trace({**cells, "hovertemplate": f"{looks}: %{{z}}<extra></extra>"}, 2, column)
-    rows = kit.down(labels, step=every_row, mono=11)
+    rows = kit.down(labels, step=every_row, mono=12)
     fig.update_yaxes(rows, showticklabels=has_names and column == 1, row=2, col=column)
-    ticks = kit.ticks(labels, step=every_column, mono=11)
+    ticks = kit.ticks(labels, step=every_column, mono=12)
     fig.update_xaxes(showticklabels=has_names, tickangle=-90, showgrid=False, **ticks, row=2, col=column)
 
 

@@ -24,12 +24,12 @@ def draw(result: Masked) -> Chart:
     texts = [[cell_text(result, roll, position) for roll in range(rolls)] for position in range(count)]
     order = [SHADES[kind] for kind in sorted(SHADES)]
     scale = [[edge / 3, shade] for i, shade in enumerate(order) for edge in (i, i + 1)]
-    font = {"family": MONO, "size": 11, "color": "#000000"}
+    font = {"family": MONO, "size": 12, "color": "#000000"}
     cells = kit.cells(states, scale, -0.5, 2.5, text=texts, hover=hovers, textfont=font, hoverongaps=False)
     fig.add_trace(cells, 1, 1)
     shares = result.counts[:count].sum(axis=1) / COUNTED
     share_texts = [percent(float(share)) if share else "" for share in shares]
-    bars = kit.bars(shares, PALE, text=share_texts, textfont={"size": 11})
+    bars = kit.bars(shares, PALE, text=share_texts, textfont={"size": 12})
     fig.add_trace({**bars, "hovertemplate": "chosen in %{x:.1%} of the rolls<extra></extra>"}, 1, 2)
     ticks = kit.ticks([label(token, 12) for token in result.tokens[:count]], mono=13)
     fig.update_yaxes(range=[count - 0.5, -0.5], showgrid=False, **ticks)

@@ -29,7 +29,7 @@ def draw(result: PseudoLikelihood) -> Chart:
         textposition="outside",
         textangle=0 if few else -90,
         constraintext="inside" if few else "none",  # turned, it is read above a thin bar, too
-        textfont=None if few else {"size": 11},
+        textfont=None if few else {"size": 12},
         cliponaxis=False,
         customdata=hovers,
         hovertemplate="%{customdata}, %{y:.1f} bits<extra></extra>",

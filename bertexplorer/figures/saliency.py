@@ -90,7 +90,7 @@ def columns(result: Saliency) -> Chart:
     text, hovers = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
     fig = Chart([kit.cells(root.T, SHADES, -most, most, text=text, hover=hovers, gap=2)])
     names = [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions]
-    fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 11}, showgrid=False, **kit.ticks(names))
+    fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 12}, showgrid=False, **kit.ticks(names))
     name_rows(fig, result, rows, LETTERS["columns"])
     above = 40 + heading(fig, f"per cent of each method's total<br>{directions(result)}", result, 38)
     return finish(fig, max(300, above + 16 + CELL * len(rows)), margin={"l": 8, "r": 8, "t": above, "b": 8})

@@ -17,7 +17,7 @@ def draw(result: SentenceMatrix) -> Chart:
     places = list(range(count))
     numbers = [[number(float(p), count) for p in row] for row in matrix]
     hovers = [[hover(result, i, j) for j in places] for i in places]
-    font = kit.ink(13 if count <= 8 else 11)
+    font = kit.ink(13 if count <= 8 else 12)
     fig = Chart([kit.cells(matrix, SHADES, 0, 1, text=numbers, hover=hovers, textfont=font, hoverongaps=False)])
     for i in range(count - 1):
         box = {"x0": i + 0.5, "x1": i + 1.5, "y0": i - 0.5, "y1": i + 0.5}

@@ -131,7 +131,7 @@ def lengths(fig: Chart, result: Tokenization, row: int) -> None:
     for column, (name, numbers) in enumerate(values.items(), 1):
         digits = 2 if name == "cosine" or (len(values) < 7 and numbers.max() < 10) else 1
         texts = [f"{number:.{digits}f}" for number in numbers[:count].tolist()]
-        style = {"textfont": {"size": 10}, "constraintext": "none"}
+        style = {"textfont": {"size": 12}, "constraintext": "none"}
         bars = kit.bars(numbers[:count], COLOURS.get(name, GREY), text=texts, hover=hovers, **style)
         tip = "%{customdata}<br>" + name + " %{x:.3f}<extra></extra>"
         fig.add_trace({**bars, "hovertemplate": tip}, row, column)

@@ -48,7 +48,7 @@ def matrix(fig: Chart, result: WordInContext) -> None:
     text = np.array(numbers)
     for dark in (False, True):  # two layers, so that each number stands out from its cell
         selected = strong == dark
-        font = {"size": 13 if count <= 6 else 11, "color": "#ffffff" if dark else INK}
+        font = {"size": 13 if count <= 6 else 12, "color": "#ffffff" if dark else INK}
         style: kit.Part = {"gap": 2 if count <= 20 else 1, "hoverongaps": False, "textfont": font}
         if count <= NUMBERED:
             style["text"] = np.where(selected, text, "")
