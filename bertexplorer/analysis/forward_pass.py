@@ -37,7 +37,9 @@ EndKind = Literal[TargetKind, "token", "vector"]
 
 @dataclass(frozen=True)
 class Options:
-    layer: Annotated[int, Option("Open layer", 0, 100, info="0: the one with the head that shows most")] = 0
+    layer: Annotated[
+        int, Option("Open layer", 0, 100, info="0: the one with the head that shows most", by_page=True)
+    ] = 0
 
 
 @dataclass(frozen=True)

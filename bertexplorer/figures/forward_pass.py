@@ -22,7 +22,7 @@ from bertexplorer.figures.style import (
 
 NUMBERS = 10  # of each vector that are drawn
 STRONGEST = 99  # percentile of the numbers of a stage that gets the strongest colour
-ABOVE, BELOW = 64, 196  # pixels of the headings, and of the details of a layer
+ABOVE, BELOW = 64, 212  # pixels of the headings, and of the details of a layer
 ROW, LOW_ROW, MANY = 24, 18, 12  # pixels of a token, and of one among more than MANY
 ADDED = {1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added"}
 ENDS = {  # what the head reads, and what it makes of it
@@ -47,7 +47,8 @@ def draw(result: ForwardPass) -> Picture:
         ],
         "others": result.others,
         "row": height,
-        "highlighted": highlighted(result),
+        "highlighted": result.followed,
+        "followed": clip(result.tokens[result.followed], 12),
         "pieces": {"title": "What goes in", "says": say_pieces(result), "door": {"view": "tokenization"}},
         "vectors": {
             "title": ADDED[len(addends(result))],
@@ -72,6 +73,7 @@ def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
         "number": index + 1,
         "head": head + 1,
         "weights": rounded(part.weights[head]),
+        "link": draw_link(result, part.link),
         "strip": strip(part.output),
         "answer": answer,
         "lengths": [
@@ -85,11 +87,13 @@ def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
     }
 
 
-def highlighted(result: ForwardPass) -> int:
-    """The row to bring out: the token whose link the caption names, else the followed one."""
-    link = result.layers[result.open].link
-    shown = link and not link.positional and link.source in result.positions
-    return result.positions.index(link.source) if link and shown else result.followed
+def draw_link(result: ForwardPass, link: Link | None) -> dict[str, Any] | None:
+    """The rows that the strongest link joins, and the link in words; None if one of them is not shown."""
+    if link is None or link.positional or link.source not in result.positions or link.target not in result.positions:
+        return None
+    source, target = (result.positions.index(position) for position in (link.source, link.target))
+    words = f"{clip(result.tokens[source], 12)} → {clip(result.tokens[target], 12)}"
+    return {"to": source, "from": target, "words": words, "share": percent(link.weight)}
 
 
 def attention_door(layer: int, head: int) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 // out. Narrow pages have these parts one below the other. It needs nothing else, so a saved page can contain it.
 const NS = "http://www.w3.org/2000/svg";
 const INK = "var(--body-text-color, #16202c)", QUIET = "var(--quiet, #5b6675)", EDGE = "var(--border-color-primary, #c9d3df)";
-const ACCENT = "var(--accent, #2b6cb0)", PALE = "var(--ribbon, #86b3e4)", GREY = "#8a94a3";
+const ACCENT = "var(--accent, #2b6cb0)", PALE = "var(--ribbon, #86b3e4)", GREY = "#8a94a3", NAMED = "#d55e00";
 const ON_LIGHT = { blue: [43, 108, 176], orange: [213, 94, 0] }, ON_DARK = { blue: [125, 180, 245], orange: [245, 150, 80] };
 const MONO = "IBM Plex Mono, ui-monospace, monospace", SANS = "IBM Plex Sans, system-ui, sans-serif";
 const LABEL = 96, STAGE = 26, PITCH = 40, TOP = 64, BARS = 150, SMALL = 13;  // pixels
@@ -92,8 +92,9 @@ function listen(svg, data, jump) {
 function follow(svg, row) {
   for (const one of svg.querySelectorAll("[data-to]")) {
     const own = Number(one.dataset.to) === row, weight = Number(one.dataset.weight), special = one.dataset.special === "true";
-    one.setAttribute("stroke", own ? (special ? GREY : ACCENT) : PALE);
-    one.setAttribute("stroke-opacity", own ? 0.35 + 0.65 * weight : 0.1 + 0.3 * weight * !special);
+    const named = one.dataset.named === "true";
+    one.setAttribute("stroke", named ? NAMED : own ? (special ? GREY : ACCENT) : PALE);
+    one.setAttribute("stroke-opacity", own || named ? 0.35 + 0.65 * weight : 0.1 + 0.3 * weight * !special);
   }
   for (const one of svg.querySelectorAll("text[data-row]")) one.setAttribute("font-weight", Number(one.dataset.row) === row ? 700 : 400);
   for (const one of svg.querySelectorAll(".band")) one.setAttribute("opacity", Number(one.dataset.row) === row ? 0.12 : 0);
@@ -125,14 +126,14 @@ function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch) {
   });
 }
 
-/** What each token on the right takes from those on the left. */
-function ribbons({ weights }, data, left, right, top) {
+/** What each token on the right takes from those on the left. The link that the caption names is orange. */
+function ribbons({ weights, link }, data, left, right, top) {
   const bend = (right - left) * 0.45;
   return weights.flatMap((row, to) => row.map((weight, from) => {
     if (weight < WEAKEST) return null;
     const start = middle(data, top, from), end = middle(data, top, to);
     return make("path", { d: `M${left} ${start} C${left + bend} ${start} ${right - bend} ${end} ${right} ${end}`, fill: "none",
-      "stroke-width": Math.max(1, WIDEST * weight), "data-to": to, "data-weight": weight, "data-special": data.tokens[from]?.special ?? true });
+      "stroke-width": Math.max(1, WIDEST * weight), "data-to": to, "data-weight": weight, "data-special": data.tokens[from]?.special ?? true, "data-named": link?.to === to && link?.from === from });
   })).filter(Boolean);
 }
 
@@ -149,10 +150,10 @@ function heads({ heads: all, layers, open, colours }, x, y, width, size) {
 }
 
 /** What the feed-forward half of the open layer does, in lines. */
-function feedForward({ lengths, raised, feed_forward: { says } }, x, y, room) {
-  const [before, added, after] = lengths, words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
-  const lines = [`length ${before} → ${after}, adds ${added}`, ...(words.length ? ["raises", ...words] : [])];
-  return [write(x, y, "Feed-forward", { "font-weight": 700 }), ...lines.map((line, i) => write(x, y + 18 + 17 * i, clip(line, room), { fill: QUIET })), make("title", {}, says)];
+function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y, room) {
+  const [before, , after] = lengths, words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
+  const lines = [...(words.length ? [`at ${followed} this raises`, ...words] : []), `length of its vector: ${before} → ${after}`];
+  return [write(x, y, "Then each token alone: feed-forward", { "font-weight": 700 }), ...lines.map((line, i) => write(x, y + 18 + 17 * i, clip(line, room), { fill: QUIET })), make("title", {}, says)];
 }
 
 /** The answers as bars. */
@@ -177,20 +178,23 @@ function sideBySide(svg, data, width) {
   svg.append(part("pieces", pieces, area(0, 0, LABEL, foot), heading(0, 16, 1, pieces.title), ...names(data, LABEL, TOP)));
   svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, data.vectors.title), ...vectors(data, start, TOP, PITCH)));
   const title = `${NUMBERS[layers.length] ?? layers.length} layer${layers.length === 1 ? "" : "s"}`;
-  svg.append(heading(next, 16, 3, title));
+  svg.append(heading(next, 16, 3, title), write(next, 35, clip("each word gathers from others, then changes alone", Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
   let x = next;
   layers.forEach((layer, i) => {
     const here = i === open ? wide : each;
     svg.append(column(layer, data, x, here, foot, i === open));
     x += here;
   });
+  svg.append(...["strips: numbers of its vector,", "blue above 0, orange below"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
   svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
   svg.append(part("end", end, area(last, 0, BARS, foot), heading(last, 16, 4, end.title), ...bars(data, last, 34, BARS)));
-  return { height: detail(svg, data, foot + 62, width) };
+  return { height: detail(svg, data, foot + 78, width) };
 }
 
 /** A transparent ground, so that a part can be pressed anywhere. */
 const area = (x, y, width, height) => make("rect", { class: "ground", x, y, width: Math.max(0, width), height, fill: "transparent", rx: 6 });
+
+const headTitle = ({ number, head, link }) => `layer ${number}, head ${number}·${head}${link ? `: ${link.words}` : ""}`;
 
 /** One layer of the wide picture: ribbons where there is room, the vectors behind it, and the answer that it would give. */
 function column(layer, data, x, width, foot, open) {
@@ -198,21 +202,21 @@ function column(layer, data, x, width, foot, open) {
   const says = open ? attention.says : `Layer ${layer.number}. Press to open it.`;
   const body = width >= ROOM ? ribbons(layer, data, x + 3, right - 2, TOP) : [];
   if (width >= 14 || open || layer.number % 5 === 0)
-    body.push(write(x + width / 2, TOP - 10, open ? `layer ${layer.number}, head ${layer.number}·${layer.head}` : layer.number, { "text-anchor": "middle", "font-size": 12, fill: open ? ACCENT : QUIET, "font-weight": open ? 700 : 400 }));
+    body.push(write(x + width / 2, TOP - 10, open ? (layer.link ? `${layer.number}·${layer.head}: ${layer.link.words}` : headTitle(layer)) : layer.number, { "text-anchor": "middle", "font-size": 12, fill: open ? ACCENT : QUIET, "font-weight": open ? 700 : 400 }));
   body.push(stripes(layer.strip, data.colours, { x: right, y: TOP, width: strip, height: data.row * data.tokens.length }));
   if (answer && width >= ROOM) {
     const middle = x + width / 2, style = { "text-anchor": "middle", "font-size": 12 };
-    body.push(write(middle, foot + 18, clip(answer.token, Math.floor((width - 6) / 7.3)), { ...style, "font-family": MONO }), write(middle, foot + 34, answer.share, { ...style, fill: QUIET }), make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`));
+    body.push(write(middle, foot + (layer.number % 2 ? 18 : 34), clip(answer.token, Math.floor((2 * width - 8) / 7.3)), { ...style, "font-family": MONO }), write(middle, foot + 50, answer.share, { ...style, fill: QUIET }), make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`));
   }
-  return part(open ? "attention" : "layer", { says, door: open ? attention.door : { set: { layer: layer.number } } }, area(x, TOP - 26, width - 2, foot + 66 - TOP), ...body);
+  return part(open ? "attention" : "layer", { says, door: open ? attention.door : { set: { layer: layer.number } } }, area(x, TOP - 26, width - 2, foot + 82 - TOP), ...body);
 }
 
 /** The open layer below the wide picture: its heads, and its feed-forward half. Returns where it ends. */
 function detail(svg, data, y, width) {
   const layer = data.layers[data.open], count = data.heads.length, half = Math.min(width * 0.66, count * 54), size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
   const lines = Math.ceil(count / Math.max(1, Math.floor(half / (size + 6))));
-  svg.append(write(0, y + 4, `Layer ${layer.number}: its ${count} heads`, { "font-weight": 700 }), ...heads(data, 0, y + 14, half, size));
-  svg.append(part("feed-forward", layer.feed_forward, area(half + 10, y - 12, width - half - 10, 104), ...feedForward(layer, half + 18, y + 4, 60)));
+  svg.append(write(0, y + 4, `Layer ${layer.number}: ${count} heads, each looks in its own way`, { "font-weight": 700 }), ...heads(data, 0, y + 14, half, size));
+  svg.append(part("feed-forward", layer.feed_forward, area(half + 10, y - 12, width - half - 10, 104), ...feedForward(layer, data.followed, half + 18, y + 4, 60)));
   return y + Math.max(14 + lines * (size + 20), 104);
 }
 
@@ -239,11 +243,11 @@ function folded(svg, { number, answer }, y, width) {
 
 function unfolded(svg, data, layer, y, width) {
   const top = y + 34, foot = top + data.row * (data.tokens.length + (data.others > 0)), size = 40, count = Math.floor(width / (size + 6)), lines = Math.ceil(data.heads.length / count);
-  svg.append(part("attention", layer.attention, area(0, y, width, foot - y), write(0, y + 22, `Layer ${layer.number}, head ${layer.number}·${layer.head}`, { "font-weight": 700, fill: ACCENT }),
+  svg.append(part("attention", layer.attention, area(0, y, width, foot - y), write(0, y + 22, headTitle(layer), { "font-weight": 700, fill: ACCENT }),
     ...names(data, LABEL, top), ...names({ ...data, others: 0 }, width - LABEL, top, "start"), ...ribbons(layer, data, LABEL + 6, width - LABEL - 6, top)));
   svg.append(write(0, foot + 26, `Its ${data.heads.length} heads`, { "font-weight": 700 }), ...heads(data, 0, foot + 36, width, size));
   const below = foot + 36 + lines * (size + 20) + 18;
-  svg.append(part("feed-forward", layer.feed_forward, area(0, below - 16, width, 104), ...feedForward(layer, 0, below, letters(width) + 4)));
+  svg.append(part("feed-forward", layer.feed_forward, area(0, below - 16, width, 104), ...feedForward(layer, data.followed, 0, below, letters(width) + 4)));
   return below + 34 + 17 * (layer.raised.length ? layer.raised.length + 1 : 0);
 }
 
