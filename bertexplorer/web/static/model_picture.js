@@ -185,7 +185,7 @@ function sideBySide(svg, data, width) {
     svg.append(column(layer, data, x, here, foot, i === open));
     x += here;
   });
-  svg.append(...["strips: numbers of its vector,", "blue above 0, orange below"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
+  svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
   svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
   svg.append(part("end", end, area(last, 0, BARS, foot), heading(last, 16, 4, end.title), ...bars(data, last, 34, BARS)));
   return { height: detail(svg, data, foot + 78, width) };
