@@ -11,6 +11,7 @@ import torch
 import transformers
 from safetensors.torch import load_file
 
+from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.store.runs import history
@@ -117,6 +118,24 @@ def test_a_run_learns_and_transformers_gives_the_same_answers(family: str, more:
     assert len(predictions) == 60
     card = (best_folder(folder) / "README.md").read_text()
     assert "base_model: tiny" in card and not any(row["text"] in card for row in predictions), "no row of a person"
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert"])
+def test_the_adapter_that_a_run_with_lora_saves_gives_its_answers(
+    family: str, begin: Begin, tiny: Callable[..., Path]
+) -> None:
+    folder = begin(family=family, dropout=0.0, method="lora", rate=2e-2, epochs=2)
+    list(finetune(folder))
+    adapter = best_folder(folder) / "adapter"
+    if family == "modernbert":  # its files keep queries, keys and values in one matrix
+        assert not adapter.exists()
+        return
+    merged = load(best_folder(folder), precision="fp32")
+    checkpoint = load(adapter, precision="fp32", base=tiny(family))
+    assert checkpoint.labels == merged.labels == ("neg", "pos")
+    encoding = merged.tokenizer.encode("the great film")
+    ours, wanted = (engine.sequence_logits(each, [encoding]) for each in (checkpoint, merged))
+    torch.testing.assert_close(ours, wanted, rtol=0, atol=of_encoder(merged.config, wanted))
 
 
 @pytest.mark.slow
