@@ -14,7 +14,7 @@ def forward_pass(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
     One pass over *text*, shown as a whole. It ends in what the checkpoint has: the words at the first mask (without
     one, at the picked token), the decision of a fine-tuned head, whether B follows A, or the vectors themselves.
     The answer after each layer is that of `layers`; the words that a feed-forward half raises are the MLM head's
-    probabilities after it less those before it, in the manner of Geva et al. (2022). Of more than SHOWN tokens those
+    probabilities after it less those before it, in the manner of Geva et al. (2022). Of more than WINDOW tokens those
     around the followed one are shown; the attention to all others is added up.
     Raises ExplorerError for a layer that does not exist, and for a text that cannot be read.
         forward_pass.run(checkpoint, "The capital of France is [MASK].").answers[0].token

@@ -12,6 +12,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.attention import ordinary_tokens, rescale
 from bertexplorer.analysis.heads import parse_layers
+from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -48,6 +49,8 @@ class BertViz:
     queries: Float[np.ndarray, "m h t k"] | None  # for the neuron view
     keys: Float[np.ndarray, "m h t k"] | None
     left_out: int  # tokens beyond the checkpoint's limit
+    link: Link | None = None  # the strongest between two words in these layers; its positions count the tokens
+    special: str = "shown"  # or left out
     distances: bool = False  # whether distances add to the scores of queries and keys (MPNet, DeBERTa)
 
 
@@ -78,8 +81,17 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         queries=queries,
         keys=keys,
         left_out=encoding.left_out,
+        link=strongest_link(attention, [is_word(checkpoint, encoding)[i] for i in kept]),
         distances=bool(config.relative),
+        special=options.special,
     )
+
+
+def strongest_link(attention: Float[np.ndarray, "m h t t"], words: list[bool]) -> Link | None:
+    """The strongest link between two words, in a head that does not always look the same distance away. Its layer
+    counts the chosen ones."""
+    links = strongest_links(attention, range(len(words)), words)
+    return links[0] if links and not links[0].positional else None
 
 
 def check_size(kind: str, tokens: int, layer: int, layers: int) -> None:

@@ -15,7 +15,7 @@ from bertexplorer.analysis.decision import decide
 from bertexplorer.analysis.fill_mask import Candidate, best_candidates
 from bertexplorer.analysis.heads import check_number
 from bertexplorer.analysis.nearest_pieces import longest_piece
-from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links
+from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links, window
 from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.model.text import Encoding, Text
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from bertexplorer.engine.activations import LayerHalves
     from bertexplorer.model.checkpoint import Checkpoint
 
-SHOWN = 20  # tokens to follow; of a longer text those around the followed one, the first and the last
 ANSWERS = 6  # at the end
 RAISED = 3  # words that the feed-forward half of a layer raises
 KEYS, MEASURE = ("layer", "position"), "length"
@@ -115,7 +114,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     one, at the picked token), the decision of a fine-tuned head, whether B follows A, or the vectors themselves.
 
     The answer after each layer is that of `layers`; the words that a feed-forward half raises are the MLM head's
-    probabilities after it less those before it, in the manner of Geva et al. (2022). Of more than SHOWN tokens those
+    probabilities after it less those before it, in the manner of Geva et al. (2022). Of more than WINDOW tokens those
     around the followed one are shown; the attention to all others is added up.
     Raises ExplorerError for a layer that does not exist, and for a text that cannot be read.
 
@@ -124,7 +123,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     check_number(options.layer, num_layers, "layer", low=0)
     end = find_end(checkpoint, text)
     encoding = end.encoding
-    positions = shown_positions(encoding, end.position)
+    positions = window(encoding, end.position)
     followed = positions.index(end.position)
     halves = list(engine.layer_halves(checkpoint, encoding, positions))
     weights = np.stack([half.weights.numpy() for half in halves])
@@ -197,16 +196,6 @@ def next_sentence_answers(checkpoint: Checkpoint, encoding: Encoding) -> tuple[C
 
 
 # What each layer does
-
-
-def shown_positions(encoding: Encoding, followed: int) -> list[int]:
-    """All tokens of a short text; else the first, the last, and those around the *followed* one."""
-    count = len(encoding)
-    if count <= SHOWN:
-        return list(range(count))
-    inner = SHOWN - 2
-    start = min(max(followed - inner // 2, 1), count - 1 - inner)
-    return [0, *range(start, start + inner), count - 1]
 
 
 def gather(weights: Float[np.ndarray, "h w t"], positions: Sequence[int]) -> Float[np.ndarray, "h w _"]:

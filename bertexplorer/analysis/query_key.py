@@ -11,6 +11,7 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.heads import Head, check_number
+from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links, window
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
@@ -43,6 +44,7 @@ class QueryKey:
     picked: bool  # whether the user picked the token
     others: int  # picked tokens that this result does not cover
     left_out: int  # tokens beyond the checkpoint's limit
+    link: Link | None = None  # the strongest from this token to another word in any head, if it has one
 
     @property
     def products(self) -> Float[np.ndarray, "t k"]:
@@ -86,7 +88,17 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         picked=bool(encoding.picked),
         others=max(0, len(encoding.picked) - 1),
         left_out=encoding.left_out,
+        link=strongest_link(checkpoint, encoding, position),
     )
+
+
+def strongest_link(checkpoint: Checkpoint, encoding: Encoding, position: int) -> Link | None:
+    """The strongest link from the token at *position* to another word, in a head that does not always look the same
+    distance away."""
+    rows = window(encoding, position)
+    weights = np.stack([half.weights.numpy() for half in engine.layer_halves(checkpoint, encoding, rows)])
+    links = strongest_links(weights, rows, is_word(checkpoint, encoding), [position])
+    return links[0] if links and links[0].source == position and not links[0].positional else None
 
 
 def query_position(encoding: Encoding) -> int:

@@ -19,6 +19,7 @@ from bertexplorer.model.text import Encoding
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+WINDOW = 20  # tokens of a long text whose links are looked at
 ALWAYS = 0.5  # a head is positional if more than this share of its tokens look the same distance away
 
 
@@ -32,10 +33,15 @@ class Link:
     weight: float  # 0 to 1, special tokens counted
     positional: bool  # whether most tokens of this head look the same distance away
 
-    @property
-    def near(self) -> bool:
-        """Whether the two tokens are neighbours, which many heads join."""
-        return abs(self.source - self.target) == 1
+
+def window(encoding: Encoding, position: int) -> list[int]:
+    """All positions of a short text; else the first, the last, and those around *position*, WINDOW in all."""
+    count = len(encoding)
+    if count <= WINDOW:
+        return list(range(count))
+    inner = WINDOW - 2
+    start = min(max(position - inner // 2, 1), count - 1 - inner)
+    return [0, *range(start, start + inner), count - 1]
 
 
 def is_word(checkpoint: Checkpoint, encoding: Encoding) -> tuple[bool, ...]:
@@ -54,10 +60,10 @@ def is_punctuation(character: str) -> bool:
 def strongest_links(
     weights: Float[np.ndarray, "l h q t"], rows: Sequence[int], words: Sequence[bool], sources: Sequence[int] = ()
 ) -> tuple[Link, ...]:
-    """The strongest link of each head between two different words: first those between tokens that are not neighbours,
-    then those between neighbours, then those of positional heads, each the strongest first. *rows*: the positions of
-    the q tokens that look; *words*: which of the t tokens belong to a word, see `is_word`; *sources*: only links from
-    these, if one of them is a word. Empty if the text has fewer than two words."""
+    """The strongest link of each head between two different words: between two that are not neighbours, if the text has
+    such, as many heads join neighbours. The strongest comes first, those of positional heads last. *rows*: the
+    positions of the q tokens that look; *words*: which of the t tokens belong to a word, see `is_word`; *sources*: only
+    links from these, if one of them is a word. Empty if the text has fewer than two words."""
     ordinary = np.asarray(words, dtype=bool)
     looking = [row for row, position in enumerate(rows) if ordinary[position]]
     if not looking or ordinary.sum() < 2:
@@ -68,13 +74,16 @@ def strongest_links(
     shares[:, :, np.arange(len(at)), at] = -1.0  # a token's look at itself is no link
     if wanted := [row for row, position in enumerate(at) if position in sources]:
         shares, at = shares[:, :, wanted], at[wanted]
+    near = np.abs(at[:, None] - np.arange(shares.shape[-1])) <= 1
+    if (shares.max(axis=(0, 1))[~near] >= 0).any():
+        shares[:, :, near] = -1.0
     links = []
     for layer, head in np.ndindex(shares.shape[:2]):
         row, target = np.unravel_index(int(shares[layer, head].argmax()), shares.shape[2:])
         weight = float(shares[layer, head, row, target])
         always = bool(positional[layer, head])
         links.append(Link(Head(layer, head), int(at[row]), int(target), weight, always))
-    return tuple(sorted(links, key=lambda link: (link.positional, link.near, -link.weight)))
+    return tuple(sorted(links, key=lambda link: (link.positional, -link.weight)))
 
 
 def is_positional(shares: Float[np.ndarray, "l h q t"], at: np.ndarray) -> Bool[np.ndarray, "l h"]:

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from bertexplorer.analysis.bertviz import BertViz
+from bertexplorer.analysis.heads import Head
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures.style import beyond_limit
+from bertexplorer.figures.style import beyond_limit, clip, percent, quote
 from bertexplorer.settings import ASSETS
 
 VERSION = "1.4.1"  # the substitutions below fit the scripts of this version
@@ -120,4 +121,14 @@ def say(result: BertViz) -> str:
     if result.distances and result.kind == "neuron":
         note = " In this family distances add to the sum: the sums alone do not give the attention."
     sentence = f"BertViz ({result.kind} view) of {of}. {notes[result.kind]}{note}"
-    return " ".join([sentence, *beyond_limit(result.left_out)])
+    return " ".join([sentence, *say_link(result), *beyond_limit(result.left_out)])
+
+
+def say_link(result: BertViz) -> list[str]:
+    """The head to look for, if one joins two words."""
+    if not (link := result.link):
+        return []
+    head = Head(result.layers[link.head.layer], link.head.head)
+    source, target = (quote(clip(result.tokens[i], 30)) for i in (link.source, link.target))
+    special = " Shares are of what is left without [CLS] and [SEP]." if result.special == "left out" else ""
+    return [f"Look for head {head}: {source} gives {percent(link.weight)} of its attention to {target}.{special}"]

@@ -51,6 +51,12 @@ def draw(result: QueryKey) -> Chart:
         (BARS[0], "weight", "left"),
     ):
         fig.add_annotation(kit.above(text, 6, size=13) | {"x": x, "xanchor": anchor})
+    if result.link and result.link.head != result.head:
+        layer, head = result.link.head
+        words = f"{clip(result.tokens[result.position], LETTERS)} → {clip(result.tokens[result.link.target], LETTERS)}"
+        fig.presses = [
+            {"text": f"Strongest: {result.link.head}, {words}", "set": {"layer": layer + 1, "head": head + 1}}
+        ]
     height = ABOVE + LINE * (len(positions) + 2) + 40
     return finish(fig, max(300, height), bargap=0.25, margin={"l": 8, "r": 8, "t": 32, "b": 44})
 
@@ -122,6 +128,9 @@ def say(result: QueryKey) -> str:
         f"by {root}{distance(result, best)} is a score of {decimal(float(result.scores[best]), 1)}; the mean over the "
         f"tokens is {decimal(mean, 1)}. Dimension {first} counts most, with {decimal(float(row[first]), 1)}."
     ]
+    if result.link and result.link.head != result.head:
+        share, target = percent(result.link.weight), quote(clip(result.tokens[result.link.target], 30))
+        sentences.append(f"Its strongest look at another word is in head {result.link.head}: {share} to {target}.")
     if not result.picked:
         sentences.append("Press a token to see its query.")
     if result.others:

@@ -8,6 +8,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import bertviz
 from bertexplorer.analysis.bertviz import BertViz, Options
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import bertviz as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import NEAR
@@ -94,3 +95,14 @@ def test_special_tokens_can_be_left_out(mini: Checkpoint, kind: str) -> None:
     assert (result.queries is None) == (kind == "head")
     if result.keys is not None and whole.keys is not None:
         np.testing.assert_array_equal(result.keys, whole.keys[:, :, kept])
+
+
+def test_the_sentence_names_the_head_that_joins_two_words(mini: Checkpoint) -> None:
+    text = "The animal didn't cross the street because it was too tired."
+    result = bertviz.run(mini, text, options=Options(layers="4-5"))
+    weights = engine.attentions(mini, mini.tokenizer.encode(text)).numpy()
+    assert result.link is not None
+    layer, head = result.layers[result.link.head.layer], result.link.head.head
+    assert weights[layer, head, result.link.source, result.link.target] == pytest.approx(result.link.weight)
+    said = figure.say(result)
+    assert f"Look for head {layer + 1}·{head + 1}: “{result.tokens[result.link.source]}” gives " in said

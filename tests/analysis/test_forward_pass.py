@@ -10,7 +10,8 @@ import torch
 
 from bertexplorer import engine
 from bertexplorer.analysis import fill_mask, forward_pass, layers
-from bertexplorer.analysis.forward_pass import SHOWN, Options
+from bertexplorer.analysis.forward_pass import Options
+from bertexplorer.analysis.strongest_heads import WINDOW
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -94,8 +95,8 @@ def test_raised_words_are_those_whose_probability_grows_most(mini: Checkpoint, r
 def test_a_long_text_shows_the_tokens_around_the_mask_and_adds_up_the_others(mini: Checkpoint) -> None:
     text = " ".join(["word"] * 80 + ["[MASK]"] + ["end"] * 80)
     result = forward_pass.run(mini, text)
-    assert len(result.tokens) == SHOWN and result.tokens[0] == "[CLS]" and result.tokens[-1] == "[SEP]"
-    assert result.tokens[result.followed] == "[MASK]" and result.others == 163 - SHOWN
+    assert len(result.tokens) == WINDOW and result.tokens[0] == "[CLS]" and result.tokens[-1] == "[SEP]"
+    assert result.tokens[result.followed] == "[MASK]" and result.others == 163 - WINDOW
     encoding = mini.tokenizer.encode(text)
     weights = engine.attentions(mini, encoding).numpy()
     for layer, part in enumerate(result.layers):
@@ -110,7 +111,7 @@ def test_the_window_stays_within_the_text(mini: Checkpoint, place: int) -> None:
     words = ["word"] * 160
     words[place] = "[MASK]"
     positions = forward_pass.run(mini, " ".join(words)).positions
-    assert len(set(positions)) == SHOWN and positions == tuple(sorted(positions)) and place + 1 in positions
+    assert len(set(positions)) == WINDOW and positions == tuple(sorted(positions)) and place + 1 in positions
 
 
 def test_without_a_mask_the_picked_token_is_followed(mini: Checkpoint) -> None:
@@ -133,7 +134,7 @@ def test_a_pair_without_a_mask_ends_in_the_next_sentence_head(mini: Checkpoint) 
 
 def test_the_chosen_layer_is_open_and_else_the_one_that_shows_most(mini: Checkpoint) -> None:
     free = forward_pass.run(mini, TIRED)
-    links = [part.link for part in free.layers if part.link and not part.link.positional and not part.link.near]
+    links = [part.link for part in free.layers if part.link and not part.link.positional]
     assert free.layers[free.open].link == max(links, key=lambda link: link.weight)
     assert forward_pass.run(mini, TIRED, options=Options(layer=2)).open == 1
     with pytest.raises(ExplorerError, match="Layer 7 does not exist"):

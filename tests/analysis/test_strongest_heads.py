@@ -28,7 +28,7 @@ FAR = [0, 4, 5, 1, 2, 2, 0]
 def test_a_head_that_always_looks_back_comes_last() -> None:
     links = strongest_links(heads(PREVIOUS, FAR), ROWS, WORDS)
     assert [(link.head.head, link.positional) for link in links] == [(1, False), (0, True)]
-    assert links[0].weight == pytest.approx(0.9) and not links[0].near
+    assert links[0].weight == pytest.approx(0.9)
 
 
 def test_a_link_to_itself_or_to_a_special_token_is_none() -> None:
@@ -45,11 +45,13 @@ def test_only_links_from_the_sources_count() -> None:
     assert strongest_links(heads(FAR), ROWS, WORDS, [0])[0] == strongest_links(heads(FAR), ROWS, WORDS)[0]
 
 
-def test_neighbours_come_after_words_that_stand_apart() -> None:
-    near, far = [0, 2, 1, 4, 3, 3, 0], [0, 4, 5, 1, 2, 2, 0]
-    weights = heads(near, far)
-    weights[0, 1] *= 0.5
-    assert [link.head.head for link in strongest_links(weights, ROWS, WORDS)] == [1, 0]
+def test_a_link_between_neighbours_counts_only_if_there_are_no_others() -> None:
+    weights = heads([0, 2, 5, 4, 3, 4, 0])
+    weights[0, 0, 2] *= 0.5
+    link = strongest_links(weights, ROWS, WORDS)[0]
+    assert (link.source, link.target, link.weight) == (2, 5, pytest.approx(0.45))
+    two = (False, True, True, False, False, False, False)
+    assert (strongest_links(weights, ROWS, two)[0].source, strongest_links(weights, ROWS, two)[0].target) == (1, 2)
 
 
 def test_rows_may_be_a_window() -> None:

@@ -1,12 +1,15 @@
 """Figure for query and key: products, scores and weights of the same token on the same row; tokens are shown as
 typed."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bertexplorer.analysis import query_key
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.query_key import QueryKey
+from bertexplorer.analysis.strongest_heads import Link
 from bertexplorer.figures import query_key as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
@@ -86,3 +89,12 @@ def test_a_distance_adds_to_the_score() -> None:
 def test_the_strip_is_coloured_by_the_weights() -> None:
     shades = figure.colours(result())
     assert shades[3] == 1 and sorted(shades.values()) == list(shades.values())
+
+
+def test_a_button_leads_to_the_head_that_shows_most() -> None:
+    link = Link(Head(3, 1), 1, 2, 0.72, positional=False)
+    shown = replace(result(), link=link)
+    assert figure.draw(shown).presses[0]["set"] == {"layer": 4, "head": 2}
+    assert "Its strongest look at another word is in head 4·2: 72 % to “" in figure.say(shown)
+    there = replace(shown, link=replace(link, head=shown.head))
+    assert not figure.draw(there).presses and "strongest look" not in figure.say(there)
