@@ -102,6 +102,8 @@ function follow(svg, row) {
 
 // The parts
 
+const GATHERS = "each word gathers from others, then changes alone";
+const layerCount = ({ length }) => `${NUMBERS[length] ?? length} layer${length === 1 ? "" : "s"}`;
 const heading = (x, y, number, words) => write(x, y, `${number} · ${words}`, { "font-weight": 700, "font-size": 14 });
 const middle = (data, top, row) => top + data.row * (row + 0.5);
 
@@ -177,8 +179,7 @@ function sideBySide(svg, data, width) {
   svg.append(...tokens.map((_, row) => make("rect", { class: "band", "data-row": row, x: 0, y: TOP + data.row * row, width: last - 10, height: data.row, fill: "#2b6cb0", opacity: 0, rx: 4 })));
   svg.append(part("pieces", pieces, area(0, 0, LABEL, foot), heading(0, 16, 1, pieces.title), ...names(data, LABEL, TOP)));
   svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, data.vectors.title), ...vectors(data, start, TOP, PITCH)));
-  const title = `${NUMBERS[layers.length] ?? layers.length} layer${layers.length === 1 ? "" : "s"}`;
-  svg.append(heading(next, 16, 3, title), write(next, 35, clip("each word gathers from others, then changes alone", Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
+  svg.append(heading(next, 16, 3, layerCount(layers)), write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
   let x = next;
   layers.forEach((layer, i) => {
     const here = i === open ? wide : each;
@@ -223,12 +224,12 @@ function detail(svg, data, y, width) {
 /** A phone: the parts one below the other, one layer open. */
 function stacked(svg, data, width) {
   const { tokens, layers, open, pieces, end } = data, rows = tokens.length + (data.others > 0);
-  const pitch = (width - LABEL - 14) / data.vectors.stages.length, foot = 24 + TOP + data.row * rows;
+  const pitch = Math.min(72, (width - LABEL - 14) / data.vectors.stages.length), foot = 24 + TOP + data.row * rows;
   svg.append(part("pieces", pieces, area(0, 0, LABEL, foot), heading(0, 16, 1, pieces.title), ...names(data, LABEL, 24 + TOP)));
   svg.append(part("vectors", data.vectors, area(LABEL + 6, 22, width - LABEL - 6, foot - 22), heading(LABEL + 14, 38, 2, data.vectors.title), ...vectors(data, LABEL + 14 + (pitch - STAGE) / 2, 24 + TOP, pitch)));
   let y = foot + 34;
-  svg.append(heading(0, y, 3, `${NUMBERS[layers.length] ?? layers.length} layers`));
-  y += 14;
+  svg.append(heading(0, y, 3, layerCount(layers)), write(0, y + 19, GATHERS, { fill: QUIET, "font-size": 12 }));
+  y += 32;
   layers.forEach((layer, i) => { y = i === open ? unfolded(svg, data, layer, y, width) : folded(svg, layer, y, width); });
   svg.append(part("end", end, area(0, y + 8, width, 60 + 38 * end.bars.length), heading(0, y + 30, 4, end.title), ...bars(data, 0, y + 48, width)));
   return { height: y + 70 + 38 * end.bars.length };
