@@ -59,7 +59,7 @@ class LayerPart:
     attended: Float[np.ndarray, "w d"]  # vectors after the attention half
     fed: Float[np.ndarray, "w d"]  # what the feed-forward half adds
     output: Float[np.ndarray, "w d"]
-    raised: tuple[Raised, ...]  # at the followed token, most first; () without an MLM head
+    raised: tuple[Raised, ...]  # at the followed token, most first; () if no word is asked for
     answer: Candidate | None  # what the head would answer from this layer; None: it reads only the last
 
 
@@ -129,7 +129,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     weights = np.stack([half.weights.numpy() for half in halves])
     links = strongest_links(weights, positions, is_word(checkpoint, encoding), encoding.picked)
     best = {link.head.layer: link for link in reversed(links)}
-    raised = raised_words(checkpoint, halves, followed) if "masked_lm" in checkpoint.heads else [()] * num_layers
+    words = end.kind in ("mask", "token")
+    raised = raised_words(checkpoint, halves, followed) if words else [()] * num_layers
     parts = tuple(
         LayerPart(
             weights=gather(weights[layer], positions),

@@ -34,6 +34,7 @@ ENDS = {  # what the head reads, and what it makes of it
     "span start": "where the answer starts",
     "score": "the score",
 }
+SHORT = {"B follows A": "it follows", "B does not follow": "it does not"}  # on a bar
 DOORS = {"mask": "fill-mask", "token": "fill-mask", "next sentence": "next-sentence", "vector": "word-path"}
 
 
@@ -109,7 +110,11 @@ def draw_end(result: ForwardPass) -> dict[str, Any]:
     token = clip(result.tokens[result.followed], 12)
     end["what"] = ENDS[result.end].format(token=token)
     end["bars"] = [
-        {"token": answer.token, "share": answer.probability, "text": measure(answer.probability, result.scored)}
+        {
+            "token": SHORT.get(answer.token, answer.token),
+            "share": answer.probability,
+            "text": measure(answer.probability, result.scored),
+        }
         for answer in result.answers
     ]
     return end

@@ -187,7 +187,7 @@ function sideBySide(svg, data, width) {
     x += here;
   });
   svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
-  svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
+  if (layers.some(({ answer }) => answer)) svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
   svg.append(part("end", end, area(last, 0, BARS, foot), heading(last, 16, 4, end.title), ...bars(data, last, 34, BARS)));
   return { height: detail(svg, data, foot + 78, width) };
 }
@@ -214,7 +214,7 @@ function column(layer, data, x, width, foot, open) {
 
 /** The open layer below the wide picture: its heads, and its feed-forward half. Returns where it ends. */
 function detail(svg, data, y, width) {
-  const layer = data.layers[data.open], count = data.heads.length, half = Math.min(width * 0.66, count * 54), size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
+  const layer = data.layers[data.open], count = data.heads.length, half = Math.min(width * 0.66, Math.max(300, count * 54)), size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
   const lines = Math.ceil(count / Math.max(1, Math.floor(half / (size + 6))));
   svg.append(write(0, y + 4, `Layer ${layer.number}: ${count} heads, each looks in its own way`, { "font-weight": 700 }), ...heads(data, 0, y + 14, half, size));
   svg.append(part("feed-forward", layer.feed_forward, area(half + 10, y - 12, width - half - 10, 104), ...feedForward(layer, data.followed, half + 18, y + 4, 60)));
