@@ -198,11 +198,11 @@ def names_of(keys: list[Key], columns: tuple[str, ...]) -> list[str]:
 
 
 def share_scales(first: Chart, second: Chart) -> None:
-    """Give two figures of the same kind the same scales: every x axis, logarithmic axis or colour scale with fixed ends
-    in both. (A linear y axis counts rows here, and an x axis with ticks at given places heads or layers.)"""
+    """Give two figures of the same kind the same scales: every axis of values and every colour scale with fixed ends in
+    both. (A y axis without a number of ticks counts rows, and an x axis with ticks at given places heads or layers.)"""
     for name in ("xaxis", "xaxis2", "xaxis3", "yaxis", "yaxis2", "yaxis3"):
         axes = [fig.settings[name] for fig in (first, second) if name in fig.settings]
-        axes = [axis for axis in axes if axis.get("type") == "log" or (name.startswith("x") and "tickvals" not in axis)]
+        axes = [axis for axis in axes if counts_values(name, axis)]
         ends = [end for axis in axes for end in axis.get("range") or () if isinstance(end, int | float)]
         if len(ends) == 4:
             rising = axes[0]["range"][0] <= axes[0]["range"][1]
@@ -215,6 +215,13 @@ def share_scales(first: Chart, second: Chart) -> None:
             ends = [end for trace in scaled for end in (trace["zmin"], trace["zmax"])]
             for trace in traces:
                 trace.update(zmin=min(ends), zmax=max(ends))
+
+
+def counts_values(name: str, axis: dict[str, Any]) -> bool:
+    """Whether an axis measures something, instead of counting rows, heads or layers."""
+    if axis.get("type") == "log":
+        return True
+    return "tickvals" not in axis if name.startswith("x") else "nticks" in axis
 
 
 def format_value(value: float, shares: bool) -> str:

@@ -5,10 +5,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bertexplorer.analysis import attention, fill_mask, head_roles
+from bertexplorer.analysis import attention, fill_mask, head_roles, layers
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import attention as attention_figure
 from bertexplorer.figures import difference
+from bertexplorer.figures import layers as layers_figure
 from bertexplorer.figures.style import percent
 from bertexplorer.store.registry import CheckpointRegistry
 
@@ -181,3 +182,15 @@ def test_of_each_head_the_largest_change_is_named_in_words() -> None:
     sentence = attention_figure.compare(first, second)
     assert sentence.startswith(f"The largest change is in head {layer + 1}·{head + 1} (“")
     assert attention_figure.compare(first, first).endswith(" for the second.")
+
+
+def test_the_bits_of_two_sides_have_one_axis() -> None:
+    mini = CheckpointRegistry().get("mini", "fp32")
+    first, second = (
+        layers_figure.draw(layers.run(mini, text)) for text in ("The capital of France is [MASK].", "A [MASK].")
+    )
+    assert first.settings["yaxis3"]["range"] != second.settings["yaxis3"]["range"]
+    rows = second.settings["yaxis"].get("range")
+    difference.share_scales(first, second)
+    assert first.settings["yaxis3"]["range"] == second.settings["yaxis3"]["range"]
+    assert second.settings["yaxis"].get("range") == rows, "an axis of rows stays"
