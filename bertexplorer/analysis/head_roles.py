@@ -286,9 +286,7 @@ def plane(squared: Float[np.ndarray, "n n"]) -> tuple[Float[np.ndarray, "n 2"], 
 def rows(result: HeadRoles) -> list[dict[str, object]]:
     """A row for each head (layer and head 1-based). *value* is that of the requested pattern, or of the head's main
     role: its share among ordinary tokens if it is one of these. *ordinary*: the share that ordinary tokens get. map_x
-    and map_y are empty without the map. A gallery has a row for each pattern."""
-    if result.gallery:
-        return [gallery_row(found) for found in result.gallery]
+    and map_y are empty without the map."""
     table: list[dict[str, object]] = []
     for i, line in enumerate(result.roles):
         for j, role in enumerate(line):
@@ -305,6 +303,11 @@ def rows(result: HeadRoles) -> list[dict[str, object]]:
                 {"layer": i + 1, "head": j + 1, "main_role": role, **selected, **values, "map_x": x, "map_y": y}
             )
     return table
+
+
+def tables(result: HeadRoles) -> dict[str, list[dict[str, object]]]:
+    """The gallery, a row for each pattern; nothing without it."""
+    return {"gallery": [gallery_row(found) for found in result.gallery]} if result.gallery else {}
 
 
 def gallery_row(found: Found) -> dict[str, object]:

@@ -118,7 +118,7 @@ def test_the_gallery_has_the_best_head_of_each_pattern_on_a_sentence_that_shows_
         span = found.picked[0]
         assert found.text[span.start : span.end] == found.words[0]
         assert result.among.ordinary[found.head.layer, found.head.head] >= ORDINARY
-    rows = head_roles.rows(result)
+    rows = head_roles.tables(result)["gallery"]
     assert [row["head"] for row in rows] == [found.head.head + 1 for found in result.gallery]
 
 
