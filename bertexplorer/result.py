@@ -63,7 +63,7 @@ class Result:
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Further tables, by name: "summary" of a suite, the score overall and by category; "mistakes" of a probe, what
-        each layer got wrong. Other analyses have none."""
+        each layer got wrong; "gallery" of head roles. Other analyses have none."""
         return export.tables(self.module, self.value)
 
     @cached_property
