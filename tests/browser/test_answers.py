@@ -116,7 +116,7 @@ def test_a_link_to_a_run_says_that_it_is_private(page: Page, address: str) -> No
 
 
 def test_a_label_is_explained_with_two_presses_from_a_fresh_page(page: Page) -> None:
-    """Fine-tuned opens on a bundled checkpoint, the views that explain its answer work on it, and a button returns."""
+    """Fine-tuned opens on a bundled checkpoint, which stays for the views that explain its answer, and no longer."""
     choose_view(page, "Answer")
     page.locator("button.example").first.click()
     expect_said(page, "“positive”")
@@ -124,10 +124,21 @@ def test_a_label_is_explained_with_two_presses_from_a_fresh_page(page: Page) -> 
     choose_view(page, "Saliency")
     expect_said(page, "“positive” has")
     choose_view(page, "One mask")
+    write(page, "A robin is a [MASK].")
+    expect_said(page, "It would put")
+    assert "checkpoint=sentiment" not in page.url
+    choose_view(page, "Answer")
+    choose_view(page, "Saliency")
+    page.locator("button.example").first.click()
+    wait_until_idle(page)
+    assert "checkpoint=sentiment" not in page.url, "an example is about the page's own checkpoint"
+
+
+def test_a_picked_checkpoint_stays_and_a_button_offers_another(page: Page) -> None:
+    use_checkpoint(page, "sentiment")
     expect_message(page, "sentiment has no fill-mask head")
     page.get_by_role("button", name="Use mini").click()
-    wait_until_idle(page)
-    assert "checkpoint=mini" in page.url or "checkpoint=" not in page.url
+    expect_said(page, "It would put")
 
 
 def test_a_checkpoint_without_a_fine_tuned_head_offers_one(page: Page) -> None:

@@ -18,6 +18,7 @@ const OTHER = {
   "another text": "Type the other text, and press Enter.",
 };
 const ACCEPTS = { lines: ".txt,.csv,.tsv", rows: ".csv,.tsv,.jsonl,.json,.txt" };
+const EXPLAINING = new Set(["Fine-tuned", "Saliency", "Layers"]);  // topics that explain the answer of a fine-tuned checkpoint
 const SHOWN_MS = 1500;
 const PRIVATE = "The link is private: it names a run of yours, so it opens in this browser only. For others, export the checkpoint on the page Train.";
 const small = (label, id, onclick) => h("button", { type: "button", id, onclick }, label);
@@ -26,6 +27,7 @@ const box = (id, label, heard) => h("div", { id }, h("label", { for: `${id}-box`
 class Explore extends HTMLElement {
   #texts = { text: "", pair: "" };  // of the answer on the screen
   #answer = {};
+  #picked = false;  // whether a person has chosen the checkpoint
 
   /** Draw the page from its *schema*, and request the view that the address names. */
   open(schema) {
@@ -127,7 +129,8 @@ class Explore extends HTMLElement {
   #example({ text, pair, options, picked }) {
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
     const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
-    this.state.mark({ ...about, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
+    const checkpoint = this.view.checkpoint ? this.state.now.checkpoint : this.#ownInstead;
+    this.state.mark({ ...about, checkpoint, options: { ...this.state.defaults(this.state.now.view), ...options } }, counted);
     this.#fill();
   }
 
@@ -152,10 +155,18 @@ class Explore extends HTMLElement {
     actions[what]();
   }
 
-  /** The checkpoint in use; in a view that opens with another one than the page, that one instead of the page's own. */
+  /** The checkpoint for a view: the one in use, or the one that the view opens with instead of the page's own. That one stays
+   *  for the views that explain its answer, and gives way to the page's own in others, unless a person has picked it. */
   #checkpointFor(view) {
+    const { now } = this.state, { opening, views } = this.schema, { checkpoint, topic } = views[view];
+    if (checkpoint && now.checkpoint === opening.checkpoint) return checkpoint;
+    return checkpoint || EXPLAINING.has(topic) ? now.checkpoint : this.#ownInstead;
+  }
+
+  /** The page's own checkpoint if another one only stands in for it, else the one in use. */
+  get #ownInstead() {
     const { now } = this.state, { opening, views } = this.schema;
-    return now.checkpoint === opening.checkpoint ? views[view].checkpoint || now.checkpoint : now.checkpoint;
+    return now.checkpoint === views.answer.checkpoint && !this.#picked ? opening.checkpoint : now.checkpoint;
   }
 
   #second() {
@@ -189,6 +200,7 @@ class Explore extends HTMLElement {
   /** Use the checkpoint *name*; the server downloads it first if necessary. */
   async #use(name) {
     this.wanted = name;
+    this.#picked = true;
     this.stage.tell(`Looking for ${name}…`, "busy");
     const { precision, checkpoint } = this.state.now;
     const tell = (line) => { if (line.notice && this.wanted === name) this.stage.tell(line.notice, "busy"); };
