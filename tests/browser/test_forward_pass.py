@@ -62,7 +62,7 @@ def test_a_layer_opens_and_its_heads_are_doors(picture: Page) -> None:
     wait_until_idle(picture)
     number = re.search(r"layer=(\d)", picture.url)
     assert number
-    expect(part(picture, "attention")).to_contain_text(f"layer {number[1]}, head")
+    expect(part(picture, "attention")).to_contain_text(f"{number[1]}·")
     part(picture, "tile").last.locator("rect").click()
     expect(picture.locator('button.view[data-view="attention"]')).to_have_attribute("aria-selected", "true")
     expect_said(picture, f"In layer {number[1]}, head")
@@ -87,7 +87,7 @@ DRAWN = """async ([script, layers]) => {
   const { draw } = await import(script), { data } = document.querySelector("bx-figure").figure;
   const many = Array.from({ length: layers }, (_, i) => ({ ...data.layers[0], number: i + 1 }));
   const host = document.querySelector("#figure .model");
-  const svg = draw({ data: { ...data, open: 0, layers: many } }, host.clientWidth, "");
+  const svg = draw({ data: { ...data, open: 0, layers: many } }, host.clientWidth);
   host.replaceChildren(svg);
   const { left, right } = svg.getBoundingClientRect();
   const texts = [...svg.querySelectorAll("text")].filter((one) => one.textContent.trim());

@@ -68,7 +68,7 @@ def test_an_upload_belongs_to_the_view_in_which_it_began(page: Page, tmp_path: P
     wait_until_idle(page)
     assert "lines=" not in page.url
     choose_view(page, "Search")
-    expect_said(page, "“The river is deep.”")
+    expect_said(page, "Of 2 uploaded lines")
     wait_until_idle(page)
     assert "lines=" in page.url
 

@@ -72,9 +72,9 @@ class Figure extends HTMLElement {
     this.style.minHeight = `${layout.height}px`;
     if (figure.picture) {
       this.#clear();
-      const host = h("div", { class: "model" });
+      const host = h("div", { class: "model", role: "group", "aria-label": said });
       this.append(host);
-      this.#unwatch = open(figure, host, said, (door) => this.#fire(door));
+      this.#unwatch = open(figure, host, (door) => this.#fire(door));
       return;
     }
     if (figure.layout.meta === "bars") {
@@ -88,10 +88,11 @@ class Figure extends HTMLElement {
       this.#clear();
       this.plot = h("div", { class: "plot", role: "img" });
       this.presses = h("div", { class: "presses" });
-      this.append(this.presses, this.plot);
+      this.append(this.plot);
       this.#plotly = Plotly;
     }
     this.plot.setAttribute("aria-label", said);
+    if (figure.presses) this.prepend(this.presses); else this.presses.remove();
     this.presses.replaceChildren(...(figure.presses ?? []).map(({ text, ...door }) => h("button", { type: "button", onclick: () => this.#fire(door) }, text)));
     try {
       await Plotly.react(this.plot, figure.data.map((trace) => fitting(largerType(trace, by), layout, this.clientWidth)), layout, { displayModeBar: false });

@@ -44,10 +44,10 @@ function tile(weights, { blue }, place) {
 }
 const image = (canvas, place) => make("image", { ...place, href: canvas.toDataURL(), preserveAspectRatio: "none", style: "image-rendering: pixelated" });
 
-/** *figure* as an SVG of this *width*, *said* to screen readers. Presses on its parts call *jump* with where they lead. */
-export function draw({ data: given }, width, said, jump = () => {}, dark = false) {
+/** *figure* as an SVG of this *width*. Presses on its parts call *jump* with where they lead. */
+export function draw({ data: given }, width, jump = () => {}, dark = false) {
   const data = { ...given, colours: dark ? ON_DARK : ON_LIGHT };
-  const svg = make("svg", { width, role: "group", "aria-label": said, style: "display: block; overflow: visible" });
+  const svg = make("svg", { width, style: "display: block; overflow: visible" });
   const stage = width < NARROW ? stacked(svg, data, width) : sideBySide(svg, data, width);
   svg.setAttribute("height", stage.height);
   svg.setAttribute("viewBox", `0 0 ${width} ${stage.height}`);
@@ -253,7 +253,7 @@ function unfolded(svg, data, layer, y, width) {
 }
 
 /** Draw *figure* in *host*, and again when its width changes. Below it stands what the part in focus does. */
-export function open(figure, host, said = "", jump) {
+export function open(figure, host, jump) {
   let width = 0;
   const line = document.createElement("p");
   line.className = "says";
@@ -263,7 +263,7 @@ export function open(figure, host, said = "", jump) {
     const now = Math.round(host.clientWidth);
     if (!now || now === width) return;
     width = now;
-    const by = PROJECTOR.matches ? 1.25 : 1, svg = draw(figure, Math.round(width / by), said, jump, host.closest(".dark") !== null);
+    const by = PROJECTOR.matches ? 1.25 : 1, svg = draw(figure, Math.round(width / by), jump, host.closest(".dark") !== null);
     svg.setAttribute("width", width);
     svg.setAttribute("height", by * svg.getAttribute("height"));
     for (const kind of ["pointerover", "focusin"]) svg.addEventListener(kind, explain);

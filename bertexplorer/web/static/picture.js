@@ -64,7 +64,7 @@ export function base64(text) {
 
 /** The figure alone, redrawn by plotly, or by the script of its picture. */
 async function redraw(figure, width, height) {
-  if (figure.picture) return inLight(draw(figure, width, ""));
+  if (figure.picture) return inLight(draw(figure, width));
   const Plotly = await plotly(figure);
   const layout = { ...structuredClone(figure.layout), paper_bgcolor: "#ffffff", plot_bgcolor: "#ffffff", width, height };
   for (const axis of Object.keys(layout).filter((key) => /^[xy]axis\d*$/.test(key)))
