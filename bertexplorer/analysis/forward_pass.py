@@ -245,7 +245,9 @@ def row(
 ) -> dict[str, object]:
     place = {"layer": layer, "position": result.positions[i], "token": result.tokens[i]}
     lengths = {"length_after_attention": halves[0], "length_added": halves[1], "length": length}
-    said = {"answer": answer.token if answer else None, "probability": answer.probability if answer else None}
+    said: dict[str, object] = {"answer": None, "probability": None}
+    if answer:
+        said = {"answer": answer.token, "probability": answer.probability}
     return {**place, **lengths, **said}
 
 

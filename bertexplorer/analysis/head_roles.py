@@ -167,7 +167,9 @@ def measure_among(
     special: Sequence[Sequence[bool]],
 ) -> Measured:
     """The attention from ordinary tokens to ordinary ones, over all texts that have such tokens."""
-    ordinary, shares, chance = [], {name: [] for name in AMONG}, {name: [] for name in AMONG}  # type: ignore[var-annotated]
+    ordinary: list[Float[np.ndarray, "l h"]] = []
+    shares: dict[str, list[Float[np.ndarray, "l h"]]] = {name: [] for name in AMONG}
+    chance: dict[str, list[float]] = {name: [] for name in AMONG}
     for of_text, fit, odd in zip(weights, fits, special, strict=True):
         at = np.flatnonzero(~np.asarray(odd))
         if not len(at):
@@ -179,7 +181,7 @@ def measure_among(
             inside = fit[name][at][:, at]
             fitting = (words * inside).sum(axis=-1).mean(axis=-1)
             shares[name].append(np.divide(fitting, given, out=np.zeros_like(given), where=given > 0))
-            chance[name].append(inside.mean())
+            chance[name].append(float(inside.mean()))
     if not ordinary:
         nothing = np.zeros(weights[0].shape[:2])
         return Measured(nothing, dict.fromkeys(AMONG, nothing), dict.fromkeys(AMONG, 0.0))
