@@ -24,6 +24,8 @@ from bertexplorer.model.weight_map import ARCHITECTURES, canonical_names, is_tas
 CONFIG, WEIGHTS, PICKLE = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
 PREFIX = "base_model.model."
 LOW, HIGH = ".lora_A.weight", ".lora_B.weight"
+MAX_BYTES = 1_000_000  # of a JSON file
+MOST = 100_000  # labels, or rows of a matrix
 WHOLE = re.compile(r"\.modules_to_save(\.\w+)?(?=\.)|\.base_layer(?=\.)")  # within the names of some versions
 TASK_TYPES = {"SEQ_CLS": "sequence_classifier", "TOKEN_CLS": "token_classifier", "QUESTION_ANS": "span"}
 UNKNOWN = ("use_dora", "fan_in_fan_out", "rank_pattern", "alpha_pattern", "layer_replication", "megatron_config")
@@ -60,13 +62,13 @@ def is_adapter(folder: Path) -> bool:
 def read_adapter(folder: Path) -> Adapter:
     """The adapter in *folder*. Raises ExplorerError if it is of another kind than LoRA, or would compute something else
     than W + s B A."""
+    config = read_json(folder / CONFIG)
     try:
-        config = json.loads((folder / CONFIG).read_text("utf-8"))
         kind, base = config["peft_type"], config["base_model_name_or_path"]
         rank, alpha = int(config["r"]), float(config["lora_alpha"])
-    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise ExplorerError(f"{CONFIG} is not that of a LoRA adapter ({error}). Save it again with PEFT.") from error
-    if kind != "LORA" or rank < 1 or not isinstance(base, str):
+    if kind != "LORA" or not 1 <= rank <= MOST or not isinstance(base, str):
         raise ExplorerError(f"{CONFIG} describes {kind!r:.40} of rank {rank}; wanted LORA of rank 1 or more.")
     used = [name for name in UNKNOWN if config.get(name)]
     if used:
@@ -81,8 +83,26 @@ def read_adapter(folder: Path) -> Adapter:
     odd = [name for name in tensors if "lora_" in name and not name.endswith((LOW, HIGH))]
     if odd:
         raise ExplorerError(f"The adapter holds {odd[0]}, which is no plain LoRA. Merge it with PEFT first.")
+    flat = [name for name, entry in tensors.items() if name.endswith((LOW, HIGH)) and len(entry.shape) != 2]
+    if flat:
+        raise ExplorerError(f"{flat[0]} of the adapter is no matrix. Save it again with PEFT.")
     scale = alpha / (rank**0.5 if config.get("use_rslora") else rank)
-    return Adapter(folder, base, scale, TASK_TYPES.get(config.get("task_type") or "", ""), tensors)
+    return Adapter(folder, base, scale, TASK_TYPES.get(str(config.get("task_type")), ""), tensors)
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """The object in a small file. Raises ExplorerError if it is too large, or none."""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            raise ExplorerError(f"{path.name} is {path.stat().st_size:,} bytes; wanted at most {MAX_BYTES:,}.")
+        content = json.loads(path.read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        if isinstance(error, ExplorerError):
+            raise
+        raise ExplorerError(f"{path.name} is not that of a LoRA adapter ({error}). Save it again with PEFT.") from error
+    if not isinstance(content, dict):
+        raise ExplorerError(f"{path.name} is not that of a LoRA adapter: it holds no object. Save it again with PEFT.")
+    return content
 
 
 def adapted_config(hf: dict[str, Any], adapter: Adapter) -> dict[str, Any]:
@@ -90,16 +110,12 @@ def adapted_config(hf: dict[str, Any], adapter: Adapter) -> dict[str, Any]:
     LABEL_0, LABEL_1, …"""
     if not adapter.head:
         return hf
-    own: dict[str, Any] = {}
-    if (path := adapter.folder / "config.json").is_file():
-        try:
-            own = json.loads(path.read_text("utf-8"))
-        except (ValueError, RecursionError) as error:
-            raise ExplorerError(f"config.json of {adapter.folder.name} is not valid JSON ({error}).") from error
-    outputs = [
-        entry.shape[0] for name, entry in adapter.tensors.items() if is_task_head(name) and name.endswith("bias")
-    ]
-    count = outputs[-1] if outputs else 2
+    path = adapter.folder / "config.json"
+    own = read_json(path) if path.is_file() else {}
+    biases = [entry for name, entry in adapter.tensors.items() if is_task_head(name) and name.endswith("bias")]
+    count = biases[-1].shape[0] if biases and biases[-1].shape else 2
+    if count > MOST:
+        raise ExplorerError(f"The adapter {adapter.folder.name} has {count:,} labels; wanted {MOST:,} at most.")
     labels = own.get("id2label") or {str(i): f"LABEL_{i}" for i in range(count)}
     about: dict[str, Any] = {key: own[key] for key in ("problem_type", "classifier_dropout") if key in own}
     return {**hf, **about, "id2label": labels, "architectures": ["Adapted" + ARCHITECTURES[adapter.head]]}

@@ -131,7 +131,8 @@ class Checkpoint:
             for tensor in nn.ModuleDict({"encoder": self.encoder, **self.heads}).state_dict().values():
                 digest.update(tensor.detach().cpu().contiguous().view(torch.uint8).numpy().data)
             return f"sha256:{digest.hexdigest()[:12]}"
-        for file in [file for folder in (self.base, self.folder) if folder for file in weight_files(folder)]:
+        files = [*(weight_files(self.base) if self.base else ()), *weight_files(self.folder)]
+        for file in files:
             with file.open("rb") as opened:
                 while block := opened.read(1 << 20):
                     digest.update(block)

@@ -92,6 +92,7 @@ class CheckpointRegistry:
             source, folder = folder, self.converted(name, folder)
             with convert.kept_if_usable(folder, source):
                 examine.examine(name, folder, self.settings.data_dir)
+            self.examine_base(name, folder)
             return self.load(folder, source, name, precision, width)
 
     def is_foreign(self, folder: Path) -> bool:
@@ -110,6 +111,13 @@ class CheckpointRegistry:
                 missing -= self.loaded.popitem(last=False)[1].num_bytes
         with convert.kept_if_usable(folder, source):
             return load(folder, name=name, precision=precision, frozen=True, base=base)  # type: ignore[arg-type]
+
+    def examine_base(self, name: str, folder: Path) -> None:
+        """Examine the checkpoint that a foreign adapter belongs to, which may never have been opened itself."""
+        base = self.base_of(folder)
+        if base and self.is_foreign(base):
+            examine.check_kinds(name, base)
+            examine.examine(name, base, self.settings.data_dir)
 
     def base_of(self, folder: Path) -> Path | None:
         """The folder of the checkpoint that the adapter in *folder* belongs to; None for a checkpoint of its own.

@@ -93,6 +93,11 @@ def rename(folder: Path, old: str, new: str) -> None:
     save_file({name.replace(old, new): tensor for name, tensor in tensors.items()}, folder / WEIGHTS)
 
 
+def flatten(folder: Path) -> None:
+    tensors = load_file(folder / WEIGHTS)
+    save_file({n: t.flatten() if "lora_A" in n else t for n, t in tensors.items()}, folder / WEIGHTS)
+
+
 @pytest.mark.parametrize(
     ("damage", "words"),
     [
@@ -107,6 +112,10 @@ def rename(folder: Path, old: str, new: str) -> None:
         (lambda folder: rename(folder, "lora_A", "lora_magnitude_vector"), "which is no plain LoRA"),
         (lambda folder: rename(folder, "classifier.weight", "thing.weight"), "lack classifier.weight"),
         (lambda folder: (folder / WEIGHTS).write_bytes(b"no"), "incomplete or damaged"),
+        (lambda folder: (folder / CONFIG).write_text(" " * 2_000_000), "is 2,000,000 bytes; wanted at most 1,000,000"),
+        (lambda folder: (folder / "config.json").write_text("[]"), "config.json is not that of a LoRA adapter"),
+        (lambda folder: change(folder, lora_alpha=10**400), "is not that of a LoRA adapter"),
+        (lambda folder: flatten(folder), "lora_A.weight of the adapter is no matrix"),
         (
             lambda folder: (folder / WEIGHTS).rename(folder / "adapter_model.bin"),
             r"it holds adapter_model.bin, which may run code when opened. Save the adapter again",
