@@ -15,6 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.adapter import CONFIG, WEIGHTS
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS, Settings
+from bertexplorer.store import examine
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.tolerance import of_encoder
 
@@ -162,3 +163,16 @@ def test_a_base_may_not_lie_outside_the_models_folder(made: Callable[..., tuple[
     registry = CheckpointRegistry(Settings(models_dir=models, data_dir=tmp_path / "data"))
     with pytest.raises(ExplorerError, match="outside the models folder"):
         registry.get("mine", "fp32")
+
+
+def test_a_foreign_base_is_examined_too(
+    made: Callable[..., tuple[Path, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base, adapter = made()
+    models = tmp_path / "models"
+    shutil.copytree(adapter, models / "mine")
+    shutil.copytree(base, models / base.name)
+    seen: list[str] = []
+    monkeypatch.setattr(examine, "examine", lambda name, folder, data: seen.append(folder.name))
+    CheckpointRegistry(Settings(models_dir=models, data_dir=tmp_path / "data")).get("mine", "fp32")
+    assert seen == ["mine", base.name]
