@@ -1,5 +1,6 @@
 """Figure for head roles: a cell for each head with its role, or a map where similar heads are close."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -207,20 +208,28 @@ def say(result: HeadRoles) -> str:
 
 def say_roles(result: HeadRoles, source: str) -> str:
     roles = [role for line in result.roles for role in line]
-    named = [role for role in WORDS if role in roles and role not in (*RELATIONS, "broad")]
-    groups = [f"{roles.count(role)} look{'s' * (roles.count(role) == 1)} at {words(role)}" for role in named]
-    grammar = sum(role in RELATIONS for role in roles)
-    groups += [f"{grammar} follow{'s' * (grammar == 1)} a relation of grammar"] if grammar else []
-    groups += [
-        f"{roles.count(role)} rest{'s' * (roles.count(role) == 1)} on {role}" for role in RESTING if role in roles
+    counts = Counter(roles)
+    grammar, broad = sum(counts[role] for role in RELATIONS), counts["broad"]
+    groups = [
+        f"{heads_do(counts[role], 'looks', 'look')} at {words(role)}"
+        for role in WORDS
+        if counts[role] and role not in (*RELATIONS, "broad")
     ]
-    broad = roles.count("broad")
-    groups += [f"{broad} do{'es' * (broad == 1)} none of this"] if broad else []
+    if grammar:
+        groups.append(f"{heads_do(grammar, 'follows', 'follow')} a relation of grammar")
+    groups += [f"{heads_do(counts[role], 'rests', 'rest')} on {role}" for role in RESTING if counts[role]]
+    if broad:
+        groups.append(f"{heads_do(broad, 'does', 'do')} none of this")
     share = float(result.among.ordinary.mean())
     return (
         f"Of {len(roles)} heads, measured {source} with [CLS] and [SEP] left out, {join_names(groups)}. Words give "
         f"{percent(share)} of their attention to words."
     )
+
+
+def heads_do(number: int, one: str, several: str) -> str:
+    """How many heads, with the verb that fits the number."""
+    return f"{number} {one if number == 1 else several}"
 
 
 def say_gallery(result: HeadRoles) -> str:
