@@ -80,7 +80,7 @@ def test_a_word_is_picked_by_its_name(served: Served) -> None:
         ({"text": TEXT, "top": "5"}, 'top: got "5"; wanted a whole number.'),
         ({"text": TEXT, "top": True}, "top: got true; wanted a whole number."),
         ({"text": TEXT, "tops": 5}, "tops: not a field here; leave it out."),
-        ({"text": TEXT, "checkpoint": "nowhere"}, "nowhere is not on this disk. Available offline: mini, tiny, "),
+        ({"text": TEXT, "checkpoint": "nowhere"}, "nowhere is not on this disk. Available offline: mini, "),
         ({}, "text: got nothing; wanted a value."),
     ],
 )
