@@ -1,4 +1,5 @@
-"""Answer: the prediction of a fine-tuned head for a text: its label, a tag for each word, or a span."""
+"""Answer: the prediction of a fine-tuned head for a text: its label and the words that it rests on, a tag for each
+word, or a span."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts, task_head
 from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, AnswerKind, Training
+from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -25,6 +27,8 @@ KEYS, MEASURE = ("kind", "position", "token", "answer"), "value"
 BEST_ONLY = True  # rows lists only those with the largest numbers
 LIKELY = 0.5  # probability above which a text has one of several labels
 NO_ANSWER = "no answer"
+MOST_WORDS = 40  # of a text whose words are hidden, one at a time, to see what its label rests on
+PASS_TOKENS = 16_384  # that these texts may have together
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,16 @@ class Label:
     name: str
     index: int
     logit: float
+    value: float
+
+
+@dataclass(frozen=True)
+class HiddenWord:
+    """A word of the text. *value*: the probability of the best label, 0 to 1, or the score, when [MASK] takes
+    the place of the word."""
+
+    word: str
+    positions: tuple[int, ...]  # of its tokens, 0-based
     value: float
 
 
@@ -72,6 +86,7 @@ class Answer:
     kind: AnswerKind
     tokens: tuple[str, ...]
     labels: tuple[Label, ...] = ()  # of the text, best first
+    hidden: tuple[HiddenWord, ...] = ()  # each word of a short text, in its order
     words: tuple[TaggedWord, ...] = ()
     spans: tuple[AnswerSpan, ...] = ()  # best first
     nothing: AnswerSpan | None = None  # no answer: both at [CLS]
@@ -131,15 +146,38 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         return replace(empty, words=tag_words(checkpoint, encoding, options.top, crf), by_crf=crf is not None)
     if kind == "span":
         return with_spans(checkpoint, encoding, empty, options)
-    logits = engine.sequence_logits(checkpoint, [encoding]).double().numpy()[0]
-    return replace(empty, labels=ranked_labels(checkpoint.labels, logits, kind))
+    words = hideable_words(checkpoint, encoding)
+    encodings = [encoding, *(encoding.hide(word.positions) for word in words)]
+    logits = engine.sequence_logits(checkpoint, encodings).double().numpy()
+    labels = ranked_labels(checkpoint.labels, logits[0], kind)
+    values = label_values(logits[1:], kind)[:, labels[0].index].tolist()
+    hidden = tuple(HiddenWord(word.label, word.positions, value) for word, value in zip(words, values, strict=True))
+    return replace(empty, labels=labels, hidden=hidden)
+
+
+def hideable_words(checkpoint: Checkpoint, encoding: Encoding) -> list[Unit]:
+    """The words that can be hidden; none of a long text, or if the checkpoint has no mask."""
+    if encoding.mask_id is None:
+        return []
+    masked = set(encoding.masked)
+    words = [
+        unit
+        for unit in units(checkpoint, encoding, merge=True)
+        if not unit.special and not masked.issuperset(unit.positions)
+    ]
+    return words if len(words) <= MOST_WORDS and len(words) * len(encoding) <= PASS_TOKENS else []
 
 
 def ranked_labels(names: tuple[str, ...], logits: Float[np.ndarray, " l"], kind: AnswerKind) -> tuple[Label, ...]:
     """A Label for each logit, the largest first."""
-    values = logits if kind == "score" else np.exp(task_head.log_probabilities(logits, kind))
+    values = label_values(logits[None], kind)[0]
     order = np.argsort(-logits, kind="stable").tolist()
     return tuple(Label(names[i], i, float(logits[i]), float(values[i])) for i in order)
+
+
+def label_values(logits: Float[np.ndarray, "n l"], kind: AnswerKind) -> Float[np.ndarray, "n l"]:
+    """The probabilities of labels, or the scores."""
+    return logits if kind == "score" else np.exp(task_head.log_probabilities(logits, kind))
 
 
 def tag_words(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None) -> tuple[TaggedWord, ...]:
@@ -201,8 +239,9 @@ def span_text(encoding: Encoding, first: int, last: int) -> str:
 
 
 def rows(result: Answer) -> list[dict[str, object]]:
-    """A row for each label of the text, each tag of each word, or each span and each token of the passage. *value*: the
-    probability, or the score. *position* is that of a token, 0-based; empty for the whole text."""
+    """A row for each label of the text and each word that was hidden, each tag of each word, or each span and each
+    token of the passage. *value*: the probability, or the score; of a hidden word, that of the best label without it.
+    *position* is that of a token, 0-based; empty for the whole text."""
     if result.kind == "tag":
         return [
             row("tag", word.positions[0], word.word, entry.name, rank, entry.value, entry.logit, rank == 1)
@@ -227,7 +266,11 @@ def rows(result: Answer) -> list[dict[str, object]]:
         for rank, entry in enumerate(result.labels, 1)
     ]
     scored = [] if result.score is None else [row(result.kind, "", "", "score", 2, result.score, "", False)]
-    return table + scored
+    without = [
+        row("hidden", word.positions[0], word.word, result.labels[0].name, "", word.value, "", False)
+        for word in result.hidden
+    ]
+    return table + scored + without
 
 
 def row(
@@ -257,6 +300,15 @@ class Facts(facts.Facts[Answer]):
         """Probability of a label, 0 to 1; of a regression, its score; of two texts that are compared, their cosine."""
         labels = self._result.labels
         return labels[facts.name_index([label.name for label in labels], name, "label")].value
+
+    def p_without(self, word: str, nth: int = 1) -> float:
+        """Probability of the best label, 0 to 1, or the score, when a word is hidden."""
+        words = self._result.hidden
+        return words[facts.label_index([entry.word for entry in words], word, nth)].value
+
+    def rests_on(self) -> str:
+        """The word without which the best label falls furthest."""
+        return facts.item(sorted(self._result.hidden, key=lambda word: word.value), 1, "word").word
 
     def p_span(self, rank: int = 1) -> float:
         """Probability of the span with this rank, 0 to 1."""

@@ -103,6 +103,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     row_units, column_units = tuple(all_units[i] for i in rows), tuple(all_units[i] for i in columns)
     about, picked, notes = focus_rows(encoding, row_units, column_units, matrix)
     shares = options.measure == "norm" and options.special == "discounted"
+    link = None
+    if rows == columns:
+        link = strongest_link(every, row_units, about if picked else ())
     return Attention(
         show=options.show,
         rows=row_units,
@@ -118,7 +121,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         notes=notes,
         norm_shares=shares,
         left_out=encoding.left_out,
-        link=strongest_link(every, row_units, about if picked else ()) if rows == columns else None,
+        link=link,
     )
 
 

@@ -198,10 +198,11 @@ def main_roles(
     """The role of each head: its pattern among ordinary tokens, else its relation, else the special token that it rests
     on, else "broad"."""
     layers, heads = among.ordinary.shape
-    none = [[""] * heads] * layers
-    return tuple(
-        tuple(main_role(measures, among, i, j, (relations or none)[i][j]) for j in range(heads)) for i in range(layers)
-    )
+    grammar = relations or [[""] * heads] * layers
+    roles = []
+    for layer in range(layers):
+        roles.append(tuple(main_role(measures, among, layer, head, grammar[layer][head]) for head in range(heads)))
+    return tuple(roles)
 
 
 def main_role(

@@ -1,12 +1,13 @@
-"""Figure for answer: a bar for each label, for the tag of each word, or for each span, with the starts and ends of
-spans."""
+"""Figure for answer: a bar for each label and for what is left of the best one without a word, for the tag of each
+word, or for each span, with the starts and ends of spans."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from bertexplorer.analysis import task_head
-from bertexplorer.analysis.answer import LIKELY, Answer, TaggedWord
+from bertexplorer.analysis.answer import LIKELY, Answer, HiddenWord, TaggedWord
 from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
@@ -26,9 +27,12 @@ from bertexplorer.figures.style import (
     measure,
     percent,
     quote,
+    signed,
 )
 
 BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, the lower panel, the gap
+HIDDEN = 12  # words of the panel of hidden words
+FELT = 0.05  # the least change of a probability or a score that the sentence names
 DRAWN = 60  # words
 TICKS = 12  # the most probable starts and ends, whose tokens are named
 MARGIN = {"l": 8, "r": 16, "t": 28, "b": 8}
@@ -46,23 +50,58 @@ def draw(result: Answer) -> Chart:
 
 
 def labels(result: Answer) -> Chart:
-    """A bar for each label, the best on top."""
-    labels_shown = result.labels[: result.top]
+    """A bar for each label, the best on top; below, what is left of the best one when a word is hidden."""
+    labels_shown, words = result.labels[: result.top], strongest_words(result)
     text = [measure(item.value, result.scored) for item in labels_shown]
     chosen = [ACCENT if item.name in result.chosen else PALE for item in labels_shown]
     logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
     hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
-    fig = Chart([kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers)])
-    fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]))
-    ends = axis([item.value for item in labels_shown], result.kind)
+    heights = [BAR * max(2, len(labels_shown)), WORD * len(words)] if words else [max(260, BAR * len(labels_shown))]
+    fig = kit.panels(heights, GAP)
+    fig.add_trace(kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers), 1, 1)
+    fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]), row=1, col=1)
+    ends = axis([*(item.value for item in labels_shown), *(word.value for word in words)], result.kind)
     fig.update_xaxes(range=ends, visible=False)
     if result.kind == "labels":
-        fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
-    fig.add_annotation(kit.above(SHARES[result.kind], 4))
-    height = max(300, 40 + BAR * len(labels_shown))
-    return finish(
-        fig, height, margin=MARGIN, bargap=min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / (height - 40)))
-    )
+        fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=1)
+    fig.add_annotation(kit.above(SHARES[result.kind], 4, row=1))
+    if words:
+        draw_words(fig, result, words)
+    slim = 0.28 if words else min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / heights[0]))
+    return finish(fig, kit.height_of(heights, GAP) + 40, margin=MARGIN, bargap=slim)
+
+
+def draw_words(fig: Chart, result: Answer, words: Sequence[HiddenWord]) -> None:
+    """The lower panel: a bar for each of *words*, as long as what is left of the best label without it."""
+    best = result.labels[0]
+    text = [measure(word.value, result.scored) for word in words]
+    hovers = [
+        f"{label(best.name, 40)} with [MASK] in place of {label(word.word)}: {t}, {changed(best.value, word.value)}"
+        for word, t in zip(words, text, strict=True)
+    ]
+    colours = [ORANGE if matters(result, word) else PALE for word in words]
+    fig.add_trace(kit.bars([word.value for word in words], colours, text=text, hover=hovers), 2, 1)
+    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13), row=2, col=1)
+    name = "the score" if result.kind == "score" else quote(best.name)
+    fig.add_annotation(kit.above(f"{label(name, 40)} if one word is hidden", 4, row=2))
+
+
+def changed(before: float, after: float) -> str:
+    return f"{signed(after - before)} beside the whole text"
+
+
+def strongest_words(result: Answer) -> list[HiddenWord]:
+    """The words whose hiding changes the best label most, in the order of the text."""
+    order = sorted(result.hidden, key=lambda word: -abs(word.value - result.labels[0].value))
+    strongest = {word.positions for word in order[:HIDDEN]}
+    return [word for word in result.hidden if word.positions in strongest]
+
+
+def matters(result: Answer, word: HiddenWord) -> bool:
+    """Whether hiding *word* lowers the best label by at least a quarter of what is most for a word, and by 5 points."""
+    best = result.labels[0].value
+    most = max(best - other.value for other in result.hidden)
+    return best - word.value >= max(most / 4, FELT)
 
 
 def axis(values: list[float], kind: AnswerKind) -> list[float]:
@@ -158,12 +197,14 @@ def tick_positions(weights: np.ndarray) -> list[int]:
 
 def colours(result: Answer) -> dict[int, float]:
     """Position -> shade for the strip: the probability of a word's tag unless it is O, or that the answer covers the
-    token; nothing for a label of the whole text."""
+    token. For a label of the whole text, from -1 to 1, how much it falls when the word is hidden."""
     if result.kind == "tag":
         best = [(word, word.labels[0]) for word in result.words]
         return {p: item.value for word, item in best if item.name != OUTSIDE for p in word.positions}
     if result.kind != "span":
-        return {}
+        falls = {word.positions: result.labels[0].value - word.value for word in result.hidden}
+        most = max(FELT, *map(abs, falls.values())) if falls else 1.0
+        return {p: fall / most for positions, fall in falls.items() for p in positions}
     # P(started here or before) times P(not ended before)
     covered = np.cumsum(result.starts) * np.cumsum(result.ends[::-1])[::-1]
     return {i: min(1.0, float(covered[i])) for i in result.inside}
@@ -172,7 +213,26 @@ def colours(result: Answer) -> dict[int, float]:
 def say(result: Answer) -> str:
     """The answer as text, and how the run's own answer may differ."""
     ways = {"tag": say_tags, "span": say_span}
-    return " ".join([ways.get(result.kind, say_labels)(result), *remarks(result)])
+    return " ".join([ways.get(result.kind, say_labels)(result), *say_hidden(result), *remarks(result)])
+
+
+def say_hidden(result: Answer) -> list[str]:
+    """The words without which the best label falls furthest, and rises furthest."""
+    if not result.hidden:
+        return []
+    best = result.labels[0]
+    name = "the score" if result.kind == "score" else quote(best.name)
+    lowest = min(result.hidden, key=lambda word: word.value)
+    highest = max(result.hidden, key=lambda word: word.value)
+    falls = [f"{name} falls to {measure(lowest.value, result.scored)}"] if best.value - lowest.value >= FELT else []
+    rises = [f"rises to {measure(highest.value, result.scored)}"] if highest.value - best.value >= FELT else []
+    if not falls and not rises:
+        least = "0.05" if result.scored else "5 points"
+        return [f"No single word decides it: hiding any one of them changes {name} by less than {least}."]
+    if not falls:
+        return [f"Hide {quote(highest.word)} and {name} {rises[0]}."]
+    sentence = f"Hide {quote(lowest.word)} and {falls[0]}"
+    return [f"{sentence}; hide {quote(highest.word)} and it {rises[0]}." if rises else f"{sentence}."]
 
 
 def say_labels(result: Answer) -> str:

@@ -22,7 +22,7 @@ from bertexplorer.figures.style import (
 
 NUMBERS = 10  # of each vector that are drawn
 STRONGEST = 99  # percentile of the numbers of a stage that gets the strongest colour
-ABOVE, BELOW = 64, 212  # pixels of the headings, and of the details of a layer
+ABOVE, BELOW = 64, 228  # pixels of the headings, and of the details of a layer
 ROW, LOW_ROW, MANY = 24, 18, 12  # pixels of a token, and of one among more than MANY
 ADDED = {1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added"}
 ENDS = {  # what the head reads, and what it makes of it
@@ -222,8 +222,11 @@ def say_end(result: ForwardPass) -> str:
 
 def say(result: ForwardPass) -> str:
     total, layers = len(result.tokens) + result.others, len(result.layers)
+    goes = "goes" if total == 1 else "go"
+    each = "The one layer" if layers == 1 else f"Each of the {layers} layers"
     sentences = [
-        f"{count(total, 'token')} go{'es' * (total == 1)} in, {count(layers, 'layer')} follow{'s' * (layers == 1)}."
+        f"{count(total, 'token')} {goes} in. {each} first lets every token take in something from the others "
+        "(attention), then changes each token by itself (feed-forward)."
     ]
     link = result.layers[result.open].link
     if link and not link.positional:

@@ -60,8 +60,10 @@ def main_roles(result: HeadRoles) -> Chart:
     """Layers down, heads across, with the colour and sign of each head's main role."""
     kinds = list(COLOURS)
     cells = np.array([[kinds.index(role) for role in line] for line in result.roles], dtype=np.uint8)
-    edges = np.linspace(0, 1, len(kinds) + 1)
-    scale = [[float(edge), colour] for i, colour in enumerate(COLOURS.values()) for edge in edges[i : i + 2]]
+    edges = np.linspace(0, 1, len(kinds) + 1).tolist()
+    scale = []  # each colour from its lower to its upper edge
+    for colour, low, high in zip(COLOURS.values(), edges[:-1], edges[1:], strict=True):
+        scale += [[low, colour], [high, colour]]
     signs = [[SIGNS[role] for role in line] for line in result.roles]
     fig = table(result, cells, scale, -0.5, len(kinds) - 0.5, text=signs, textfont=kit.ink(15))
     return add_frame(fig, result, key(result))

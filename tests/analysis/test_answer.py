@@ -48,6 +48,36 @@ def test_labels_are_a_softmax_of_transformers_logits(family: str, tiny: Callable
     )
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_the_label_without_a_word_is_that_of_transformers_for_the_text_with_a_mask(
+    family: str, tiny: Callable[[str], Path]
+) -> None:
+    twin = tuned(tiny, "label", family)
+    result = answer.run(twin.ours, FILM)
+    encoding, mask = twin.encoding, twin.ours.tokenizer.mask_id
+    assert len(result.hidden) == len(FILM.first.split())
+    for word in result.hidden:
+        ids = [mask if position in word.positions else token for position, token in enumerate(encoding.ids)]
+        with torch.no_grad():
+            shares = twin.logits(torch.tensor([ids]))[0].double().softmax(-1)
+        assert word.value == pytest.approx(float(shares[result.labels[0].index]), rel=close(twin))
+    rows = [row for row in answer.rows(result) if row["kind"] == "hidden"]
+    assert [row["value"] for row in rows] == [word.value for word in result.hidden]
+    facts = Facts(twin.ours, FILM, result)
+    assert facts.p_without("film") == result.hidden[1].value
+    assert facts.p_without(facts.rests_on()) == min(word.value for word in result.hidden)
+
+
+def test_words_are_hidden_where_that_is_possible_and_cheap(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    masked = answer.run(twin.ours, replace(FILM, hidden=(Span(0, 0, 3),)))
+    assert len(masked.hidden) == len(answer.run(twin.ours, FILM).hidden) - 1  # a mask cannot be hidden
+    assert not answer.run(twin.ours, "film " * (answer.MOST_WORDS + 1)).hidden
+    assert len(answer.run(twin.ours, "film " * answer.MOST_WORDS).hidden) == answer.MOST_WORDS
+    maskless = replace(twin.ours.tokenizer.encode(FILM), mask_id=None)
+    assert answer.hideable_words(twin.ours, maskless) == []
+
+
 def test_the_problem_type_determines_how_the_logits_are_read(tiny: Callable[[str], Path]) -> None:
     twin = tuned(tiny, "label")
     logits = logits_of(twin)

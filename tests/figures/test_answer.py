@@ -1,11 +1,12 @@
 """Figure and sentence for answer: labels, tags and spans with the result's own numbers; texts are shown as typed."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from bertexplorer.analysis.answer import Answer, AnswerSpan, Label, TaggedWord
+from bertexplorer.analysis.answer import Answer, AnswerSpan, HiddenWord, Label, TaggedWord
 from bertexplorer.analysis.task_head import Training
 from bertexplorer.figures import answer as figure
 from tests.figures.conftest import EVIL
@@ -82,6 +83,33 @@ def test_bars_show_the_numbers_of_the_result() -> None:
     assert list(first.x) == [0.56, 0.02, 0.01] and first.marker.color == (figure.ACCENT, figure.PALE, figure.GREY)
     assert (up.y[1], down.y[2]) == (0.7, -0.8) and up.customdata[1] == "starts at t4: 70 %"
     assert figure.draw(spans(no_answer=True)).data[0].marker.color[2] == figure.ACCENT
+
+
+def hidden(*values: float) -> tuple[HiddenWord, ...]:
+    return tuple(HiddenWord(f"w{i}", (i + 1,), value) for i, value in enumerate(values))
+
+
+def test_hidden_words_are_drawn_with_what_is_left_of_the_best_label() -> None:
+    result = replace(labels(), hidden=hidden(0.1, 0.69, 0.9))
+    _, words = figure.draw(result).data
+    assert list(words.x) == [0.1, 0.69, 0.9] and words.text == ("10 %", "69 %", "90 %")
+    assert words.marker.color == (figure.ORANGE, figure.PALE, figure.PALE)
+    assert figure.colours(result) == pytest.approx({1: 1.0, 2: 1 / 60, 3: -1 / 3})
+    many = replace(labels(), hidden=hidden(*[0.7] * 20, 0.2, *[0.6] * 11))
+    assert figure.draw(many).data[1].x == (0.2, *[0.6] * 11)  # those that change it most, in the order of the text
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ((0.1, 0.69), f"Hide “w0” and “{EVIL}” falls to 10 %."),
+        ((0.1, 0.9), f"Hide “w0” and “{EVIL}” falls to 10 %; hide “w1” and it rises to 90 %."),
+        ((0.69, 0.9), f"Hide “w1” and “{EVIL}” rises to 90 %."),
+        ((0.69, 0.71), f"No single word decides it: hiding any one of them changes “{EVIL}” by less than 5 points."),
+    ],
+)
+def test_the_sentence_names_the_words_that_the_label_rests_on(values: Sequence[float], sentence: str) -> None:
+    assert figure.say(replace(labels(), hidden=hidden(*values))).endswith(sentence)
 
 
 def test_the_strip_shows_entities_and_covered_tokens() -> None:

@@ -76,8 +76,9 @@ def test_each_part_leads_to_its_view() -> None:
 
 def test_the_sentence_says_what_goes_in_and_what_comes_out() -> None:
     assert figure.say(hand()) == (
-        f"3 tokens go in, 2 layers follow. In head 2·2, “[MASK]” gives 75 % of its attention to “{EVIL}”. “paris” "
-        "comes out (40 %)."
+        f"3 tokens go in. Each of the 2 layers first lets every token take in something from the others (attention), "
+        f"then changes each token by itself (feed-forward). In head 2·2, “[MASK]” gives 75 % of its attention to "
+        f"“{EVIL}”. “paris” comes out (40 %)."
     )
 
 

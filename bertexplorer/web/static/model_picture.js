@@ -5,8 +5,11 @@ const INK = "var(--body-text-color, #16202c)", QUIET = "var(--quiet, #5b6675)", 
 const ACCENT = "var(--accent, #2b6cb0)", PALE = "var(--ribbon, #86b3e4)", GREY = "#8a94a3", NAMED = "#d55e00";
 const ON_LIGHT = { blue: [43, 108, 176], orange: [213, 94, 0] }, ON_DARK = { blue: [125, 180, 245], orange: [245, 150, 80] };
 const MONO = "IBM Plex Mono, ui-monospace, monospace", SANS = "IBM Plex Sans, system-ui, sans-serif";
-const LABEL = 96, STAGE = 26, PITCH = 40, TOP = 64, BARS = 150, SMALL = 13;  // pixels
-const NARROW = 640, ROOM = 34;  // widths: of a page that stacks the parts, and of a layer that has room for ribbons
+const LABEL = 96, STAGE = 26, PITCH = 40, TOP = 64, SMALL = 13;  // pixels
+const USUAL = { label: LABEL, stage: STAGE, pitch: PITCH, bars: 150, heading: 14 };
+const COMPACT = { label: 84, stage: 18, pitch: 31, bars: 112, heading: 12 };
+const NARROW = 560, USUAL_FROM = 680;  // widths: below the first the parts are stacked; from the second on the measures are the usual ones
+const ROOM = 24, ROOM_FOR_SHARE = 34;  // widths of a layer that has room for ribbons, and for the share of its answer
 const PROJECTOR = matchMedia("(min-width: 1800px)");
 const WEAKEST = 0.03, WIDEST = 7;  // of a ribbon: the least share of a token's attention, and the pixels of all of it
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
@@ -102,9 +105,9 @@ function follow(svg, row) {
 
 // The parts
 
-const GATHERS = "each word gathers from others, then changes alone";
+const GATHERS = "in each: attention, then feed-forward";
 const layerCount = ({ length }) => `${NUMBERS[length] ?? length} layer${length === 1 ? "" : "s"}`;
-const heading = (x, y, number, words) => write(x, y, `${number} · ${words}`, { "font-weight": 700, "font-size": 14 });
+const heading = (x, y, number, words, size = USUAL.heading) => write(x, y, `${number} · ${words}`, { "font-weight": 700, "font-size": size });
 const middle = (data, top, row) => top + data.row * (row + 0.5);
 
 /** The names of the tokens, which end at *x*. */
@@ -117,13 +120,13 @@ function names(data, x, top, anchor = "end") {
 }
 
 /** The vectors that are added, and their sum. */
-function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch) {
+function vectors({ vectors: { stages }, tokens, row, colours }, x, top, pitch, stage = STAGE) {
   return stages.flatMap(({ name, strip }, i) => {
     const at = x + i * pitch, sign = i === 0 ? "" : i === stages.length - 1 ? (i > 1 ? "=" : "→") : "+";
     return [
-      stripes(strip, colours, { x: at, y: top, width: STAGE, height: row * tokens.length }),
-      write(at + STAGE / 2, top - (i % 2 ? 6 : 21), name, { "text-anchor": "middle", fill: QUIET, "font-size": 12 }),
-      write(at - (pitch - STAGE) / 2, top + row * tokens.length / 2, sign, { "text-anchor": "middle", "font-size": 16, fill: QUIET }),
+      stripes(strip, colours, { x: at, y: top, width: stage, height: row * tokens.length }),
+      write(at + stage / 2, top - (i % 2 ? 6 : 21), name, { "text-anchor": "middle", fill: QUIET, "font-size": 12 }),
+      write(at - (pitch - stage) / 2, top + row * tokens.length / 2, sign, { "text-anchor": "middle", "font-size": 16, fill: QUIET }),
     ];
   });
 }
@@ -155,7 +158,7 @@ function heads({ heads: all, layers, open, colours }, x, y, width, size) {
 function feedForward({ lengths, raised, feed_forward: { says } }, followed, x, y, room) {
   const [before, , after] = lengths, words = raised.map(({ token, from, to }) => `${token} ${from} → ${to}`);
   const lines = [...(words.length ? [`at ${followed} this raises`, ...words] : []), `length of its vector: ${before} → ${after}`];
-  return [write(x, y, "Then each token alone: feed-forward", { "font-weight": 700 }), ...lines.map((line, i) => write(x, y + 18 + 17 * i, clip(line, room), { fill: QUIET })), make("title", {}, says)];
+  return [write(x, y, "Second half: feed-forward", { "font-weight": 700 }), write(x, y + 16, "each word is then changed by itself", { fill: QUIET, "font-size": 12 }), ...lines.map((line, i) => write(x, y + 34 + 17 * i, clip(line, room), { fill: QUIET })), make("title", {}, says)];
 }
 
 /** The answers as bars. */
@@ -174,12 +177,14 @@ function bars({ end }, x, y, width) {
 /** One screen: the parts from left to right, and below them the open layer in detail. */
 function sideBySide(svg, data, width) {
   const { tokens, layers, open, pieces, end } = data, rows = tokens.length + (data.others > 0), foot = TOP + data.row * rows;
-  const start = LABEL + 18, next = start + data.vectors.stages.length * PITCH + 10, last = width - BARS, shown = last - 16 - next;
+  const compact = width < USUAL_FROM;
+  const { label, stage, pitch, bars: room, heading: size } = compact ? COMPACT : USUAL;
+  const start = label + 18, next = start + data.vectors.stages.length * pitch + 10, last = width - room, shown = last - 16 - next;
   const wide = layers.length === 1 ? shown : Math.max(110, Math.min(0.34 * shown, 360)), each = (shown - wide) / Math.max(1, layers.length - 1);
   svg.append(...tokens.map((_, row) => make("rect", { class: "band", "data-row": row, x: 0, y: TOP + data.row * row, width: last - 10, height: data.row, fill: "#2b6cb0", opacity: 0, rx: 4 })));
-  svg.append(part("pieces", pieces, area(0, 0, LABEL, foot), heading(0, 16, 1, pieces.title), ...names(data, LABEL, TOP)));
-  svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, data.vectors.title), ...vectors(data, start, TOP, PITCH)));
-  svg.append(heading(next, 16, 3, layerCount(layers)), write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
+  svg.append(part("pieces", pieces, area(0, 0, label, foot), heading(0, 16, 1, pieces.title, size), ...names(data, label, TOP)));
+  svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, compact ? data.vectors.title.split(",")[0] : data.vectors.title, size), ...vectors(data, start, TOP, pitch, stage)));
+  svg.append(heading(next, 16, 3, layerCount(layers), size), write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
   let x = next;
   layers.forEach((layer, i) => {
     const here = i === open ? wide : each;
@@ -188,7 +193,7 @@ function sideBySide(svg, data, width) {
   });
   svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
   if (layers.some(({ answer }) => answer)) svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
-  svg.append(part("end", end, area(last, 0, BARS, foot), heading(last, 16, 4, end.title), ...bars(data, last, 34, BARS)));
+  svg.append(part("end", end, area(last, 0, room, foot), heading(last, 16, 4, end.title, size), ...bars(data, last, 34, room)));
   return { height: detail(svg, data, foot + 78, width) };
 }
 
@@ -207,7 +212,7 @@ function column(layer, data, x, width, foot, open) {
   body.push(stripes(layer.strip, data.colours, { x: right, y: TOP, width: strip, height: data.row * data.tokens.length }));
   if (answer && width >= ROOM) {
     const middle = x + width / 2, style = { "text-anchor": "middle", "font-size": 12 };
-    body.push(write(middle, foot + (layer.number % 2 ? 18 : 34), clip(answer.token, Math.floor((2 * width - 8) / 7.3)), { ...style, "font-family": MONO }), write(middle, foot + 50, answer.share, { ...style, fill: QUIET }), make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`));
+    body.push(write(middle, foot + (layer.number % 2 ? 18 : 34), clip(answer.token, Math.floor((2 * width - 8) / 7.3)), { ...style, "font-family": MONO }), write(middle, foot + 50, width >= ROOM_FOR_SHARE ? answer.share : "", { ...style, fill: QUIET }), make("title", {}, `After layer ${layer.number}: ${answer.token}, ${answer.share}`));
   }
   return part(open ? "attention" : "layer", { says, door: open ? attention.door : { set: { layer: layer.number } } }, area(x, TOP - 26, width - 2, foot + 82 - TOP), ...body);
 }
@@ -216,9 +221,10 @@ function column(layer, data, x, width, foot, open) {
 function detail(svg, data, y, width) {
   const layer = data.layers[data.open], count = data.heads.length, half = Math.min(width * 0.66, Math.max(300, count * 54)), size = Math.max(26, Math.min(48, Math.floor(half / Math.min(count, 12)) - 6));
   const lines = Math.ceil(count / Math.max(1, Math.floor(half / (size + 6))));
-  svg.append(write(0, y + 4, `Layer ${layer.number}: ${count} heads, each looks in its own way`, { "font-weight": 700 }), ...heads(data, 0, y + 14, half, size));
-  svg.append(part("feed-forward", layer.feed_forward, area(half + 10, y - 12, width - half - 10, 104), ...feedForward(layer, data.followed, half + 18, y + 4, 60)));
-  return y + Math.max(14 + lines * (size + 20), 104);
+  svg.append(write(0, y + 4, `Layer ${layer.number}, first half: attention (${count} head${count === 1 ? "" : "s"})`, { "font-weight": 700 }), ...heads(data, 0, y + 30, half, size),
+    write(0, y + 20, "each word takes in something from the others", { fill: QUIET, "font-size": 12 }));
+  svg.append(part("feed-forward", layer.feed_forward, area(half + 10, y - 12, width - half - 10, 120), ...feedForward(layer, data.followed, half + 18, y + 4, 60)));
+  return y + Math.max(30 + lines * (size + 20), 120);
 }
 
 /** A phone: the parts one below the other, one layer open. */
@@ -246,10 +252,10 @@ function unfolded(svg, data, layer, y, width) {
   const top = y + 34, foot = top + data.row * (data.tokens.length + (data.others > 0)), size = 40, count = Math.floor(width / (size + 6)), lines = Math.ceil(data.heads.length / count);
   svg.append(part("attention", layer.attention, area(0, y, width, foot - y), write(0, y + 22, headTitle(layer), { "font-weight": 700, fill: ACCENT }),
     ...names(data, LABEL, top), ...names({ ...data, others: 0 }, width - LABEL, top, "start"), ...ribbons(layer, data, LABEL + 6, width - LABEL - 6, top)));
-  svg.append(write(0, foot + 26, `Its ${data.heads.length} heads`, { "font-weight": 700 }), ...heads(data, 0, foot + 36, width, size));
+  svg.append(write(0, foot + 26, `First half: attention (${data.heads.length} heads)`, { "font-weight": 700 }), ...heads(data, 0, foot + 36, width, size));
   const below = foot + 36 + lines * (size + 20) + 18;
-  svg.append(part("feed-forward", layer.feed_forward, area(0, below - 16, width, 104), ...feedForward(layer, data.followed, 0, below, letters(width) + 4)));
-  return below + 34 + 17 * (layer.raised.length ? layer.raised.length + 1 : 0);
+  svg.append(part("feed-forward", layer.feed_forward, area(0, below - 16, width, 120), ...feedForward(layer, data.followed, 0, below, letters(width) + 4)));
+  return below + 50 + 17 * (layer.raised.length ? layer.raised.length + 1 : 0);
 }
 
 /** Draw *figure* in *host*, and again when its width changes. Below it stands what the part in focus does. */
