@@ -13,6 +13,7 @@ from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish,
 LINE = 34  # characters of a sentence below the plot, on a phone
 CELLS = 180  # along each axis; a cell is about one dot wide
 FAINT = 0.25  # the opacity of one word
+MANY = 1000  # a larger ratio of two probabilities is not worth its digits
 
 
 def draw(result: Contrast) -> Chart:
@@ -90,10 +91,15 @@ def without_overlap(words: list[Word], decades: int) -> list[Word]:
     return placed
 
 
+def times_as_likely(word: Word) -> str:
+    ratio = math.exp(abs(word.log_ratio))
+    return f"{ratio:,.1f} times as likely" if ratio < MANY else f"over {MANY:,} times as likely"
+
+
 def say(result: Contrast) -> str:
     def side(sign: int) -> str:
         words = [w for w in result.words if w.log_ratio * sign > 0][:3]
-        times = [f"{quote(w.token)} ({math.exp(abs(w.log_ratio)):,.1f} times as likely)" for w in words]
+        times = [f"{quote(w.token)} ({times_as_likely(w)})" for w in words]
         return ", ".join(times) or "no word"
 
     return (

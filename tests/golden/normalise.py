@@ -21,6 +21,7 @@ STYLE = {
     "margin", "height", "paper_bgcolor", "plot_bgcolor", "autosize", "dragmode", "hovermode", "legend", "bargap",
     "hoverdistance", "modebar", "xanchor", "yanchor", "xref", "yref", "xshift", "yshift", "showarrow", "align",
 }  # fmt: skip
+SHARED = re.compile(r" and [\d,]+ more$")  # a dot for several words: rounding decides which of them it names
 AXIS = ("title", "range", "ticktext", "tickvals", "type", "tickformat", "autorange")
 CHANGING = (  # what is not the same on two machines, and what stands in its place
     (re.compile(r"\b\d+(\.\d+)? (ms|s)\b(?=$|[^\w])"), "some time"),
@@ -120,4 +121,6 @@ def trace(data: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in (data.get("marker") or {}).items():
         if isinstance(value, list) or (isinstance(value, Mapping) and "bdata" in value):
             kept[f"marker.{key}"] = value
+    if any(SHARED.search(str(label)) for label in data.get("text") or ()):
+        kept = {key: value for key, value in kept.items() if key not in ("text", "marker.opacity")}
     return {key: normalised(value) for key, value in kept.items()}
