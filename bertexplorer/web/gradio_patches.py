@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
+from markupsafe import Markup
+
 
 @contextmanager
 def without_stubs() -> Iterator[None]:
@@ -28,12 +30,31 @@ def without_stubs() -> Iterator[None]:
 
 with without_stubs():
     import gradio as gr
+    from gradio.routes import templates, toorjson
 
 GRADIO = "6.31.0"
 IDLE_S = 60.0  # between two looks at gradio's queue, which no page uses; gradio's 0.001 takes 7 % of a core
 
 
+# The clock of gradio's loading sign ticks on, 60 times a second, after the sign has gone. Its first tick on a page that
+# has been drawn is the last one. This must run before gradio's scripts.
+STOP_CLOCK = """{
+        const frame = window.requestAnimationFrame.bind(window);
+        const isLast = () => document.querySelector(".bx") && new Error().stack.includes("statustracker");
+        window.requestAnimationFrame = (tick) => {
+            if (!isLast()) return frame(tick);
+            window.requestAnimationFrame = frame;
+        };
+    }"""
+
+
+def write_settings(value: Any) -> Markup:
+    """*value* as JSON in the page, as gradio writes it, and STOP_CLOCK after all the settings of the page."""
+    return toorjson(value) + Markup(f";{STOP_CLOCK}" if isinstance(value, dict) and "app_id" in value else "")
+
+
 def before_mounting(page: gr.Blocks) -> None:
     """Prepare *page* for mounting."""
     page._queue.sleep_when_free = IDLE_S
+    templates.env.filters["toorjson"] = write_settings
     warnings.filterwarnings("ignore", "SSR mode is not supported", UserWarning)  # a warning although SSR is off

@@ -57,7 +57,7 @@ WANTED: dict[str, Wanted] = {
         "Where is the answer?",
         "question-answering",
         "question-answering.json",
-        [Arm("mini", {"epochs": 4, "rate": 3e-4})],
+        [Arm("mini", {"epochs": 8, "rate": 3e-4})],
     ),
     "retrieval": Wanted("Find the passage", "retrieval", "retrieval.jsonl", [Arm("mini", {"epochs": 3})]),
     "reranking": Wanted("Put four passages in order", "reranking", "reranking.jsonl", [Arm("mini", {"epochs": 20})]),

@@ -115,7 +115,7 @@ def test_texts_of_any_length_have_a_picture(picture: Page, text: str) -> None:
     write(picture, text)
     wait_until_idle(picture)
     expect(picture.locator(PICTURE)).to_be_visible()
-    expect_said(picture, "in,")
+    expect_said(picture, "go in.")
     rows = picture.locator(f"{PICTURE} text[data-row]").count()
     assert 3 <= rows <= 20
 

@@ -30,6 +30,23 @@ def test_no_page_violates_the_security_policy(browser: Browser, address: str, pa
         expect(page.locator(".about")).to_contain_text("Only a cookie identifies your browser")
 
 
+COUNT_FRAMES = """{ const frame = requestAnimationFrame.bind(window); window.__frames = 0;
+ window.requestAnimationFrame = (f) => { window.__frames += 1; return frame(f); }; }"""
+
+
+@pytest.mark.parametrize("path", ["", "learn", "train", "pretrain"])
+def test_a_page_that_nobody_touches_draws_no_frames(browser: Browser, address: str, path: str) -> None:
+    with opened(browser, address + path, script=COUNT_FRAMES) as page:
+        page.wait_for_selector(".bx h1")
+        wait_until_quiet(page)
+        for _ in range(20):  # the loading sign comes to rest
+            before = page.evaluate("window.__frames")
+            page.wait_for_timeout(1000)
+            if page.evaluate("window.__frames") - before < 5:
+                return
+        raise AssertionError(f"{page.evaluate('window.__frames') - before} frames in a second")
+
+
 def start(page: Page, address: str, name: str) -> None:
     page.goto(address + "train")
     wait_until_quiet(page)

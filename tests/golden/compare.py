@@ -120,8 +120,8 @@ def same_words(wanted: str, found: str) -> bool:
 
 
 def last_digit_apart(one: str, other: str) -> bool:
-    """Whether two written numbers are equal, one apart in the last digit of the coarser of them, or as close as rounding
-    leaves a difference of two numbers around 1. Small whole numbers count things: they must be equal."""
+    """Whether two written numbers are equal, one apart in the last digit of the coarser of them, or as close as
+    rounding leaves a difference of two numbers around 1. Small whole numbers count things: they must be equal."""
     decimals = min(len(number.partition(".")[2]) for number in (one, other))
     if "," in one and "," in other and "." not in one + other:  # a rank among thousands
         return abs(1 - int(one.replace(",", "")) / int(other.replace(",", ""))) < 1e-3

@@ -3,7 +3,7 @@
 import gradio as gr
 from gradio import component_meta
 
-from bertexplorer.web.gradio_patches import GRADIO, IDLE_S, before_mounting
+from bertexplorer.web.gradio_patches import GRADIO, IDLE_S, before_mounting, toorjson, write_settings
 from bertexplorer.web.page import PAGES, build
 
 
@@ -17,6 +17,13 @@ def test_gradio_has_the_code_that_each_patch_relies_on() -> None:
     assert page._queue.sleep_when_free == 0.001
     before_mounting(page)
     assert page._queue.sleep_when_free == IDLE_S
+
+
+def test_the_clock_is_stopped_in_the_settings_of_a_page_and_nowhere_else() -> None:
+    assert write_settings({"app_id": 1}).startswith('{"app_id":1};{') and "statustracker" in write_settings(
+        {"app_id": 1}
+    )
+    assert write_settings("a<b") == toorjson("a<b") and write_settings({"other": 1}) == '{"other":1}'
 
 
 def test_the_pages_have_no_events() -> None:
