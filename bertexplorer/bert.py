@@ -101,14 +101,19 @@ class Bert(Methods):
             raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
         return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
 
-    def encode(self, texts: str | Sequence[str], *, pooling: str = "own", layer: int = -1) -> Float[np.ndarray, "n d"]:
+    def encode(
+        self, texts: str | Sequence[str], *, prompt: str | None = None, pooling: str = "own", layer: int = -1
+    ) -> Float[np.ndarray, "n d"]:
         """A vector for each of *texts*, in fp32: n texts by d numbers; for one string, d numbers. d is the hidden size,
         unless the checkpoint's own sentence encoder makes vectors of another.
+
+        *prompt*: the name of a prompt in the checkpoint's files, such as "query", whose text is put before each text;
+        None: the default one, if the files name one; "": none.
 
         *pooling*: "own", as the sentence encoder in the checkpoint's files says, and the mean if there is none; "mean"
         or "max" over all tokens, "CLS", or "last four summed". *layer*: 0 is the input of the first layer, -1 the
         output of the last. Warns if a text is cut at the limit of tokens, and if the pooling or the layer departs from
-        the checkpoint's own sentence encoder. Raises ExplorerError for an unknown pooling or layer."""
+        the checkpoint's own sentence encoder. Raises ExplorerError for an unknown prompt, pooling or layer."""
         from bertexplorer import engine
         from bertexplorer.analysis import search
         from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
@@ -117,13 +122,42 @@ class Bert(Methods):
         text_list = [texts] if isinstance(texts, str) else check_texts("texts", texts)
         if not text_list:
             raise ExplorerError("No texts were given. Give a text or a list of them.")
-        encodings = [encode_sentence(self.checkpoint, text) for text in text_list]
+        encodings = [encode_sentence(self.checkpoint, text, prompt) for text in text_list]
         depth = layer_of(self.checkpoint, options.layer)
         vectors = engine.sentence_vectors(self.checkpoint, encodings, layer=depth, pooling=options.pooling).numpy()
         departs = departure(self.checkpoint, options.pooling, depth, lengths=True)
         for note in filter(None, (cut_note(encodings, "text"), departs)):
             warnings.warn(note, stacklevel=2)
         return vectors[0] if isinstance(texts, str) else vectors
+
+    def similarity(
+        self,
+        first: str | Sequence[str],
+        second: str | Sequence[str],
+        *,
+        prompts: tuple[str | None, str | None] = (None, None),
+    ) -> Float[np.ndarray, "n m"]:
+        """How similar each of the n texts of *first* is to each of the m of *second*, n x m in fp32, by the measure
+        that the checkpoint's files name: the cosine, unless they say otherwise, or the dot product, or a distance with
+        a minus before it. One string in place of a list takes that dimension away.
+
+        *prompts*: of the first and of the second texts, as in `encode`. A raw cosine means little by itself: compare
+        it with that of unrelated texts, as `sentence_similarity` does.
+
+        Example:
+            >>> float(bx.load("mini").similarity("A cat sleeps.", "A kitten naps.")) > 0.5
+            True
+        """
+        import numpy as np
+
+        from bertexplorer import engine
+
+        rows, columns = (
+            np.atleast_2d(self.encode(texts, prompt=prompt))
+            for texts, prompt in zip((first, second), prompts, strict=True)
+        )
+        table = engine.similarities(self.checkpoint, rows, columns)
+        return table[tuple(0 if isinstance(texts, str) else slice(None) for texts in (first, second))]
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:
         """The input of the encoder for *text* and *pair*: ids, segments, spans and words, each of length t."""

@@ -77,6 +77,19 @@ def sentence_matrix(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences.
     """
+def sentence_similarity(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result:
+    """The number that the checkpoint's own pipeline gives, and which words bring it about.
+    The similarity of the two texts of a pair, and where it comes from. *lines*: unrelated ones, whose pairs show
+    what chance gives; the built-in sentences if there are none.
+    Raises ExplorerError without a second text, for an unknown prompt, if the checkpoint's files cannot be followed, and
+    for a text too long to take apart.
+    Options:
+        pooling: A text's vector (own: as the checkpoint's files say, else the mean)
+        first_prompt: Prompt of the first text (a name in the checkpoint's files, or none)
+        second_prompt: Prompt of the second text (empty: as the files say)
+        terms: Parts (last layer: exact, but its tokens have read each other; input words: up to 64 tokens)
+        merge: Merge pieces (a word gets the sum of its pieces)
+    """
 def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
     """How the text is cut into pieces, and the vectors of each piece that add up to the input.
     Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
@@ -245,7 +258,7 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30) -> Result:
-    """The prediction of a fine-tuned head for a text: its label, a tag for each word, or a span.
+    """The prediction of a fine-tuned head for a text: its label and the words that it rests on, a tag for each
     The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
     A run that learned to compare two texts answers with the cosine of their vectors, each read alone.
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
@@ -353,6 +366,7 @@ class Methods:
     def template(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 5) -> Result: ...
     def next_sentence(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), candidates: str | Sequence[str] = '') -> Result: ...
     def sentence_matrix(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
+    def sentence_similarity(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...

@@ -9,6 +9,7 @@ left_context.py       the same mask with the right side hidden from the encoder
 template.py           one sentence with alternatives, {doctor|nurse}, answered for every combination
 next_sentence.py      does B follow A, in both orders, and compared with other candidates
 sentence_matrix.py    a paragraph: does each sentence follow each other one
+sentence_similarity.py  how similar two texts are, and which words bring it about
 tokenization.py       the input: pieces, ids, and the norms of the vectors that add up
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
@@ -80,6 +81,7 @@ NAMES = (
     "template",
     "next_sentence",
     "sentence_matrix",
+    "sentence_similarity",
     "tokenization",
     "input_vectors",
     "nearest_pieces",

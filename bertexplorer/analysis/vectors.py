@@ -14,6 +14,7 @@ from bertexplorer import engine
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text, overlap
 
 if TYPE_CHECKING:
@@ -82,13 +83,26 @@ def departure(checkpoint: Checkpoint, pooling: str, layer: int, *, lengths: bool
     return f"This departs from the checkpoint's own sentence encoder: {own}, at the last layer."
 
 
-def encode_sentence(checkpoint: Checkpoint, text: Text | str) -> Encoding:
+def encode_sentence(checkpoint: Checkpoint, text: Text | str, prompt: str | None = None) -> Encoding:
     """The input of the encoder for the vector of *text*: cut at the limit of the checkpoint's own sentence encoder, and
-    in lower case if that reads it so. Raises ExplorerError as `Tokenizer.encode` does."""
+    in lower case if that reads it so. *prompt*: the name of what stands before the text; None: the checkpoint's
+    default, "": nothing. Raises ExplorerError as `Tokenizer.encode` and `SentenceEncoder.prompt` do."""
     text = Text.of(text)
+    if before := (checkpoint.sentence_encoder or SentenceEncoder()).prompt(prompt):
+        text = put_before(before, text)
     if checkpoint.sentence_encoder and checkpoint.sentence_encoder.lower_case:
         text = in_lower_case(text)
     return checkpoint.sentence_tokenizer.encode(text)
+
+
+def put_before(prompt: str, text: Text) -> Text:
+    """*text* with *prompt* before it."""
+
+    def move(span: Span) -> Span:
+        return Span(0, span.start + len(prompt), span.end + len(prompt)) if span.side == 0 else span
+
+    hidden, picked = (tuple(map(move, spans)) for spans in (text.hidden, text.picked))
+    return Text(prompt + text.first, text.second, hidden, picked)
 
 
 def in_lower_case(text: Text) -> Text:

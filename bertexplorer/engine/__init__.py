@@ -6,6 +6,7 @@ collate.py      encodings padded into batches
 task_heads.py   logits of next-sentence prediction and of the fine-tuned heads, also after every layer
 bi_encoder.py   the cosine of two texts, each encoded alone
 vectors.py      vectors of sentences, words and tokens of many texts, without storing the rest of each pass
+vector_parts.py what each token adds to the vector of its text
 inputs.py       the vectors that add up to the input of the first layer
 logit_lens.py   the hidden state of every layer through the MLM head
 tuned_lens.py   an affine map for each layer, fitted so that the head can read it
@@ -49,9 +50,17 @@ if TYPE_CHECKING:
         token_logits,
     )
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
-    from bertexplorer.engine.vectors import sentence_encoder_of, sentence_vectors, token_vectors, word_vectors
+    from bertexplorer.engine.vector_parts import Parts, token_parts
+    from bertexplorer.engine.vectors import (
+        sentence_encoder_of,
+        sentence_vectors,
+        similarities,
+        token_vectors,
+        word_vectors,
+    )
 
 __all__ = [
+    "Parts",
     "TunedLens",
     "ablated_cosines",
     "ablated_log_probs",
@@ -78,16 +87,19 @@ __all__ = [
     "sentence_encoder_of",
     "sentence_vectors",
     "sequence_logits",
+    "similarities",
     "text_positions",
     "span_logits",
     "state_log_probs",
     "token_logits",
+    "token_parts",
     "token_vectors",
     "value_norms",
     "word_similarities",
     "word_vectors",
 ]
 MODULES = {
+    "Parts": "vector_parts",
     "TunedLens": "tuned_lens",
     "ablated_cosines": "ablation",
     "ablated_log_probs": "ablation",
@@ -114,10 +126,12 @@ MODULES = {
     "sentence_encoder_of": "vectors",
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
+    "similarities": "vectors",
     "text_positions": "bi_encoder",
     "span_logits": "task_heads",
     "state_log_probs": "logit_lens",
     "token_logits": "task_heads",
+    "token_parts": "vector_parts",
     "token_vectors": "vectors",
     "value_norms": "activations",
     "word_similarities": "inputs",

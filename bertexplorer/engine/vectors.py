@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -10,7 +11,7 @@ from bertexplorer.engine.inference import batches_by_length, check_finite
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Forward
-from bertexplorer.model.sentence_encoder import SentenceEncoder
+from bertexplorer.model.sentence_encoder import SIMILARITIES, SentenceEncoder
 from bertexplorer.model.text import Encoding
 
 OWN, LAST_FOUR = "own", "last four summed"
@@ -34,6 +35,16 @@ def sentence_vectors(
             vectors[i] = sentence_encoder.pool(tokens).cpu()
     pooled = torch.stack([vectors[i] for i in range(len(encodings))])
     return check_finite(checkpoint, sentence_encoder.transform(pooled))
+
+
+def similarities(
+    checkpoint: Checkpoint, first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"]
+) -> Float[np.ndarray, "n m"]:
+    """How similar each vector of *first* is to each of *second*, by the measure of the checkpoint's own sentence
+    encoder."""
+    measure = SIMILARITIES[sentence_encoder_of(checkpoint, OWN).similarity]
+    rows, columns = torch.from_numpy(first), torch.from_numpy(second)
+    return torch.stack([measure(row.expand_as(columns), columns) for row in rows]).numpy()
 
 
 def sentence_encoder_of(checkpoint: Checkpoint, pooling: str) -> SentenceEncoder:

@@ -10,6 +10,7 @@ from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import (
     ACCENT,
+    LIGHT_SIGNED,
     ORANGE,
     TEXT,
     begin,
@@ -29,7 +30,6 @@ from bertexplorer.figures.style import (
 DRAWN = 40  # units to draw; the strongest, in a longer text
 ROW, CELL = 24, 27  # pixels of a unit, as a bar and as a row of cells
 LETTERS = {"bars": 12, "columns": 9}  # of a unit's name: the columns need the width
-SHADES = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # light enough for INK throughout
 SHARES = ("attention", "rollout")  # methods without a sign, about no answer
 GRADIENTS = ("integrated gradients", "gradient x input")
 SHORT = {"integrated gradients": "IG", "gradient x input": "grad × input"}
@@ -88,7 +88,7 @@ def columns(result: Saliency) -> Chart:
     root = np.sign(cells) * np.sqrt(np.abs(cells))  # a single large share would leave all other cells white
     most = float(np.abs(root).max()) or 1.0
     text, hovers = list(zip(*texts, strict=True)), list(zip(*tips, strict=True))
-    fig = Chart([kit.cells(root.T, SHADES, -most, most, text=text, hover=hovers, gap=2)])
+    fig = Chart([kit.cells(root.T, LIGHT_SIGNED, -most, most, text=text, hover=hovers, gap=2)])
     names = [HEADINGS.get(attribution.method, attribution.method) for attribution in result.attributions]
     fig.update_xaxes(side="top", tickangle=0, tickfont={"size": 12}, showgrid=False, **kit.ticks(names))
     name_rows(fig, result, rows, LETTERS["columns"])

@@ -11,6 +11,7 @@ PALE = "#a9c8ea"
 ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe and Ito (2008), and a neutral
 GROUPS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # theirs, yellow darkened, and a brown
 SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
+LIGHT_SIGNED = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # orange below 0, blue above; as light
 SIGNED = [[0.0, ORANGE], [0.5, "#f7f9fb"], [1.0, ACCENT]]  # orange below 0, blue above
 INK = "#16202c"  # on cells, which are light on both pages
 TEXT = "#5b6675"  # legible on the light and the dark page

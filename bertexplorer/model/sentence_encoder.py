@@ -1,13 +1,14 @@
 """The sentence encoder of a checkpoint: how its files say to make one vector of a text (Reimers and Gurevych, 2019).
 
 sentence-transformers writes modules.json beside the encoder. It names modules that are applied in order: the encoder,
-a pooling of its tokens, then dense layers and a normalisation. `read` makes data of these files, and `SentenceEncoder`
-applies it."""
+a pooling of its tokens, then dense layers and a normalisation. config_sentence_transformers.json names prompts, which
+stand before a text, and the measure of similarity. `read` makes data of these files, and `SentenceEncoder` applies
+it."""
 
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model import vocabulary
 from bertexplorer.model.tensors import DTYPES, stored_tensors
 
-MODULES = "modules.json"
+MODULES, SETTINGS = "modules.json", "config_sentence_transformers.json"
 LIMITS = tuple(  # files with the limit of tokens; each holds for its own family, and the first that exists counts
     f"sentence_{family}_config.json"
     for family in ("bert", "roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
@@ -33,10 +34,10 @@ FEWEST = 3  # tokens that a text needs: two special tokens and one of its own
 ALL = "over all tokens"
 
 
-def weighted_mean(tokens: Float[Tensor, "t d"]) -> Float[Tensor, " d"]:
-    """The mean in which token i, from 0, counts i + 1 times."""
+def position_weights(tokens: Float[Tensor, "t d"]) -> Float[Tensor, " t"]:
+    """Shares that sum to 1, in which token i, from 0, counts i + 1 times."""
     weights = torch.arange(1, len(tokens) + 1, device=tokens.device, dtype=tokens.dtype)
-    return weights @ tokens / weights.sum()
+    return weights / weights.sum()
 
 
 MODES: dict[str, tuple[str, Callable[[Float[Tensor, "t d"]], Float[Tensor, " d"]]]] = {  # -> (its words, the pooling)
@@ -44,8 +45,14 @@ MODES: dict[str, tuple[str, Callable[[Float[Tensor, "t d"]], Float[Tensor, " d"]
     "max": (f"the maximum {ALL}", lambda tokens: tokens.amax(dim=0)),
     "mean": (f"the mean {ALL}", lambda tokens: tokens.mean(dim=0)),
     "mean_sqrt_len_tokens": (f"the sum {ALL} over √t", lambda tokens: tokens.sum(dim=0) / len(tokens) ** 0.5),
-    "weightedmean": (f"the mean {ALL}, weighted by position", weighted_mean),
+    "weightedmean": (f"the mean {ALL}, weighted by position", lambda tokens: position_weights(tokens) @ tokens),
     "lasttoken": ("the last token's vector", lambda tokens: tokens[-1]),
+}
+SHARES: dict[str, Callable[[Float[Tensor, "t d"]], Float[Tensor, "t _"]]] = {  # how much of each token is in the sum
+    "max": lambda tokens: F.one_hot(tokens.argmax(dim=0), len(tokens)).T.to(tokens.dtype),
+    "mean": lambda tokens: torch.full_like(tokens[:, :1], 1 / len(tokens)),
+    "mean_sqrt_len_tokens": lambda tokens: torch.full_like(tokens[:, :1], len(tokens) ** -0.5),
+    "weightedmean": lambda tokens: position_weights(tokens)[:, None],
 }
 OLDER = {  # the key of 1_Pooling/config.json in older files -> the mode, in the order of their vectors
     "pooling_mode_cls_token": "cls",
@@ -62,6 +69,15 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "GELU": F.gelu,
     "SiLU": F.silu,
     "Sigmoid": torch.sigmoid,
+}
+
+
+Vectors = Float[Tensor, "n d"]
+SIMILARITIES: dict[str, Callable[[Vectors, Vectors], Float[Tensor, " n"]]] = {  # of vectors, row by row
+    "cosine": lambda first, second: F.cosine_similarity(first, second, dim=-1),
+    "dot": lambda first, second: (first * second).sum(dim=-1),
+    "euclidean": lambda first, second: -(first - second).norm(dim=-1),
+    "manhattan": lambda first, second: -(first - second).abs().sum(dim=-1),
 }
 
 
@@ -100,7 +116,27 @@ class SentenceEncoder:
     steps: tuple[Dense | Normalize, ...] = ()
     max_tokens: int | None = None  # of a text, special tokens included; None: as many as the encoder reads
     lower_case: bool = False  # whether a text is read in lower case
+    prompts: Mapping[str, str] = field(default_factory=dict)  # what stands before a text, by name
+    default_prompt: str = ""  # the name of the one that stands before a text unless another is chosen
+    pools_prompt: bool = True  # whether the tokens of a prompt are pooled like those of the text
+    similarity: str = "cosine"  # of SIMILARITIES: how two vectors are compared
     problem: str = ""  # a sentence that says why the files cannot be followed; then there are no steps
+
+    def prompt(self, name: str | None) -> str:
+        """What stands before a text: the prompt with that *name*, none for "", the default one for None. Raises
+        ExplorerError for another name, and for a prompt that would have to be left out of the pooling."""
+        name = self.default_prompt if name is None else name
+        if not name:
+            return ""
+        if name not in self.prompts:
+            known = ", ".join(self.prompts) or "none"
+            raise ExplorerError(f"There is no prompt {name!r:.60}; the checkpoint's files name {known}.")
+        if not self.pools_prompt:
+            raise ExplorerError(
+                f"This checkpoint leaves the tokens of a prompt out of its pooling, which is not built here. Choose no "
+                f"prompt in place of {name!r:.60}."
+            )
+        return self.prompts[name]
 
     def pool(self, tokens: Float[Tensor, "t d"]) -> Float[Tensor, " e"]:
         """The pooled vector of one text, without padding."""
@@ -114,6 +150,27 @@ class SentenceEncoder:
         return pooled
 
     @property
+    def is_sum(self) -> bool:
+        """Whether the vector of a text is a sum over its tokens, up to its length: not if a single token is pooled, or
+        if a dense layer bends the vector."""
+        bends = any(isinstance(step, Dense) and step.activation != "Identity" for step in self.steps)
+        return not bends and all(mode in SHARES for mode in self.modes)
+
+    @torch.inference_mode()
+    def parts(self, tokens: Float[Tensor, "t d"]) -> Float[Tensor, "t e"]:
+        """What each token adds to the vector of its text: rows that sum to it. Only where the vector `is_sum`. fp32 on
+        the CPU."""
+        tokens = tokens.float().cpu()
+        parts = torch.cat([SHARES[mode](tokens) * tokens for mode in self.modes], dim=1)
+        for step in self.steps:
+            if isinstance(step, Normalize):
+                parts = parts / parts.sum(dim=0).norm().clamp(min=1e-12)
+            else:
+                bias = 0 if step.linear.bias is None else step.linear.bias / len(parts)
+                parts = parts @ step.linear.weight.T + bias
+        return parts
+
+    @property
     def normalizes(self) -> bool:
         """Whether the last step scales the vector to length 1."""
         return bool(self.steps) and isinstance(self.steps[-1], Normalize)
@@ -122,6 +179,7 @@ class SentenceEncoder:
     def fingerprint(self) -> str:
         """Differs between two that make different vectors."""
         digest = sha256(f"{self}, {self.max_tokens} tokens, in lower case: {self.lower_case}".encode())
+        digest.update(self.prompts.get(self.default_prompt, "").encode())
         for step in self.steps:
             for tensor in step.linear.state_dict().values() if isinstance(step, Dense) else ():
                 digest.update(tensor.contiguous().numpy().tobytes())
@@ -151,7 +209,8 @@ def follow(folder: Path, width: int) -> SentenceEncoder:
     kinds = [kind for kind, _ in described]
     if kinds[:2] != ["Transformer", "Pooling"]:
         raise ExplorerError(f"{MODULES} names {', '.join(kinds)}; wanted Transformer, Pooling and then others.")
-    modes = pooling_modes(read_object(folder / described[1][1] / "config.json"))
+    pooling = read_object(folder / described[1][1] / "config.json")
+    modes = pooling_modes(pooling)
     size, steps = width * len(modes), list[Dense | Normalize]()
     for kind, path in described[2:]:
         if kind == "Dense":
@@ -162,7 +221,18 @@ def follow(folder: Path, width: int) -> SentenceEncoder:
             steps.append(Normalize())
         elif kind != "Dropout":  # which does nothing after training
             raise ExplorerError(f"{MODULES} names {kind}, which is not read here; wanted Dense or Normalize.")
-    return SentenceEncoder(modes, tuple(steps), *read_limits(folder, folder / described[0][1]))
+    max_tokens, lower_case = read_limits(folder, folder / described[0][1])
+    prompts, default_prompt, similarity = read_settings(folder / SETTINGS)
+    return SentenceEncoder(
+        modes,
+        tuple(steps),
+        max_tokens,
+        lower_case,
+        prompts,
+        default_prompt,
+        pooling.get("include_prompt") is not False,
+        similarity,
+    )
 
 
 def describe_module(module: Any) -> tuple[str, str]:
@@ -226,6 +296,22 @@ def read_limits(folder: Path, module: Path) -> tuple[int | None, bool]:
     if limit is not None and (not isinstance(limit, int | float) or isinstance(limit, bool) or not limit >= FEWEST):
         raise ExplorerError(f"The limit of a text is {limit!r:.80} tokens; wanted at least {FEWEST}.")
     return None if limit is None else int(min(limit, 1e9)), config.get("do_lower_case") is True
+
+
+def read_settings(file: Path) -> tuple[dict[str, str], str, str]:
+    """(prompts by name, the name of the default one or "", the similarity) in *file*, if it exists."""
+    config = read_object(file) if file.is_file() else {}
+    prompts, default = config.get("prompts") or {}, config.get("default_prompt_name") or ""
+    similarity = config.get("similarity_fn_name") or "cosine"
+    if not isinstance(prompts, dict) or not all(isinstance(prompt, str) for prompt in prompts.values()):
+        raise ExplorerError(f"{SETTINGS} has the prompts {prompts!r:.80}; wanted a text for each name.")
+    if default and default not in prompts:
+        raise ExplorerError(f"{SETTINGS} has the default prompt {default!r:.80}, which is none of its prompts.")
+    if similarity not in SIMILARITIES:
+        raise ExplorerError(
+            f"{SETTINGS} has the similarity {similarity!r:.80}; wanted one of {', '.join(SIMILARITIES)}."
+        )
+    return prompts, default, similarity
 
 
 def read_object(file: Path) -> dict[str, Any]:

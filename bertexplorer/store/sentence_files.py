@@ -4,7 +4,9 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-FILES = re.compile(r"modules\.json|sentence_[a-z-]+_config\.json|\d+_\w{1,50}/(config\.json|model\.safetensors)")
+FILES = re.compile(
+    r"modules\.json|config_sentence_transformers\.json|sentence_[a-z-]+_config\.json|\d+_\w{1,50}/(config\.json|model\.safetensors)"
+)
 
 
 def select_files(names: Iterable[str]) -> list[str]:

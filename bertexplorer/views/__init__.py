@@ -3,7 +3,7 @@
 view.py           View: an analysis and its figure, with a question, a note and examples
 model.py          the view of the whole model
 fill_mask.py      views of words predicted at masks
-next_sentence.py  views of the next-sentence head
+sentences.py      views of two sentences: does one follow, how similar are they
 inputs.py         views of the input of the first layer
 attention.py      views of the attention heads
 embeddings.py     views of vectors: of words in context and of sentences
@@ -23,16 +23,16 @@ from bertexplorer.views import (
     inputs,
     layers,
     model,
-    next_sentence,
     pretraining,
     saliency,
+    sentences,
 )
 from bertexplorer.views.view import View
 
 TOPICS = (
     model,
     fill_mask,
-    next_sentence,
+    sentences,
     inputs,
     attention,
     embeddings,

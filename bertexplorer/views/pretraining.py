@@ -1,6 +1,6 @@
 """Views of what pretraining does with a text."""
 
-from bertexplorer.views.next_sentence import STORY
+from bertexplorer.views.sentences import STORY
 from bertexplorer.views.view import Example, View
 
 TOPIC = "Pretraining"

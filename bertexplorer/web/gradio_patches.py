@@ -11,8 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from markupsafe import Markup
-
 
 @contextmanager
 def without_stubs() -> Iterator[None]:
@@ -48,9 +46,10 @@ STOP_CLOCK = """{
     }"""
 
 
-def write_settings(value: Any) -> Markup:
+def write_settings(value: Any) -> str:
     """*value* as JSON in the page, as gradio writes it, and STOP_CLOCK after all the settings of the page."""
-    return toorjson(value) + Markup(f";{STOP_CLOCK}" if isinstance(value, dict) and "app_id" in value else "")
+    written: str = toorjson(value)  # of a type that the page does not escape
+    return type(written)(f"{written};{STOP_CLOCK}") if isinstance(value, dict) and "app_id" in value else written
 
 
 def before_mounting(page: gr.Blocks) -> None:

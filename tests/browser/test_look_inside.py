@@ -237,6 +237,6 @@ def test_a_training_plays_from_its_start_to_its_end(page: Page) -> None:
 def test_the_keyboard_moves_through_the_topics(page: Page) -> None:
     page.locator("button.topic[aria-selected=true]").focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator("button.topic[aria-selected=true]")).to_have_text("Next sentence")
+    expect(page.locator("button.topic[aria-selected=true]")).to_have_text("Sentences")
     expect(page.locator("#question h2")).to_have_text("Does B follow A?")
     expect(page.locator("button.topic[aria-selected=true]")).to_be_focused()

@@ -176,6 +176,13 @@ POINTS: dict[str, dict[str, str]] = {
         "He or she": 'top() == "he" and rank("she") == 2',
         "The farmers": 'rank("land") == 1 and rank("rice") > 3',
     },
+    "sentence-similarity": {
+        "Other words, same meaning": "similarity() > chance() + 0.3 and as_similar() == 0 and shared_words() <= 1",
+        "Which words did it": 'top_first() == "children" and top_second() == "kids"',
+        "Who bit whom": "similarity() > 0.95",
+        "Open and closed": "similarity() > 0.8",
+        "Nothing in common": "as_similar() > 0.2",
+    },
     "answer": {  # of sentiment
         "A good film": 'answer() == "positive" and rests_on() == "joy" and p_without("joy") < 0.5',
         "Negation": 'answer() == "negative" and rests_on() == "not" and p_without("not") < 0.5',

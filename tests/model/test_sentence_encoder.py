@@ -95,6 +95,75 @@ def test_poolings_with_dense_layers_and_length_1(
     torch.testing.assert_close(result, torch.stack(wanted), atol=1e-5, rtol=1e-5)
 
 
+def with_settings(folder: Path, **settings: Any) -> Path:
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(settings))
+    return folder
+
+
+PROMPTS = {"query": "query: ", "passage": "the passage: "}
+
+
+def test_a_prompt_is_text_that_stands_before_the_text(tiny_copy: Callable[[str], Path]) -> None:
+    folder = with_settings(write_sentence_encoder(tiny_copy("bert"), MEAN), prompts=PROMPTS)
+    bare, asking = (
+        torch.stack([F.normalize(hidden(folder, before + text).mean(0), dim=0) for text in TEXTS])
+        for before in ("", "query: ")
+    )
+    torch.testing.assert_close(asked(folder), bare, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(asked(folder, prompt="query"), asking, atol=1e-5, rtol=1e-5)
+    with_settings(folder, prompts=PROMPTS, default_prompt_name="query")
+    torch.testing.assert_close(asked(folder), asking, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(asked(folder, prompt=""), bare, atol=1e-5, rtol=1e-5)
+    with pytest.raises(ExplorerError, match="There is no prompt 'title'; the checkpoint's files name query, passage"):
+        asked(folder, prompt="title")
+    pooled = {**MEAN, "include_prompt": False}
+    apart = with_settings(write_sentence_encoder(folder, pooled), prompts=PROMPTS)
+    torch.testing.assert_close(asked(apart), bare, atol=1e-5, rtol=1e-5)
+    with pytest.raises(ExplorerError, match="leaves the tokens of a prompt out of its pooling"):
+        asked(apart, prompt="query")
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        (None, lambda a, b: a @ b / (a.norm() * b.norm())),
+        ("cosine", lambda a, b: a @ b / (a.norm() * b.norm())),
+        ("dot", lambda a, b: a @ b),
+        ("euclidean", lambda a, b: -((a - b) ** 2).sum().sqrt()),
+        ("manhattan", lambda a, b: -(a - b).abs().sum()),
+    ],
+)
+def test_similarity_is_measured_as_the_files_say(
+    name: str | None, measure: Callable[[Tensor, Tensor], Tensor], tiny_copy: Callable[[str], Path]
+) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), CLS, normalize=False)
+    if name:
+        with_settings(folder, similarity_fn_name=name)
+    bert = Bert(load(folder, precision="fp32", device="cpu"))
+    vectors = [hidden(folder, text)[0] for text in TEXTS]
+    wanted = torch.stack([torch.stack([measure(a, b) for b in vectors]) for a in vectors])
+    torch.testing.assert_close(torch.tensor(bert.similarity(TEXTS, TEXTS)), wanted, atol=1e-4, rtol=1e-5)
+    assert bert.similarity(TEXTS[0], TEXTS).shape == (3,) and bert.similarity(TEXTS[0], TEXTS[1]).shape == ()
+    assert float(bert.similarity(TEXTS[0], TEXTS[1])) == pytest.approx(float(wanted[0, 1]), abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"prompts": ["query: "]}, "has the prompts"),
+        ({"prompts": {"query": 1}}, "has the prompts"),
+        ({"prompts": PROMPTS, "default_prompt_name": "title"}, "the default prompt 'title', which is none of"),
+        ({"similarity_fn_name": "hamming"}, "the similarity 'hamming'; wanted one of cosine, dot"),
+    ],
+)
+def test_settings_that_cannot_be_followed_are_a_problem(
+    settings: dict[str, Any], problem: str, tiny_copy: Callable[[str], Path]
+) -> None:
+    folder = with_settings(write_sentence_encoder(tiny_copy("bert"), MEAN), **settings)
+    with pytest.raises(ExplorerError, match=problem):
+        asked(folder)
+
+
 @pytest.mark.parametrize("limits", [{"max_seq_length": 6}, {"max_seq_length": None}])
 def test_the_limit_of_tokens_is_kept_and_said(limits: dict[str, Any], tiny_copy: Callable[[str], Path]) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), MEAN, **limits)

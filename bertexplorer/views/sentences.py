@@ -1,12 +1,12 @@
-"""Views of the next-sentence head."""
+"""Views of two sentences, or of several: whether one follows the other, and how similar they are."""
 
 from bertexplorer.views.view import Example, View
 
-TOPIC = "Next sentence"
+TOPIC = "Sentences"
 NEXT_SENTENCE = View(
     "next_sentence",
     TOPIC,
-    title="A pair",
+    title="Next sentence",
     question="Does B follow A?",
     note=(
         "In training, B came from another document half of the time, so the answer rests on topic more than on order "
@@ -84,4 +84,30 @@ SENTENCE_MATRIX = View(
         ),
     ),
 )
-VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX)
+KIDS = ("The children are playing football in the park.", "Kids kick a ball on the grass.")
+SENTENCE_SIMILARITY = View(
+    "sentence_similarity",
+    TOPIC,
+    title="Similarity",
+    question="Why are these two similar?",
+    note=(
+        "A cosine means nothing alone: some checkpoints give 0.4 to any two sentences, so look at where unrelated ones "
+        "lie. Similar is what the training made similar, often the topic: “open” and “closed”, or the dog that bit the "
+        "man and the man that bit the dog, come out close. Tokens of the last layer have read the whole text, so that "
+        "a full stop may carry much of it; ask for the words that go in to see what brought it there."
+    ),
+    papers=(
+        "Reimers and Gurevych, 2019, Sentence-BERT",
+        "Moeller et al., 2023, An Attribution Method for Siamese Encoders",
+        "Sundararajan et al., 2017, Axiomatic Attribution for Deep Networks",
+    ),
+    examples=(
+        Example("Other words, same meaning", *KIDS),
+        Example("Which words did it", *KIDS, {"terms": "input words"}),
+        Example("Who bit whom", "The dog bit the man.", "The man bit the dog."),
+        Example("Open and closed", "The museum is open today.", "The museum is closed today."),
+        Example("Nothing in common", "The stock market fell sharply.", "She planted tulips in the garden."),
+    ),
+    needs=("lines",),
+)
+VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX, SENTENCE_SIMILARITY)
