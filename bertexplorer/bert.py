@@ -156,7 +156,8 @@ class Bert(Methods):
             np.atleast_2d(self.encode(texts, prompt=prompt))
             for texts, prompt in zip((first, second), prompts, strict=True)
         )
-        table = engine.similarities(self.checkpoint, rows, columns)
+        measure = engine.similarity_measure(self.checkpoint)
+        table = engine.similarity_table(measure, rows, columns)
         return table[tuple(0 if isinstance(texts, str) else slice(None) for texts in (first, second))]
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:

@@ -100,6 +100,7 @@ class Answer:
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
+    caveats: tuple[str, ...] = ()  # where a sentence encoder's own cosine differs, as sentences
 
     @property
     def chosen(self) -> tuple[str, ...]:
@@ -138,9 +139,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     training = task_head.training_of(checkpoint)
     empty = Answer(kind, tokens, training=training, top=options.top, longest=len(tokens), left_out=encoding.left_out)
     if kind == "similarity":
-        cosine = float(engine.pair_cosines(checkpoint, [encoding], training.pooling)[0])
+        cosine = float(engine.pair_cosines(checkpoint, [encoding], task_head.pair_encoder(checkpoint))[0])
         longest = max(map(len, engine.text_positions(encoding)))
-        return replace(empty, labels=(Label("cosine", 0, cosine, cosine),), longest=longest)
+        caveats = task_head.pair_caveats(checkpoint, encoding)
+        return replace(empty, labels=(Label("cosine", 0, cosine, cosine),), longest=longest, caveats=caveats)
     if kind == "tag":
         crf = task_head.crf_of(checkpoint, empty.training)
         return replace(empty, words=tag_words(checkpoint, encoding, options.top, crf), by_crf=crf is not None)

@@ -52,6 +52,8 @@ class Decision:
         """Where the run's own answer differs from this one, as sentences."""
         training = task_head.own_training_of(self.checkpoint)
         sentences = task_head.caveats(training, self.answer_kind, self.encoding.left_out)
+        if self.answer_kind == "similarity":
+            sentences += task_head.pair_caveats(self.checkpoint, self.encoding)
         if self.kind == "tag" and training.crf:
             sentences += ("The tag and its probability are the head's own, before the run's CRF; Answer may differ.",)
         if self.rejected:
@@ -74,16 +76,16 @@ class Decision:
 
     @property
     def pooled(self) -> bool:
-        """Whether the answer is read from the mean over all tokens."""
+        """Whether the answer is read from all tokens."""
         if self.answer_kind == "similarity":
-            return task_head.training_of(self.checkpoint).pooling == "mean"
+            return task_head.pair_encoder(self.checkpoint).modes != ("cls",)
         return self.head == "sequence_classifier" and self.checkpoint.sequence_classifier.mean
 
     def logits(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n *_ l"]:
         """Logits of the head for texts of equal length: n x l of labels, else n x t x l; n x 1 cosines."""
         if self.answer_kind == "similarity":
-            pooling = task_head.training_of(self.checkpoint).pooling
-            return engine.pair_cosines(self.checkpoint, encodings, pooling).double().numpy()[:, None]
+            pair_encoder = task_head.pair_encoder(self.checkpoint)
+            return engine.pair_cosines(self.checkpoint, encodings, pair_encoder).double().numpy()[:, None]
         if self.head == "sequence_classifier":
             return engine.sequence_logits(self.checkpoint, encodings).double().numpy()
         token_logits = engine.token_logits if self.head == "token_classifier" else engine.span_logits
@@ -102,7 +104,7 @@ class Decision:
         from bertexplorer.engine import gradients
 
         if self.answer_kind == "similarity":
-            return gradients.cosine_target(self.encoding, task_head.training_of(self.checkpoint).pooling)
+            return gradients.cosine_target(self.encoding, task_head.pair_encoder(self.checkpoint))
         if self.kind == "tag":
             return gradients.tag_target(self.checkpoint, self.position, self.index)
         if self.kind.startswith("span"):

@@ -15,7 +15,7 @@ from bertexplorer.analysis import facts, targets
 from bertexplorer.analysis.decision import Decision, decide, match_name
 from bertexplorer.analysis.fill_mask import Candidate, best_candidates, encode_masked
 from bertexplorer.analysis.targets import TargetKind
-from bertexplorer.analysis.task_head import training_of
+from bertexplorer.analysis.task_head import pair_encoder
 from bertexplorer.analysis.tuned_lens import cached_lens
 from bertexplorer.analysis.word_scores import parse_words, single_piece_id
 from bertexplorer.errors import ExplorerError
@@ -202,7 +202,7 @@ def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[st
 def score_layers(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:
     """The score or the cosine after every layer."""
     if decision.answer_kind == "similarity":
-        scores = engine.layer_cosines(checkpoint, decision.encoding, training_of(checkpoint).pooling)
+        scores = engine.layer_cosines(checkpoint, decision.encoding, pair_encoder(checkpoint))
     else:
         scores = engine.layer_task_logits(checkpoint, decision.encoding, decision.head)[:, decision.index]
     return tuple(

@@ -31,7 +31,6 @@ from bertexplorer.analysis.vectors import (
 from bertexplorer.analysis.word_merging import units
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.sentence_encoder import SIMILARITIES, SentenceEncoder
 from bertexplorer.model.text import Encoding, Span, Text
 from bertexplorer.options import Option
 
@@ -82,7 +81,7 @@ class SentenceSimilarity:
 
     texts: tuple[str, str]
     similarity: float  # as the checkpoint measures it
-    measure: str  # of SIMILARITIES
+    measure: str  # cosine, dot, euclidean or manhattan; a distance has a minus before it
     matrix: Float[np.ndarray, "n m"]  # sums to *total*, less *gap*
     total: float  # the cosine, or the dot product if that is the measure
     gap: float  # *total* less the sum of the matrix
@@ -137,9 +136,8 @@ def run(
         )
     pooling = own_or_mean(checkpoint, options.pooling)
     encoder = engine.sentence_encoder_of(checkpoint, pooling)
-    own = checkpoint.sentence_encoder or SentenceEncoder()
     names = [prompt_name(name) for name in (options.first_prompt, options.second_prompt)]
-    prompts = (own.prompt(names[0]), own.prompt(names[1]))
+    prompts = (engine.prompt_of(checkpoint, names[0]), engine.prompt_of(checkpoint, names[1]))
     sides = [side_of(pair, side) for side in (0, 1)]
     encodings = [encode_sentence(checkpoint, side, name) for side, name in zip(sides, names, strict=True)]
     # 1. The rows of both vectors; their products, side by side, sum to the product of the vectors.
@@ -148,7 +146,7 @@ def run(
         for encoding in encodings
     ]
     first, second = (part.vector for part in taken)
-    measure = own.similarity
+    measure = engine.similarity_measure(checkpoint)
     scale = 1.0 if measure == "dot" else float(first.norm() * second.norm()) or 1.0
     split = [side_parts(checkpoint, encodings[side], taken[side], options.merge, len(prompts[side])) for side in (0, 1)]
     (row_parts, row_vectors), (column_parts, column_vectors) = split
@@ -164,7 +162,7 @@ def run(
     departs = departure(checkpoint, pooling, checkpoint.config.num_layers, lengths=measure != "cosine")
     return SentenceSimilarity(
         texts=(encodings[0].texts[0], encodings[1].texts[0]),
-        similarity=float(SIMILARITIES[measure](first[None], second[None])),
+        similarity=float(engine.similarities(measure, first[None], second[None])),
         measure=measure,
         matrix=matrix,
         total=total,
@@ -267,7 +265,7 @@ def pair_similarities(
     with working(None):
         vectors = engine.sentence_vectors(checkpoint, encodings, layer=checkpoint.config.num_layers, pooling=pooling)
     first, second = (vectors[[pair[side] for pair in pairs]] for side in (0, 1))
-    return np.sort(SIMILARITIES[measure](first, second).numpy()), notes
+    return np.sort(engine.similarities(measure, first, second).numpy()), notes
 
 
 def rows(result: SentenceSimilarity) -> list[dict[str, object]]:

@@ -17,7 +17,7 @@ from bertexplorer.analysis.heads import Head, parse_heads
 from bertexplorer.analysis.next_sentence import encode_pair
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.targets import TargetKind
-from bertexplorer.analysis.task_head import training_of
+from bertexplorer.analysis.task_head import pair_encoder
 from bertexplorer.analysis.word_scores import single_piece_id
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -178,8 +178,8 @@ class Board:
             spot = self.encoding.masked[0]
             return engine.ablated_log_probs(self.checkpoint, self.encoding, switches, spot, self.fill)
         if self.decision.answer_kind == "similarity":
-            pooling = training_of(self.checkpoint).pooling
-            return engine.ablated_cosines(self.checkpoint, self.encoding, switches, pooling, self.fill)[:, None]
+            encoder = pair_encoder(self.checkpoint)
+            return engine.ablated_cosines(self.checkpoint, self.encoding, switches, encoder, self.fill)[:, None]
         if self.decision.head == "sequence_classifier":
             logits = engine.ablated_sequence_logits(self.checkpoint, self.encoding, switches, self.fill)
         else:

@@ -12,15 +12,17 @@ import numpy as np
 from jaxtyping import Bool, Float
 from safetensors import SafetensorError
 
+from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, split_words
 
 if TYPE_CHECKING:
-    from bertexplorer.engine.bi_encoder import Pooling
     from bertexplorer.engine.gradients import Link
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.crf import CRF
+    from bertexplorer.model.sentence_encoder import SentenceEncoder
 
+Pooling = Literal["mean", "cls"]  # as in training/embedding.py
 AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "span"]
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
 HEADLESS = ("adaptation", "next-word", "sequence", "summary")  # tasks that train no head of these kinds
@@ -64,14 +66,14 @@ def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
 
     As in transformers, problem_type in config.json says what a sequence classifier was trained for; without it one
     label is a regression, and several exclude each other."""
-    if is_bi_encoder(checkpoint):  # it may also have the head of the checkpoint that the run started from
+    if is_bi_encoder(checkpoint):  # a run; it may also have the head of the checkpoint that the run started from
         return "similarity"
     if "token_classifier" in checkpoint.heads:
         return "tag"
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:
-        return None
+        return "similarity" if is_sentence_encoder(checkpoint) else None
     problem = checkpoint.hf_config.get("problem_type")
     if problem == "multi_label_classification":
         return "labels"
@@ -81,6 +83,34 @@ def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
 def is_bi_encoder(checkpoint: Checkpoint) -> bool:
     """Whether a run trained it to compare two texts."""
     return own_training_of(checkpoint).task in COMPARE
+
+
+def is_sentence_encoder(checkpoint: Checkpoint) -> bool:
+    """Whether its files say how to make one vector of a text, in a way that can be followed."""
+    return checkpoint.sentence_encoder is not None and not checkpoint.sentence_encoder.problem
+
+
+def pair_encoder(checkpoint: Checkpoint) -> SentenceEncoder:
+    """What makes the vectors of two texts that are compared: the checkpoint's own sentence encoder, or for a run
+    without its files the pooling that it learned with."""
+    from bertexplorer.model.sentence_encoder import SentenceEncoder  # with torch, which the page does without
+
+    if checkpoint.sentence_encoder and not checkpoint.sentence_encoder.problem:
+        return checkpoint.sentence_encoder
+    return SentenceEncoder((training_of(checkpoint).pooling,))
+
+
+def pair_caveats(checkpoint: Checkpoint, encoding: Encoding) -> tuple[str, ...]:
+    """Where the number of a pair differs from what the files of the sentence encoder say, as sentences."""
+    encoder, sentences = pair_encoder(checkpoint), []
+    longest = max(map(len, engine.text_positions(encoding)))
+    if encoder.max_tokens is not None and longest > encoder.max_tokens and is_sentence_encoder(checkpoint):
+        sentences.append(f"Its own files cut a text at {encoder.max_tokens} tokens; here {longest} are read.")
+    if encoder.default_prompt:
+        sentences.append("Its own files put a prompt before each text, which is left out here; Similarity has it.")
+    if encoder.similarity != "cosine":
+        sentences.append(f"Its own files compare by {encoder.similarity}; this is the cosine. Similarity has theirs.")
+    return tuple(sentences)
 
 
 def own_training_of(checkpoint: Checkpoint) -> Training:
@@ -166,6 +196,10 @@ def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
 def encode(checkpoint: Checkpoint, text: Text | str, kind: AnswerKind) -> Encoding:
     """The encoding of *text*. Raises ExplorerError if a span is wanted and there is no passage to find it in, and if
     two texts are to be compared and one is missing."""
+    from bertexplorer.analysis.vectors import in_lower_case
+
+    if kind == "similarity" and pair_encoder(checkpoint).lower_case:
+        text = in_lower_case(Text.of(text))
     encoding = checkpoint.tokenizer.encode(text)
     if kind == "similarity" and {span.side for span in encoding.spans if span} != {0, 1}:
         raise ExplorerError(

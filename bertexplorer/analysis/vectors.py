@@ -14,7 +14,6 @@ from bertexplorer import engine
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text, overlap
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ def encode_sentence(checkpoint: Checkpoint, text: Text | str, prompt: str | None
     in lower case if that reads it so. *prompt*: the name of what stands before the text; None: the checkpoint's
     default, "": nothing. Raises ExplorerError as `Tokenizer.encode` and `SentenceEncoder.prompt` do."""
     text = Text.of(text)
-    if before := (checkpoint.sentence_encoder or SentenceEncoder()).prompt(prompt):
+    if before := engine.prompt_of(checkpoint, prompt):
         text = put_before(before, text)
     if checkpoint.sentence_encoder and checkpoint.sentence_encoder.lower_case:
         text = in_lower_case(text)

@@ -13,17 +13,19 @@ from bertexplorer.views import VIEWS
 
 
 def opening_for(explore: Explore, checkpoint: str, opening: State) -> State:
-    """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view Answer with a fitting
-    example."""
+    """*opening*, or, if *checkpoint* has a fine-tuned head but none for masks, the view Answer with a fitting example;
+    for a sentence encoder, the view Similarity."""
     try:
         loaded = explore.registry.get(checkpoint, opening.precision)
     except ExplorerError:  # the view reports the error
         return opening
     if "masked_lm" in loaded.heads or not (kind := kind_of(loaded)):
         return opening
+    if kind == "similarity":
+        return with_example(VIEWS["sentence-similarity"].examples[0], replace(opening, view="sentence-similarity"))
     first, *others = VIEWS["answer"].examples
     pairs = [example for example in others if example.pair]
-    example = {"span": pairs[0], "similarity": pairs[-1]}.get(kind, first)
+    example = pairs[0] if kind == "span" else first
     return with_example(example, replace(opening, view="answer"))
 
 

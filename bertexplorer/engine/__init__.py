@@ -52,9 +52,12 @@ if TYPE_CHECKING:
     from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
     from bertexplorer.engine.vector_parts import Parts, token_parts
     from bertexplorer.engine.vectors import (
+        prompt_of,
         sentence_encoder_of,
         sentence_vectors,
         similarities,
+        similarity_measure,
+        similarity_table,
         token_vectors,
         word_vectors,
     )
@@ -81,6 +84,7 @@ __all__ = [
     "mean_head_outputs",
     "next_sentence_logits",
     "pair_cosines",
+    "prompt_of",
     "select_tokens",
     "queries_and_keys",
     "token_scores",
@@ -88,6 +92,8 @@ __all__ = [
     "sentence_vectors",
     "sequence_logits",
     "similarities",
+    "similarity_measure",
+    "similarity_table",
     "text_positions",
     "span_logits",
     "state_log_probs",
@@ -120,6 +126,7 @@ MODULES = {
     "mean_head_outputs": "ablation",
     "next_sentence_logits": "task_heads",
     "pair_cosines": "bi_encoder",
+    "prompt_of": "vectors",
     "select_tokens": "bi_encoder",
     "queries_and_keys": "activations",
     "token_scores": "activations",
@@ -127,6 +134,8 @@ MODULES = {
     "sentence_vectors": "vectors",
     "sequence_logits": "task_heads",
     "similarities": "vectors",
+    "similarity_measure": "vectors",
+    "similarity_table": "vectors",
     "text_positions": "bi_encoder",
     "span_logits": "task_heads",
     "state_log_probs": "logit_lens",

@@ -10,12 +10,13 @@ from torch import Tensor
 
 from bertexplorer.engine import progress
 from bertexplorer.engine.activations import cached_forward, head_outputs
-from bertexplorer.engine.bi_encoder import Pooling, select_tokens, text_positions
+from bertexplorer.engine.bi_encoder import select_tokens, text_positions
 from bertexplorer.engine.collate import TOKEN_BUDGET
 from bertexplorer.engine.inference import check_finite, vocabulary_logits
 from bertexplorer.engine.task_heads import read_next_sentence, read_sequence, read_tokens
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
 
@@ -116,16 +117,14 @@ def ablated_cosines(
     checkpoint: Checkpoint,
     encoding: Encoding,
     switches: Float[np.ndarray, "n l h"],
-    pooling: Pooling,
+    sentence_encoder: SentenceEncoder,
     fill: Float[Tensor, "l h 1 k"] | None = None,
 ) -> Float[Tensor, " n"]:
     """The cosine of the two texts of a pair, each read alone as in `pair_cosines`, for each row of *switches*."""
 
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "n d"]:
-        rows = range(len(positions)) if pooling == "mean" else (0,)
-        return run_ablated(
-            checkpoint, select_tokens(encoding, positions), switches, rows, fill, lambda last: last.float().mean(1)
-        )
+        text, rows = select_tokens(encoding, positions), range(len(positions))
+        return run_ablated(checkpoint, text, switches, rows, fill, lambda last: sentence_encoder.embed(last.float()))
 
     first, second = map(vectors, text_positions(encoding))
     return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1))

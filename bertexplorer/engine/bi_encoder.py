@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -12,9 +12,9 @@ from torch import Tensor
 from bertexplorer.engine.inference import check_finite, forward
 from bertexplorer.engine.vectors import sentence_vectors
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
-Pooling = Literal["mean", "cls"]  # as in training/embedding.py
 Sides = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -44,7 +44,9 @@ def select_tokens(encoding: Encoding, positions: Sequence[int]) -> Encoding:
     )
 
 
-def layer_cosines(checkpoint: Checkpoint, encoding: Encoding, pooling: Pooling) -> Float[Tensor, " layers"]:
+def layer_cosines(
+    checkpoint: Checkpoint, encoding: Encoding, sentence_encoder: SentenceEncoder
+) -> Float[Tensor, " layers"]:
     """The cosine of the two texts of a pair after every layer, as if it were the last, as in `pair_cosines`. Layer 0 is
     the input of the first layer. If the encoder ends in a LayerNorm (ModernBERT), it is applied to the earlier layers
     too, as in `layer_task_logits`. fp32 on the CPU."""
@@ -53,17 +55,18 @@ def layer_cosines(checkpoint: Checkpoint, encoding: Encoding, pooling: Pooling) 
         hidden = forward(checkpoint, [select_tokens(encoding, positions)]).hidden
         with torch.inference_mode():
             states = torch.stack([*(checkpoint.encoder.norm(state[0]) for state in hidden[:-1]), hidden[-1][0]]).float()
-        return states[:, 0] if pooling == "cls" else states.mean(dim=1)
+        return sentence_encoder.embed(states)
 
     first, second = map(vectors, text_positions(encoding))
     return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1).cpu())
 
 
-def pair_cosines(checkpoint: Checkpoint, encodings: Sequence[Encoding], pooling: Pooling) -> Float[Tensor, " n"]:
-    """The cosine of the two texts of each pair, -1 to 1, as sentence-transformers computes it: each text is read alone
-    and pooled over the last layer (Reimers and Gurevych, 2019). *pooling*: "mean" over all tokens, special ones
-    included, or "cls". fp32 on the CPU. Raises ExplorerError if a vector is not finite."""
+def pair_cosines(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], sentence_encoder: SentenceEncoder
+) -> Float[Tensor, " n"]:
+    """The cosine of the two texts of each pair, -1 to 1, as sentence-transformers computes it: each text is read alone,
+    and *sentence_encoder* makes its vector (Reimers and Gurevych, 2019). fp32 on the CPU. Raises ExplorerError if a
+    vector is not finite."""
     texts = [select_tokens(encoding, positions) for encoding in encodings for positions in text_positions(encoding)]
-    token = "CLS" if pooling == "cls" else "mean"
-    vectors = sentence_vectors(checkpoint, texts, layer=checkpoint.config.num_layers, pooling=token)
+    vectors = sentence_vectors(checkpoint, texts, layer=checkpoint.config.num_layers, pooling=sentence_encoder)
     return F.cosine_similarity(vectors[::2], vectors[1::2], dim=-1)

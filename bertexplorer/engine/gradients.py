@@ -15,11 +15,12 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from bertexplorer.engine import progress
-from bertexplorer.engine.bi_encoder import Pooling, text_positions
+from bertexplorer.engine.bi_encoder import text_positions
 from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
 TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no faster, and all activations stay in memory
@@ -85,16 +86,14 @@ def span_target(checkpoint: Checkpoint, encoding: Encoding, side: int, position:
     return Target(tuple(range(len(encoding))), lambda last: head(last)[..., side].log_softmax(dim=-1)[:, position])
 
 
-def cosine_target(encoding: Encoding, pooling: Pooling) -> Target:
+def cosine_target(encoding: Encoding, sentence_encoder: SentenceEncoder) -> Target:
     """The cosine of the two texts of a pair, each read alone, as in `pair_cosines`."""
     sides = text_positions(encoding)
     count = len(sides[0])
 
     def read(last: Tensor) -> Tensor:
         first, second = last[:, :count], last[:, count:]
-        if pooling == "cls":
-            return F.cosine_similarity(first[:, 0], second[:, 0], dim=-1)
-        return F.cosine_similarity(first.mean(dim=1), second.mean(dim=1), dim=-1)
+        return F.cosine_similarity(sentence_encoder.embed(first), sentence_encoder.embed(second), dim=-1)
 
     return Target((*sides[0], *sides[1]), read, passes=sides)
 

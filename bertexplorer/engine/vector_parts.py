@@ -68,11 +68,7 @@ def integrated_rows(
 
     def read(words: Tensor) -> Tensor:
         """The vectors of b texts, b x e, from their word vectors, b x t x d."""
-        states = encoder.from_embeddings(encoder.embeddings.finish(words)).last
-        vectors = torch.stack([sentence_encoder.pool(tokens) for tokens in states])
-        for step in sentence_encoder.steps:
-            vectors = step(vectors)
-        return vectors
+        return sentence_encoder.embed(encoder.from_embeddings(encoder.embeddings.finish(words)).last)
 
     # 1. Points on the line from the masks to the text, and a direction for every token.
     nodes, weights = (torch.tensor(part, dtype=end.dtype, device=end.device) for part in leggauss(STEPS))

@@ -19,14 +19,14 @@ MODES_OF = {"mean": ("mean",), "CLS": ("cls",), "max": ("max",), LAST_FOUR: ("me
 
 
 def sentence_vectors(
-    checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], *, layer: int, pooling: str | SentenceEncoder
 ) -> Float[Tensor, "n d"]:
     """One vector for each encoding, in their order; fp32 on the CPU. *layer* 0 is the input of the first layer.
 
-    *pooling*: see `sentence_encoder_of`; with "last four summed", the tokens' vectors are the sums of the last four
-    layers (of all, if there are fewer), whatever *layer* is. d is the hidden size, unless the checkpoint's own sentence
-    encoder makes vectors of another. Raises ExplorerError if a vector is not finite."""
-    sentence_encoder = sentence_encoder_of(checkpoint, pooling)
+    *pooling*: a sentence encoder, or as in `sentence_encoder_of`; with "last four summed", the tokens' vectors are the
+    sums of the last four layers (of all, if there are fewer), whatever *layer* is. d is the hidden size, unless the
+    sentence encoder makes vectors of another. Raises ExplorerError if a vector is not finite."""
+    sentence_encoder = sentence_encoder_of(checkpoint, pooling) if isinstance(pooling, str) else pooling
     vectors: dict[int, Tensor] = {}
     for indices, batch in batches_by_length(checkpoint, encodings):
         states = states_of(batch, layer, pooling)
@@ -37,14 +37,27 @@ def sentence_vectors(
     return check_finite(checkpoint, sentence_encoder.transform(pooled))
 
 
-def similarities(
-    checkpoint: Checkpoint, first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"]
+def prompt_of(checkpoint: Checkpoint, name: str | None) -> str:
+    """What stands before a text of which a vector is made, see `SentenceEncoder.prompt`."""
+    return (checkpoint.sentence_encoder or SentenceEncoder()).prompt(name)
+
+
+def similarity_measure(checkpoint: Checkpoint) -> str:
+    """How the checkpoint's own files compare two vectors: a name of SIMILARITIES."""
+    return (checkpoint.sentence_encoder or SentenceEncoder()).similarity
+
+
+def similarities(measure: str, first: Float[Tensor, "n d"], second: Float[Tensor, "n d"]) -> Float[Tensor, " n"]:
+    """How similar each vector of *first* is to that of *second* in the same row. *measure*: of SIMILARITIES."""
+    return SIMILARITIES[measure](first, second)
+
+
+def similarity_table(
+    measure: str, first: Float[np.ndarray, "n d"], second: Float[np.ndarray, "m d"]
 ) -> Float[np.ndarray, "n m"]:
-    """How similar each vector of *first* is to each of *second*, by the measure of the checkpoint's own sentence
-    encoder."""
-    measure = SIMILARITIES[sentence_encoder_of(checkpoint, OWN).similarity]
+    """How similar each vector of *first* is to each of *second*."""
     rows, columns = torch.from_numpy(first), torch.from_numpy(second)
-    return torch.stack([measure(row.expand_as(columns), columns) for row in rows]).numpy()
+    return torch.stack([similarities(measure, row.expand_as(columns), columns) for row in rows]).numpy()
 
 
 def sentence_encoder_of(checkpoint: Checkpoint, pooling: str) -> SentenceEncoder:
@@ -89,7 +102,7 @@ def token_vectors(
     return check_finite(checkpoint, torch.cat([vectors[i] for i in range(len(encodings))]))
 
 
-def states_of(batch: Forward, layer: int, pooling: str) -> Float[Tensor, "b t d"]:
+def states_of(batch: Forward, layer: int, pooling: str | SentenceEncoder) -> Float[Tensor, "b t d"]:
     if pooling == LAST_FOUR:
         return torch.stack([state.float() for state in batch.hidden[1:][-4:]]).sum(dim=0)
     return batch.hidden[layer]

@@ -306,7 +306,7 @@ def remarks(result: Answer) -> list[str]:
             "The run chooses its tags with a CRF over these; here it is missing, because task.safetensors is not next "
             "to the weights."
         )
-    sentences += task_head.caveats(training, result.kind, result.left_out)
+    sentences += [*task_head.caveats(training, result.kind, result.left_out), *result.caveats]
     if result.kind == "span":
         sentences += span_remarks(result)
     elif 0 < training.max_tokens < result.longest:

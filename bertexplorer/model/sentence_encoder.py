@@ -142,6 +142,13 @@ class SentenceEncoder:
         """The pooled vector of one text, without padding."""
         return torch.cat([MODES[mode][1](tokens) for mode in self.modes])
 
+    def embed(self, states: Float[Tensor, "b t d"]) -> Float[Tensor, "b e"]:
+        """The vectors of b texts of equal length from the last layer, with gradients; on the device of *states*."""
+        vectors = torch.stack([self.pool(tokens) for tokens in states]).cpu()
+        for step in self.steps:
+            vectors = step(vectors)
+        return vectors.to(states.device)
+
     @torch.inference_mode()
     def transform(self, pooled: Float[Tensor, "n d"]) -> Float[Tensor, "n e"]:
         """The vectors of n texts from their pooled ones; fp32 on the CPU."""
