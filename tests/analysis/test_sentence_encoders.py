@@ -53,9 +53,9 @@ def test_every_view_reads_the_cosine_of_its_own_vectors(
     whole = words.new_ones(1)
     value = gradients.path_values(checkpoint, encoding, target, words, words, whole)
     assert float(value) == pytest.approx(wanted, abs=close), "the number with gradients is the same"
-    with pytest.raises(ExplorerError, match="compares two texts"):
+    with pytest.raises(ExplorerError, match="Look at Saliency"):
         referee.run(checkpoint, PAIR)
-    with pytest.raises(ExplorerError, match="compares two texts"):
+    with pytest.raises(ExplorerError, match="Look at Saliency"):
         counterfactuals.run(checkpoint, PAIR)
 
 
