@@ -11,6 +11,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts, task_head
+from bertexplorer.analysis.next_sentence import encode_candidate, parse_candidates
 from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, AnswerKind, Training
 from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.errors import ExplorerError
@@ -35,6 +36,9 @@ PASS_TOKENS = 16_384  # that these texts may have together
 class Options:
     top: Annotated[int, Option("Answers", 1, 100, info="labels, tags of a word, or spans")] = 10
     longest: Annotated[int, Option("Longest span", 1, 200, info="tokens of an answer in a passage")] = LONGEST
+    others: Annotated[
+        str, Option("Other second texts", info="up to 50, with | between; ranked with the second text", several=True)
+    ] = ""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,16 @@ class HiddenWord:
     word: str
     positions: tuple[int, ...]  # of its tokens, 0-based
     value: float
+
+
+@dataclass(frozen=True)
+class Passage:
+    """A second text. *value*: of the best label of the pair in question, its probability, 0 to 1, or the score."""
+
+    text: str
+    value: float
+    logit: float
+    own: bool = False  # whether it is the second text of the pair in question
 
 
 @dataclass(frozen=True)
@@ -87,6 +101,8 @@ class Answer:
     tokens: tuple[str, ...]
     labels: tuple[Label, ...] = ()  # of the text, best first
     hidden: tuple[HiddenWord, ...] = ()  # each word of a short text, in its order
+    passages: tuple[Passage, ...] = ()  # the second text and others with the same first, best first; () for it alone
+    first: str = ""  # the first text, if there are other second ones
     words: tuple[TaggedWord, ...] = ()
     spans: tuple[AnswerSpan, ...] = ()  # best first
     nothing: AnswerSpan | None = None  # no answer: both at [CLS]
@@ -98,6 +114,7 @@ class Answer:
     longest: int = 0  # tokens of the text, or of the longer of two that are encoded alone; a run may cut longer ones
     span_limit: int = LONGEST  # tokens of a span
     by_crf: bool = False  # whether a CRF chose the tags, and gives their probabilities
+    reranks: bool = False  # whether the score says how well the second text fits the first
     top: int = 10  # answers that are drawn
     left_out: int = 0  # tokens beyond the checkpoint's limit
     caveats: tuple[str, ...] = ()  # where a sentence encoder's own cosine differs, as sentences
@@ -137,7 +154,16 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encoding = task_head.encode(checkpoint, text, kind)
     tokens = checkpoint.tokenizer.show_all(encoding.ids)
     training = task_head.training_of(checkpoint)
-    empty = Answer(kind, tokens, training=training, top=options.top, longest=len(tokens), left_out=encoding.left_out)
+    reranks = kind == "score" and task_head.reranks(checkpoint)
+    empty = Answer(
+        kind,
+        tokens,
+        training=training,
+        reranks=reranks,
+        top=options.top,
+        longest=len(tokens),
+        left_out=encoding.left_out,
+    )
     if kind == "similarity":
         cosine = float(engine.pair_cosines(checkpoint, [encoding], task_head.pair_encoder(checkpoint))[0])
         longest = max(map(len, engine.text_positions(encoding)))
@@ -154,7 +180,31 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     labels = ranked_labels(checkpoint.labels, logits[0], kind)
     values = label_values(logits[1:], kind)[:, labels[0].index].tolist()
     hidden = tuple(HiddenWord(word.label, word.positions, value) for word, value in zip(words, values, strict=True))
-    return replace(empty, labels=labels, hidden=hidden)
+    ranked = rank_passages(checkpoint, Text.of(text), encoding, options.others, kind, labels[0])
+    return replace(empty, labels=labels, hidden=hidden, passages=ranked, first=encoding.texts[0] if ranked else "")
+
+
+def rank_passages(
+    checkpoint: Checkpoint, text: Text, encoding: Encoding, others: str, kind: AnswerKind, best: Label
+) -> tuple[Passage, ...]:
+    """The second text and the *others* by the number of the label *best*, the highest first; () without others. Raises
+    ExplorerError without a second text, and for others that cannot be read."""
+    if not others.strip():
+        return ()
+    if encoding.second_start is None:
+        raise ExplorerError(
+            "There is no second text to rank with the others. Type the first of them as the second sentence.",
+            missing="pair",
+        )
+    first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
+    pairs = [encode_candidate(checkpoint, first, other) for other in parse_candidates(others)]
+    pairs = [pair for pair in pairs if pair.ids != encoding.ids]  # the second text is included already
+    logits = engine.sequence_logits(checkpoint, pairs).double().numpy() if pairs else np.zeros((0, best.index + 1))
+    values = label_values(logits, kind)[:, best.index].tolist()
+    passages = [Passage(encoding.texts[1], best.value, best.logit, own=True)]
+    for pair, value, logit in zip(pairs, values, logits[:, best.index].tolist(), strict=True):
+        passages.append(Passage(pair.texts[1], value, logit))
+    return tuple(sorted(passages, key=lambda passage: -passage.logit if kind == "score" else -passage.value))
 
 
 def hideable_words(checkpoint: Checkpoint, encoding: Encoding) -> list[Unit]:
@@ -241,9 +291,9 @@ def span_text(encoding: Encoding, first: int, last: int) -> str:
 
 
 def rows(result: Answer) -> list[dict[str, object]]:
-    """A row for each label of the text and each word that was hidden, each tag of each word, or each span and each
-    token of the passage. *value*: the probability, or the score; of a hidden word, that of the best label without it.
-    *position* is that of a token, 0-based; empty for the whole text."""
+    """A row for each label of the text, each word that was hidden and each second text, each tag of each word, or each
+    span and each token of the passage. *value*: the probability, or the score; of a hidden word, that of the best label
+    without it. *position* is that of a token, 0-based; empty for the whole text."""
     if result.kind == "tag":
         return [
             row("tag", word.positions[0], word.word, entry.name, rank, entry.value, entry.logit, rank == 1)
@@ -272,7 +322,11 @@ def rows(result: Answer) -> list[dict[str, object]]:
         row("hidden", word.positions[0], word.word, result.labels[0].name, "", word.value, "", False)
         for word in result.hidden
     ]
-    return table + scored + without
+    ranked = [
+        row("passage", "", passage.text, result.labels[0].name, rank, passage.value, passage.logit, passage.own)
+        for rank, passage in enumerate(result.passages, 1)
+    ]
+    return table + scored + without + ranked
 
 
 def row(
@@ -307,6 +361,10 @@ class Facts(facts.Facts[Answer]):
         """Probability of the best label, 0 to 1, or the score, when a word is hidden."""
         words = self._result.hidden
         return words[facts.label_index([entry.word for entry in words], word, nth)].value
+
+    def passage(self, rank: int = 1) -> str:
+        """The second text with this rank among the others."""
+        return facts.item(self._result.passages, rank, "passage").text
 
     def rests_on(self) -> str:
         """The word without which the best label falls furthest."""

@@ -85,6 +85,14 @@ def is_bi_encoder(checkpoint: Checkpoint) -> bool:
     return own_training_of(checkpoint).task in COMPARE
 
 
+def reranks(checkpoint: Checkpoint) -> bool:
+    """Whether its one score says how well a passage fits a question: a run of re-ranking, or a cross-encoder of
+    sentence-transformers, which leaves one of these keys in config.json."""
+    keys = ("sentence_transformers", "sbert_ce_default_activation_function")
+    known = own_training_of(checkpoint).task == "reranking" or any(key in checkpoint.hf_config for key in keys)
+    return known and checkpoint.config.num_labels == 1
+
+
 def is_sentence_encoder(checkpoint: Checkpoint) -> bool:
     """Whether its files say how to make one vector of a text, in a way that can be followed."""
     return checkpoint.sentence_encoder is not None and not checkpoint.sentence_encoder.problem

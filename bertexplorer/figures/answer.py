@@ -8,6 +8,7 @@ import numpy as np
 
 from bertexplorer.analysis import task_head
 from bertexplorer.analysis.answer import LIKELY, Answer, HiddenWord, TaggedWord
+from bertexplorer.analysis.next_sentence import sigmoid
 from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
@@ -27,10 +28,11 @@ from bertexplorer.figures.style import (
     measure,
     percent,
     quote,
+    safe,
     signed,
 )
 
-BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, the lower panel, the gap
+BAR, WORD, SPAN, PASSAGE, PLACES, GAP = 30, 24, 44, 44, 200, 60  # pixels: of a bar of each kind, places, the gap
 HIDDEN = 12  # words of the panel of hidden words
 FELT = 0.05  # the least change of a probability or a score that the sentence names
 DRAWN = 60  # words
@@ -56,7 +58,11 @@ def labels(result: Answer) -> Chart:
     chosen = [ACCENT if item.name in result.chosen else PALE for item in labels_shown]
     logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
     hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
-    heights = [BAR * max(2, len(labels_shown)), WORD * len(words)] if words else [max(260, BAR * len(labels_shown))]
+    heights = [BAR * max(2, len(labels_shown))]
+    heights += [PASSAGE * len(result.passages)] if result.passages else []
+    heights += [WORD * len(words)] if words else []
+    if len(heights) == 1:
+        heights = [max(260, heights[0])]
     fig = kit.panels(heights, GAP)
     fig.add_trace(kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers), 1, 1)
     fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]), row=1, col=1)
@@ -65,14 +71,37 @@ def labels(result: Answer) -> Chart:
     if result.kind == "labels":
         fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=1)
     fig.add_annotation(kit.above(SHARES[result.kind], 4, row=1))
+    if result.passages:
+        draw_passages(fig, result)
     if words:
-        draw_words(fig, result, words)
-    slim = 0.28 if words else min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / heights[0]))
-    return finish(fig, kit.height_of(heights, GAP) + 40, margin=MARGIN, bargap=slim)
+        draw_words(fig, result, words, row=len(heights))
+    slim = 0.28 if len(heights) > 1 else min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / heights[0]))
+    return finish(fig, max(300, kit.height_of(heights, GAP) + 40), margin=MARGIN, bargap=slim)
 
 
-def draw_words(fig: Chart, result: Answer, words: Sequence[HiddenWord]) -> None:
-    """The lower panel: a bar for each of *words*, as long as what is left of the best label without it."""
+def draw_passages(fig: Chart, result: Answer) -> None:
+    """A bar for each second text, the best on top. A press opens its pair."""
+    passages = result.passages
+    text = [measure(passage.value, result.scored) for passage in passages]
+    colours = [ACCENT if passage.own else PALE for passage in passages]
+    hovers = [
+        f"{label(passage.text, 80)}: {t}, logit {decimal(passage.logit)}"
+        for passage, t in zip(passages, text, strict=True)
+    ]
+    bars = kit.bars([passage.value for passage in passages], colours, text=text, width=0.36)
+    doors = [{"view": "answer", "text": safe(result.first), "pair": safe(passage.text)} for passage in passages]
+    tip = {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
+    fig.add_trace({**bars, "customdata": doors, **tip}, 2, 1)
+    names = [f"{rank}. {label(passage.text, 52)}" for rank, passage in enumerate(passages, 1)]
+    fig.add_trace(kit.texts(0, [place - 0.42 for place in range(len(passages))], names), 2, 1)
+    fig.update_yaxes(range=[len(passages) - 0.6, -0.8], **kit.HIDDEN, row=2, col=1)
+    ends = axis([passage.value for passage in passages], result.kind)
+    fig.update_xaxes(range=ends, **kit.HIDDEN, row=2, col=1)
+    fig.add_annotation(kit.above("the second text and the others, best first; press one to open it", 4, row=2))
+
+
+def draw_words(fig: Chart, result: Answer, words: Sequence[HiddenWord], row: int) -> None:
+    """The lowest panel: a bar for each of *words*, as long as what is left of the best label without it."""
     best = result.labels[0]
     text = [measure(word.value, result.scored) for word in words]
     hovers = [
@@ -80,10 +109,10 @@ def draw_words(fig: Chart, result: Answer, words: Sequence[HiddenWord]) -> None:
         for word, t in zip(words, text, strict=True)
     ]
     colours = [ORANGE if matters(result, word) else PALE for word in words]
-    fig.add_trace(kit.bars([word.value for word in words], colours, text=text, hover=hovers), 2, 1)
-    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13), row=2, col=1)
+    fig.add_trace(kit.bars([word.value for word in words], colours, text=text, hover=hovers), row, 1)
+    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13), row=row, col=1)
     name = "the score" if result.kind == "score" else quote(best.name)
-    fig.add_annotation(kit.above(f"{label(name, 40)} if one word is hidden", 4, row=2))
+    fig.add_annotation(kit.above(f"{label(name, 40)} if one word is hidden", 4, row=row))
 
 
 def changed(before: float, after: float) -> str:
@@ -213,7 +242,19 @@ def colours(result: Answer) -> dict[int, float]:
 def say(result: Answer) -> str:
     """The answer as text, and how the run's own answer may differ."""
     ways = {"tag": say_tags, "span": say_span}
-    return " ".join([ways.get(result.kind, say_labels)(result), *say_hidden(result), *remarks(result)])
+    answer = ways.get(result.kind, say_labels)(result)
+    return " ".join([answer, *say_passages(result), *say_hidden(result), *remarks(result)])
+
+
+def say_passages(result: Answer) -> list[str]:
+    """Which of the second texts is first, and where that of the pair in question stands."""
+    if not result.passages:
+        return []
+    best, rank = result.passages[0], 1 + [passage.own for passage in result.passages].index(True)
+    among = f"Of {len(result.passages)} second texts it is"
+    if rank == 1:
+        return [f"{among} first."]
+    return [f"{among} number {rank}; first is {quote(clip(best.text, 60))} ({measure(best.value, result.scored)})."]
 
 
 def say_hidden(result: Answer) -> list[str]:
@@ -244,8 +285,8 @@ def say_labels(result: Answer) -> str:
         return f"The two texts, each read alone, have the cosine {decimal(best.value)}.{score}"
     if result.kind == "score":
         subject = f"{quote(best.name)} has the score" if others else "The score is"
-        relevance = f", a relevance of {percent(1 / (1 + math.exp(-best.logit)))}"
-        return f"{subject} {decimal(best.value)}{relevance if result.training.task == 'reranking' else ''}."
+        relevance = f", a relevance of {percent(sigmoid(best.logit))} (its sigmoid)" if result.reranks else ""
+        return f"{subject} {decimal(best.value)}{relevance}."
     if result.kind == "labels":
         likely = [f"{quote(item.name)} ({percent(item.value)})" for item in result.labels if item.name in result.chosen]
         if likely:

@@ -11,6 +11,7 @@ ANSWER = View(
     note=(
         "The head knows only the labels of its training rows and must give one to any text, even to one about "
         "something else. A high probability says that the text resembles those rows, not that the answer is true. "
+        "A softmax over one logit is always 1: of a re-ranker, which has one, read the score or its sigmoid. "
         "Hiding one word at a time misses words that count only together, and a text with a mask is unlike those rows; "
         "Saliency has other ways to ask. "
         "sentiment, which comes with the app, learned from 400 sentences made for this project; choose one of your "

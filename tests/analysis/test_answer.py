@@ -78,6 +78,38 @@ def test_words_are_hidden_where_that_is_possible_and_cheap(tiny: Callable[[str],
     assert answer.hideable_words(twin.ours, maskless) == []
 
 
+def test_second_texts_are_ranked_by_the_score_of_each_pair(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    scorer = of_problem(twin.ours, "regression")
+    pair = Text("where is the cat ?", "the cat sat on a mat .")
+    others = ["she said in london .", "a great film", "the dog is in paris ."]
+    result = answer.run(scorer, pair, options=Options(others=" | ".join([*others, pair.second])))
+    alone = {
+        text: {label.index: label.logit for label in answer.run(scorer, Text(pair.first, text)).labels}
+        for text in [pair.second, *others]
+    }
+    index = result.labels[0].index
+    wanted = sorted(alone, key=lambda text: -alone[text][index])
+    assert [passage.text for passage in result.passages] == wanted
+    assert [passage.value for passage in result.passages] == pytest.approx(
+        [alone[text][index] for text in wanted], abs=close(twin)
+    )
+    assert [passage.own for passage in result.passages] == [text == pair.second for text in wanted]
+    assert Facts(scorer, pair, result).passage() == wanted[0]
+    assert [row["token"] for row in answer.rows(result) if row["kind"] == "passage"] == wanted
+    labelled = answer.run(twin.ours, pair, options=Options(others=others[0]))
+    assert [p.value for p in labelled.passages] == sorted((p.value for p in labelled.passages), reverse=True)
+    with pytest.raises(ExplorerError, match="There is no second text to rank"):
+        answer.run(scorer, FILM, options=Options(others="a film"))
+
+
+def test_a_cross_encoder_ranks(tiny: Callable[[str], Path]) -> None:
+    twin = tuned(tiny, "label")
+    one = replace(twin.ours, hf_config={"sentence_transformers": {}}, config=replace(twin.ours.config, num_labels=1))
+    assert task_head.reranks(one) and not task_head.reranks(replace(one, hf_config={}))
+    assert not task_head.reranks(replace(one, config=twin.ours.config)), "three labels, as of inference"
+
+
 def test_the_problem_type_determines_how_the_logits_are_read(tiny: Callable[[str], Path]) -> None:
     twin = tuned(tiny, "label")
     logits = logits_of(twin)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertexplorer.analysis.answer import Answer, AnswerSpan, HiddenWord, Label, TaggedWord
+from bertexplorer.analysis.answer import Answer, AnswerSpan, HiddenWord, Label, Passage, TaggedWord
 from bertexplorer.analysis.task_head import Training
 from bertexplorer.figures import answer as figure
 from tests.figures.conftest import EVIL
@@ -99,6 +99,21 @@ def test_hidden_words_are_drawn_with_what_is_left_of_the_best_label() -> None:
     assert figure.draw(many).data[1].x == (0.2, *[0.6] * 11)  # those that change it most, in the order of the text
 
 
+def test_second_texts_are_bars_that_open_their_pair() -> None:
+    passages = (Passage(EVIL, 2.5, 2.5), Passage("b", 0.7, 0.7, own=True), Passage("c", -1.0, -1.0))
+    best = replace(labels().labels[0], logit=2.0, value=2.0)
+    result = replace(labels("score"), labels=(best,), passages=passages, first="why", reranks=True)
+    chart = figure.draw(result)
+    check(chart)
+    _, bars, names = chart.data
+    assert bars.x == (2.5, 0.7, -1.0) and bars.marker.color == (figure.PALE, figure.ACCENT, figure.PALE)
+    assert bars.customdata[2] == {"view": "answer", "text": "why", "pair": "c"} and names.text[1] == "2. b"
+    said = figure.say(result)
+    assert said.startswith("The score is 2.00, a relevance of 88 % (its sigmoid). Of 3 second texts it is number 2;")
+    assert f"first is “{EVIL}” (2.50)." in said
+    assert "Of 3 second texts it is first." in figure.say(replace(result, passages=(passages[1], *passages[::2])))
+
+
 @pytest.mark.parametrize(
     ("values", "sentence"),
     [
@@ -161,8 +176,8 @@ def test_the_sentence_reports_where_the_run_answers_differently() -> None:
     )
     assert "chooses its tags with a CRF" in message and "also reads age" in message
     assert "cut its texts to 2 tokens; here 3 are read" in message and "7 tokens beyond" in message
-    ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), training=Training("reranking"))
-    assert figure.say(ranked) == "The score is 0.00, a relevance of 50 %."
+    ranked = replace(labels("score"), labels=(Label("relevance", 0, 0.0, 0.0),), reranks=True)
+    assert figure.say(ranked) == "The score is 0.00, a relevance of 50 % (its sigmoid)."
 
 
 def test_the_sentence_says_how_the_run_looks_for_spans() -> None:

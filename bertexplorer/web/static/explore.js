@@ -116,13 +116,13 @@ class Explore extends HTMLElement {
     else this.state.mark(detail, this.#texts);
   }
 
-  #jump({ set = {}, view, picked, text }) {
+  #jump({ set = {}, view, picked, text, pair = "" }) {
     const { now } = this.state, to = view in this.schema.views ? view : now.view;
     const current = to === now.view ? now.options : this.state.defaults(to);
     const known = Object.entries(set).filter(([name]) => name in current);
     const asked = { view: to, picked: picked ?? now.picked, options: { ...current, ...Object.fromEntries(known) } };
     if (text === undefined) { this.state.set(asked, { step: known.length > 0 }); return; }
-    this.state.mark({ ...asked, text, pair: "", hidden: "" }, { text, pair: "" });  // picked spans count in the new text
+    this.state.mark({ ...asked, text, pair, hidden: "" }, { text, pair });  // picked spans count in the new text
     this.#fill();
   }
 

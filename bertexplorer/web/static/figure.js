@@ -164,7 +164,7 @@ class Figure extends HTMLElement {
   #jump(points) {
     this.#pendingPoint = null;
     const found = points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
-    if (found) this.#fire(found);
+    if (found) this.#fire({ ...found, ...(found.text && { text: plain(found.text), pair: plain(found.pair ?? "") }) });
   }
 
   #fire(door) { this.dispatchEvent(new CustomEvent("jump", { detail: door })); }
