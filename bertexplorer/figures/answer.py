@@ -89,7 +89,8 @@ def draw_passages(fig: Chart, result: Answer) -> None:
         for passage, t in zip(passages, text, strict=True)
     ]
     bars = kit.bars([passage.value for passage in passages], colours, text=text, width=0.36)
-    doors = [{"view": "answer", "text": safe(result.first), "pair": safe(passage.text)} for passage in passages]
+    both = {"text": safe(result.first), "set": {"others": safe(" | ".join(passage.text for passage in passages))}}
+    doors = [{**both, "pair": safe(passage.text)} for passage in passages]
     tip = {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
     fig.add_trace({**bars, "customdata": doors, **tip}, 2, 1)
     names = [f"{rank}. {label(passage.text, 52)}" for rank, passage in enumerate(passages, 1)]

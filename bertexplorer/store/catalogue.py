@@ -35,10 +35,33 @@ CATALOGUE = (
         *(22.9, 0.4, ("sequence_classifier",), "apache-2.0"),
         "mini with an adapter that tells praise from complaint; comes with the app",
     ),
+    # In the order of what people use: sentence encoders and a re-ranker first, then those that fill masks.
+    Entry(
+        "sentence-transformers/all-MiniLM-L6-v2", 22.7, 90.9, (), "apache-2.0", "a vector for a sentence, 384 numbers"
+    ),
+    Entry(
+        "cross-encoder/ms-marco-MiniLM-L6-v2",
+        *(22.7, 90.9, ("sequence_classifier",), "apache-2.0"),
+        "how well a passage fits a question, one score",
+    ),
+    Entry("BAAI/bge-small-en-v1.5", 33.4, 133.5, (), "mit", "a vector for search, that of [CLS], 384 numbers"),
     Entry("google-bert/bert-base-uncased", 110.1, 440.4, BOTH, "apache-2.0", "the original, 12 layers, 768 wide"),
-    Entry("google-bert/bert-large-uncased", 336.2, 1344.9, BOTH, "apache-2.0", "24 layers, 1,024 wide"),
+    Entry(
+        "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2",
+        *(117.7, 470.6, (), "apache-2.0"),
+        "a vector for a sentence in any of 50 languages",
+    ),
+    Entry(
+        "sentence-transformers/all-mpnet-base-v2",
+        *(109.5, 438.0, (), "apache-2.0"),
+        "a vector for a sentence, 768 numbers",
+    ),
+    Entry("answerdotai/ModernBERT-base", 149.7, 598.6, MLM, "apache-2.0", "22 layers, up to 8,192 tokens"),
+    Entry("FacebookAI/roberta-base", 125.3, 501.2, MLM, "mit", "BERT trained longer, without next sentence"),
+    Entry("distilbert/distilbert-base-uncased", 67.0, 267.9, MLM, "apache-2.0", "half of BERT's layers"),
     Entry("google-bert/bert-base-cased", 108.9, 435.7, BOTH, "apache-2.0", "tells US from us"),
     Entry("google-bert/bert-base-multilingual-cased", 178.6, 714.3, BOTH, "apache-2.0", "104 languages"),
+    Entry("google-bert/bert-large-uncased", 336.2, 1344.9, BOTH, "apache-2.0", "24 layers, 1,024 wide"),
     Entry("google/bert_uncased_L-2_H-128_A-2", 4.4, 17.7, BOTH, "apache-2.0", "BERT-tiny, 2 layers, 128 wide"),
     Entry("google/bert_uncased_L-4_H-256_A-4", 11.3, 45.1, BOTH, "apache-2.0", "BERT-mini, 4 layers, 256 wide"),
     Entry(
@@ -46,11 +69,8 @@ CATALOGUE = (
         *(110.1, 440.5, BOTH, "apache-2.0"),
         "BERT-base, with five earlier steps of its training to fetch",
     ),
-    Entry("distilbert/distilbert-base-uncased", 67.0, 267.9, MLM, "apache-2.0", "half of BERT's layers"),
-    Entry("FacebookAI/roberta-base", 125.3, 501.2, MLM, "mit", "BERT trained longer, without next sentence"),
     Entry("google/electra-small-generator", 13.5, 54.2, MLM, "apache-2.0", "ELECTRA's word proposer"),
     Entry("google/electra-small-discriminator", 13.5, 54.2, ("replaced_token",), "apache-2.0", "spots replaced tokens"),
-    Entry("answerdotai/ModernBERT-base", 149.7, 598.6, MLM, "apache-2.0", "22 layers, up to 8,192 tokens"),
 )
 BY_NAME = {entry.name: entry for entry in CATALOGUE}
 # Trainings with several published checkpoints: name -> label, in their order. MultiBERTs: Sellam et al., 2022.

@@ -107,7 +107,9 @@ def test_second_texts_are_bars_that_open_their_pair() -> None:
     check(chart)
     _, bars, names = chart.data
     assert bars.x == (2.5, 0.7, -1.0) and bars.marker.color == (figure.PALE, figure.ACCENT, figure.PALE)
-    assert bars.customdata[2] == {"view": "answer", "text": "why", "pair": "c"} and names.text[1] == "2. b"
+    door = bars.customdata[2]
+    assert (door["text"], door["pair"]) == ("why", "c") and door["set"]["others"].endswith("&gt; | b | c")
+    assert names.text[1] == "2. b"
     said = figure.say(result)
     assert said.startswith("The score is 2.00, a relevance of 88 % (its sigmoid). Of 3 second texts it is number 2;")
     assert f"first is “{EVIL}” (2.50)." in said

@@ -23,6 +23,9 @@ const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // the m
 const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, besides font sizes and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
 
+/** *door* with its texts as they were typed: in a figure they are escaped. */
+const unescaped = (door) => Object.fromEntries(Object.entries(door).map(([key, value]) =>
+  [key, typeof value === "string" ? plain(value) : value && typeof value === "object" ? unescaped(value) : value]));
 /** *given*, a layout or a part of it, with all lengths in pixels multiplied *by* a factor. */
 function larger(given, by, inside = "") {
   if (Array.isArray(given)) return given.map((one) => larger(one, by, inside));
@@ -164,7 +167,7 @@ class Figure extends HTMLElement {
   #jump(points) {
     this.#pendingPoint = null;
     const found = points.map((point) => point.customdata).find((data) => data && (data.set || data.view || data.picked));
-    if (found) this.#fire({ ...found, ...(found.text && { text: plain(found.text), pair: plain(found.pair ?? "") }) });
+    if (found) this.#fire(unescaped(found));
   }
 
   #fire(door) { this.dispatchEvent(new CustomEvent("jump", { detail: door })); }
