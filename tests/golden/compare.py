@@ -18,7 +18,7 @@ from tests.conftest import BUNDLED
 from tests.golden.normalise import DIGITS
 from tests.tolerance import of_encoder
 
-NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 LEAST = 0.05  # a column of smaller numbers is compared as if it held this
 ROUNDING = of_encoder(load(BUNDLED, precision="fp32").config) + 10.0 ** (1 - DIGITS)  # of numbers around 1
 
