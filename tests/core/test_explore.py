@@ -5,7 +5,6 @@ import io
 import json
 import logging
 import shutil
-from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -13,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from bertexplorer.core import provenance, strip
-from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore, with_example
+from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
 from bertexplorer.core.state import State
-from bertexplorer.figures import Picture
 from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue
@@ -33,24 +31,6 @@ def explore() -> Explore:
 
 def state(view: str, text: str, **options) -> State:
     return State(text, view=view, options={**DEFAULTS[view], **options})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("view", VIEWS)
-def test_a_view_answers_its_examples(explore: Explore, view: str, tiny: Callable[[str], Path]) -> None:
-    settings = Settings(models_dir=tiny(TUNED).parent)
-    for example in VIEWS[view].examples:
-        example_state = with_example(example, state(view, ""))
-        if VIEWS[view].tuned:
-            explore, example_state = Explore(CheckpointRegistry(settings)), replace(example_state, checkpoint=TUNED)
-        answer = explore.answer(example_state)
-        assert answer.error == "" and answer.said and bool(answer.strip) == VIEWS[view].text
-        if isinstance(answer.figure, str):
-            assert answer.figure.startswith("<!doctype html>") and answer.height >= 300
-        else:
-            assert answer.figure is not None
-            height = answer.figure.height if isinstance(answer.figure, Picture) else answer.figure.layout.height
-            assert height >= 300
 
 
 @pytest.mark.parametrize("view", ["fill-mask", "next-sentence", "attention", "saliency", "referee"])
