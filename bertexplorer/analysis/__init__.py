@@ -10,6 +10,7 @@ template.py           one sentence with alternatives, {doctor|nurse}, answered f
 next_sentence.py      does B follow A, in both orders, and compared with other candidates
 sentence_matrix.py    a paragraph: does each sentence follow each other one
 sentence_similarity.py  how similar two texts are, and which words bring it about
+term_weights.py       the words by which a text would be found, in it or added by the MLM head
 tokenization.py       the input: pieces, ids, and the norms of the vectors that add up
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
@@ -82,6 +83,7 @@ NAMES = (
     "next_sentence",
     "sentence_matrix",
     "sentence_similarity",
+    "term_weights",
     "tokenization",
     "input_vectors",
     "nearest_pieces",

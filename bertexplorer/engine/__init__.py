@@ -6,6 +6,7 @@ collate.py      encodings padded into batches
 task_heads.py   logits of next-sentence prediction and of the fine-tuned heads, also after every layer
 bi_encoder.py   the cosine of two texts, each encoded alone
 vectors.py      vectors of sentences, words and tokens of many texts, without storing the rest of each pass
+splade.py       how much a text weighs for each piece of the vocabulary, by the MLM head
 vector_parts.py what each token adds to the vector of its text
 inputs.py       the vectors that add up to the input of the first layer
 logit_lens.py   the hidden state of every layer through the MLM head
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from bertexplorer.engine.inference import forward, masked_log_probs
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs, state_log_probs
+    from bertexplorer.engine.splade import term_weights
     from bertexplorer.engine.task_heads import (
         layer_task_logits,
         next_sentence_logits,
@@ -97,6 +99,7 @@ __all__ = [
     "text_positions",
     "span_logits",
     "state_log_probs",
+    "term_weights",
     "token_logits",
     "token_parts",
     "token_vectors",
@@ -139,6 +142,7 @@ MODULES = {
     "text_positions": "bi_encoder",
     "span_logits": "task_heads",
     "state_log_probs": "logit_lens",
+    "term_weights": "splade",
     "token_logits": "task_heads",
     "token_parts": "vector_parts",
     "token_vectors": "vectors",

@@ -13,6 +13,7 @@ template.py           a row for each filling, a column for each word
 next_sentence.py      both orders with their logits, the segments, the candidates ranked
 sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
 sentence_similarity.py  a cell for each two words of two sentences, and what chance gives
+term_weights.py       bars for the words of a text, the added ones, and those that two texts share
 tokenization.py       the norms of the vectors, token by token
 alignment.py          the pieces of two tokenizers above the characters that they cover
 input_vectors.py      a stripe of colours for each vector, and their cosines

@@ -110,4 +110,28 @@ SENTENCE_SIMILARITY = View(
     ),
     needs=("lines",),
 )
-VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX, SENTENCE_SIMILARITY)
+TERM_WEIGHTS = View(
+    "term_weights",
+    TOPIC,
+    title="Found by its words",
+    question="By which words would this text be found?",
+    note=(
+        "Each word of the vocabulary gets the largest logit that any token of the text gives it, damped by a "
+        "logarithm. A search by words (SPLADE) stores these weights and multiplies those of a question with those of a "
+        "text. A checkpoint that was trained for it leaves a few hundred. One that fills masks gives thousands of "
+        "words some weight, and the most to words that are everywhere. An added word is what could stand in a place of "
+        "the text, which need not be true of it."
+    ),
+    papers=(
+        "Formal et al., 2021, SPLADE",
+        "Formal et al., 2021, SPLADE v2",
+    ),
+    examples=(
+        Example("A thief in court", "The judge sentenced the thief to prison."),
+        Example("Children in the park", "The children are playing football in the park."),
+        Example("A question and its answer", "How can I get a passport?", "Passports are issued at the town hall."),
+        Example("No word in common", "Physicians see sick people.", "The doctor examined the patient."),
+        Example("The other bank", "He put the money in the bank.", "She sat on the bank of the river."),
+    ),
+)
+VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX, SENTENCE_SIMILARITY, TERM_WEIGHTS)

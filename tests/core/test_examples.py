@@ -183,6 +183,13 @@ POINTS: dict[str, dict[str, str]] = {
         "Open and closed": "similarity() > 0.8",
         "Nothing in common": "as_similar() > 0.2",
     },
+    "term-weights": {
+        "A thief in court": 'weight("jail") > 2 or weight("convicted") > 2',
+        "Children in the park": 'added() == "play" and source("play") == "playing"',
+        "A question and its answer": 'shared() == "passports" or shared() == "passport"',
+        "No word in common": "shared_words() == 0 and literal() < 0.01",
+        "The other bank": "literal() < 0.05",
+    },
     "answer": {  # of sentiment
         "A good film": 'answer() == "positive" and rests_on() == "joy" and p_without("joy") < 0.5',
         "Negation": 'answer() == "negative" and rests_on() == "not" and p_without("not") < 0.5',
