@@ -97,6 +97,15 @@ def term_weights(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
     Options:
         top: Words, 1 to 50 (of each kind)
     """
+def late_interaction(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '') -> Result:
+    """Each token of a query finds its best match in a passage, and the matches are added up.
+    MaxSim of the first text, the query, with the second, the passage; each is read alone. Raises ExplorerError
+    without a second text, for an unknown layer, and for a text without tokens that take part.
+    Options:
+        layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
+        special: [CLS] and [SEP] (ColBERT includes those of the query)
+        others: Other passages (up to 50, with | between; ranked with the second text)
+    """
 def tokenization(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = ()) -> Result:
     """How the text is cut into pieces, and the vectors of each piece that add up to the input.
     Cut *text* and look up its vectors; no layer is run and no head is needed. Raises ExplorerError if nothing is
@@ -376,6 +385,7 @@ class Methods:
     def sentence_matrix(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def sentence_similarity(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def term_weights(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 12) -> Result: ...
+    def late_interaction(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '') -> Result: ...
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
     def input_vectors(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), clip: int = 99) -> Result: ...
     def nearest_pieces(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), count: int = 10, order: Literal['cosine', 'dot product'] = 'cosine') -> Result: ...

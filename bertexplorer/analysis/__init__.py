@@ -11,6 +11,7 @@ next_sentence.py      does B follow A, in both orders, and compared with other c
 sentence_matrix.py    a paragraph: does each sentence follow each other one
 sentence_similarity.py  how similar two texts are, and which words bring it about
 term_weights.py       the words by which a text would be found, in it or added by the MLM head
+late_interaction.py   the best match of each token of a query in a passage
 tokenization.py       the input: pieces, ids, and the norms of the vectors that add up
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
@@ -84,6 +85,7 @@ NAMES = (
     "sentence_matrix",
     "sentence_similarity",
     "term_weights",
+    "late_interaction",
     "tokenization",
     "input_vectors",
     "nearest_pieces",

@@ -138,7 +138,7 @@ def run(
     encoder = engine.sentence_encoder_of(checkpoint, pooling)
     names = [prompt_name(name) for name in (options.first_prompt, options.second_prompt)]
     prompts = (engine.prompt_of(checkpoint, names[0]), engine.prompt_of(checkpoint, names[1]))
-    sides = [side_of(pair, side) for side in (0, 1)]
+    sides = [pair.alone(side) for side in (0, 1)]
     encodings = [encode_sentence(checkpoint, side, name) for side, name in zip(sides, names, strict=True)]
     # 1. The rows of both vectors; their products, side by side, sum to the product of the vectors.
     taken = [
@@ -185,12 +185,6 @@ def prompt_name(typed: str) -> str | None:
     """The name of a prompt as `SentenceEncoder.prompt` reads it, from what was typed."""
     typed = typed.strip()
     return None if not typed else "" if typed == NO_PROMPT else typed
-
-
-def side_of(pair: Text, side: int) -> Text:
-    """One text of *pair*, alone."""
-    hidden = tuple(Span(0, span.start, span.end) for span in pair.hidden if span.side == side)
-    return Text(pair.second if side else pair.first, hidden=hidden)
 
 
 def side_parts(

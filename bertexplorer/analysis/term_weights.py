@@ -16,7 +16,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.model.text import Encoding, Span, Text
+from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     MLM head."""
     pair = Text.of(text)
     sides = [0, 1] if pair.second.strip() else [0]
-    encodings = [checkpoint.tokenizer.encode(side_of(pair, side)) for side in sides]
+    encodings = [checkpoint.tokenizer.encode(pair.alone(side)) for side in sides]
     weighed = [engine.term_weights(checkpoint, encoding) for encoding in encodings]
     weights = [values.double().numpy() for values, _ in weighed]
     places = [where.numpy() for _, where in weighed]
@@ -107,12 +107,6 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         left_out=sum(encoding.left_out for encoding in encodings),
         top=options.top,
     )
-
-
-def side_of(pair: Text, side: int) -> Text:
-    """One text of *pair*, alone."""
-    hidden = tuple(Span(0, span.start, span.end) for span in pair.hidden if span.side == side)
-    return Text(pair.second if side else pair.first, hidden=hidden)
 
 
 def largest(checkpoint: Checkpoint, weights: Float[np.ndarray, " v"], count: int) -> list[int]:

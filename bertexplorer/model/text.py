@@ -50,6 +50,11 @@ class Text:
         """*text*; a string is a single text with nothing hidden or picked."""
         return cls(text) if isinstance(text, str) else text
 
+    def alone(self, side: int) -> "Text":
+        """The first text (*side* 0) or the second (1) as a single text. What is hidden stays hidden."""
+        hidden = tuple(Span(0, span.start, span.end) for span in self.hidden if span.side == side)
+        return Text(self.second if side else self.first, hidden=hidden)
+
 
 @dataclass(frozen=True)
 class Encoding:

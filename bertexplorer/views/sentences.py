@@ -134,4 +134,33 @@ TERM_WEIGHTS = View(
         Example("The other bank", "He put the money in the bank.", "She sat on the bank of the river."),
     ),
 )
-VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX, SENTENCE_SIMILARITY, TERM_WEIGHTS)
+LATE_INTERACTION = View(
+    "late_interaction",
+    TOPIC,
+    title="Token meets token",
+    question="Where does each token of the query find its match?",
+    note=(
+        "Every token of the query counts, also a full stop, and a longer query has a higher score: compare passages "
+        "for one query, not queries. Vectors of the last layer know their sentence, so that a token may match one that is "
+        "another word in the same role. ColBERT, which searches in this way, was trained for it; what random words "
+        "have tells how much of a cosine is chance."
+    ),
+    papers=("Khattab and Zaharia, 2020, ColBERT",),
+    examples=(
+        Example("The blue toad", "Where does the blue toad sleep?", "The blue toad sleeps in hollow trees by day."),
+        Example("Other words", "children playing football", "Kids kick a ball on the grass."),
+        Example(
+            "Two banks",
+            "He put the money in the bank.",
+            "She sat on the bank of the river and paid with cash from her account.",
+        ),
+        Example(
+            "Which passage?",
+            "Where does the blue toad sleep?",
+            "The blue toad sleeps in hollow trees by day.",
+            {"others": "Kids kick a ball on the grass. | A frog sleeps in the pond. | Blue paint is expensive."},
+        ),
+        Example("Before it has read", "children playing football", "Kids kick a ball on the grass.", {"layer": 0}),
+    ),
+)
+VIEWS = (NEXT_SENTENCE, SENTENCE_MATRIX, SENTENCE_SIMILARITY, TERM_WEIGHTS, LATE_INTERACTION)

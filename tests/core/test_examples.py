@@ -190,6 +190,13 @@ POINTS: dict[str, dict[str, str]] = {
         "No word in common": "shared_words() == 0 and literal() < 0.01",
         "The other bank": "literal() < 0.05",
     },
+    "late-interaction": {
+        "The blue toad": 'match("toad") == "toad" and match("sleep") == "sleeps"',
+        "Other words": 'match("children") == "kids" and match("football") == "ball"',
+        "Two banks": 'match("bank") == "bank" and match("money") == "cash"',
+        "Which passage?": 'passage() == "The blue toad sleeps in hollow trees by day."',
+        "Before it has read": 'cosine("children") < 0.8 and match("children") == "kids"',
+    },
     "answer": {  # of sentiment
         "A good film": 'answer() == "positive" and rests_on() == "joy" and p_without("joy") < 0.5',
         "Negation": 'answer() == "negative" and rests_on() == "not" and p_without("not") < 0.5',

@@ -1,0 +1,104 @@
+"""Figure for late interaction: the cosine of each token of the query with each of the passage, the best ones framed."""
+
+from bertexplorer.analysis.late_interaction import LateInteraction
+from bertexplorer.charts.chart import Chart
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import (
+    ACCENT,
+    MONO,
+    ORANGE,
+    PALE,
+    SHADES,
+    beyond_limit,
+    clip,
+    decimal,
+    finish,
+    join_names,
+    label,
+    quote,
+    safe,
+)
+
+ROW, PASSAGE, GAP = 30, 44, 70  # pixels: a token of the query, a passage, the gap between the panels
+NUMBERED = 12  # tokens of the passage up to which cells show their numbers
+DRAWN = 60  # tokens of each side
+
+
+def draw(result: LateInteraction) -> Chart:
+    """The table of cosines; below, the passages by their scores if there are several."""
+    heights = [max(120, ROW * len(result.query[:DRAWN]))]
+    heights += [PASSAGE * len(result.passages)] if result.passages else []
+    fig = kit.panels(heights, GAP)
+    draw_cells(fig, result)
+    if result.passages:
+        draw_passages(fig, result)
+    return finish(fig, max(300, kit.height_of(heights, GAP) + 120), margin={"l": 8, "r": 44, "t": 104, "b": 8})
+
+
+def draw_cells(fig: Chart, result: LateInteraction) -> None:
+    query, passage, cosines = result.query[:DRAWN], result.passage[:DRAWN], result.cosines[:DRAWN, :DRAWN]
+    small = len(passage) <= NUMBERED
+    text = [[decimal(float(value)) if small else "" for value in line] for line in cosines]
+    hovers = [
+        [f"{label(token)} and {label(other)}: {decimal(float(cosines[i, j]), 3)}" for j, other in enumerate(passage)]
+        for i, token in enumerate(query)
+    ]
+    cells = kit.cells(cosines.clip(0, 1), SHADES, 0, 1, text=text, hover=hovers, textfont=kit.ink(12), gap=2)
+    fig.add_trace(cells, 1, 1)
+    for i, j in enumerate(result.matches.tolist()[:DRAWN]):
+        if j < DRAWN:
+            box = {"x0": j - 0.5, "x1": j + 0.5, "y0": i - 0.5, "y1": i + 0.5}
+            fig.add_shape(type="rect", line={"color": ORANGE, "width": 2}, row=1, col=1, **box)
+    font = {"tickfont": {"family": MONO, "size": 13}}
+    names = kit.ticks([label(token, 14) for token in passage])
+    fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
+    fig.update_yaxes(**kit.down([label(token, 14) for token in query], mono=13), row=1, col=1)
+    fig.add_annotation(kit.above("down: the query; across: the passage; framed: the best match", 74, row=1))
+
+
+def draw_passages(fig: Chart, result: LateInteraction) -> None:
+    """A bar for each passage, the best on top. A press opens it."""
+    passages = result.passages
+    text = [decimal(passage.score) for passage in passages]
+    both = {"text": safe(result.first), "set": {"others": safe(" | ".join(passage.text for passage in passages))}}
+    tip = {
+        "customdata": [{**both, "pair": safe(passage.text)} for passage in passages],
+        "hovertext": [f"{label(passage.text, 80)}: {t}" for passage, t in zip(passages, text, strict=True)],
+        "hovertemplate": "%{hovertext}<extra></extra>",
+    }
+    shades = [ACCENT if passage.own else PALE for passage in passages]
+    bars = kit.bars([passage.score for passage in passages], shades, text=text, width=0.36)
+    fig.add_trace({**bars, **tip}, 2, 1)
+    names = [f"{rank}. {label(passage.text, 52)}" for rank, passage in enumerate(passages, 1)]
+    fig.add_trace(kit.texts(0, [place - 0.42 for place in range(len(passages))], names), 2, 1)
+    fig.update_yaxes(range=[len(passages) - 0.6, -0.8], **kit.HIDDEN, row=2, col=1)
+    ends = kit.from_zero([passage.score for passage in passages])
+    fig.update_xaxes(range=ends, **kit.HIDDEN, row=2, col=1)
+    fig.add_annotation(kit.above("the passage and the others, best first; press one to open it", 4, row=2))
+
+
+def colours(result: LateInteraction) -> dict[int, float]:
+    """Position -> shade for the strip, 0 to 1: the cosine with the best match."""
+    return result.shown
+
+
+def say(result: LateInteraction) -> str:
+    best = sorted(range(len(result.query)), key=lambda i: -result.best[i])
+    names = [
+        f"{quote(result.query[i])} with {quote(result.passage[result.matches[i]])} ({decimal(float(result.best[i]))})"
+        for i in best[:3]
+    ]
+    least = best[-1]
+    worst = f"{quote(result.query[least])} ({decimal(float(result.best[least]))})"
+    sentences = [
+        f"The score is {decimal(result.score)}, the sum over {len(result.query)} tokens of the query. Best match "
+        f"{join_names(names)}; least {worst}. Two random words have {decimal(result.chance)} at layer {result.layer}."
+    ]
+    if result.passages:
+        rank = 1 + [passage.own for passage in result.passages].index(True)
+        first = quote(clip(result.passages[0].text, 60))
+        where = "the passage is first" if rank == 1 else f"the passage is number {rank}; first is {first}"
+        sentences.append(f"Of {len(result.passages)} passages {where}.")
+    if max(len(result.query), len(result.passage)) > DRAWN:
+        sentences.append(f"The first {DRAWN} tokens of each side are drawn.")
+    return " ".join([*sentences, *result.caveats, *beyond_limit(result.left_out)])
