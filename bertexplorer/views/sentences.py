@@ -141,9 +141,9 @@ LATE_INTERACTION = View(
     question="Where does each token of the query find its match?",
     note=(
         "Every token of the query counts, also a full stop, and a longer query has a higher score: compare passages "
-        "for one query, not queries. Vectors of the last layer know their sentence, so that a token may match one that is "
-        "another word in the same role. ColBERT, which searches in this way, was trained for it; what random words "
-        "have tells how much of a cosine is chance."
+        "for one query, not queries. Vectors of the last layer know their sentence, so a token may match another word "
+        "in the same role. ColBERT, which searches in this way, was trained for it; what random words have tells how "
+        "much of a cosine is chance."
     ),
     papers=("Khattab and Zaharia, 2020, ColBERT",),
     examples=(
