@@ -17,6 +17,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.next_sentence import parse_candidates
 from bertexplorer.analysis.vectors import baseline, layer_of, unit_vectors
+from bertexplorer.analysis.word_merging import places_in_pair
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -129,13 +130,11 @@ def on_strip(
     pair: Encoding, encodings: tuple[Encoding, Encoding], kept: list[list[int]], cosines: Float[np.ndarray, "q p"]
 ) -> dict[int, float]:
     """Token of the pair as the page shows it -> its cosine with its best match, from 0."""
-    places = {(span.side, span.start): i for i, span in enumerate(pair.spans) if span is not None}
-    shown = {}
+    places, shown = places_in_pair(pair, encodings), {}
     for side, best in enumerate((cosines.max(axis=1), cosines.max(axis=0))):
         for position, value in zip(kept[side], best.tolist(), strict=True):
-            span = encodings[side].spans[position]
-            if span is not None and (side, span.start) in places:
-                shown[places[side, span.start]] = max(0.0, value)
+            if (side, position) in places:
+                shown[places[side, position]] = max(0.0, value)
     return shown
 
 

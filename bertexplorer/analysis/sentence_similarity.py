@@ -184,7 +184,9 @@ def run(
 def prompt_name(typed: str) -> str | None:
     """The name of a prompt as `SentenceEncoder.prompt` reads it, from what was typed."""
     typed = typed.strip()
-    return None if not typed else "" if typed == NO_PROMPT else typed
+    if not typed:
+        return None
+    return "" if typed == NO_PROMPT else typed
 
 
 def side_parts(
@@ -208,10 +210,10 @@ def side_parts(
 
 def typed_span(encoding: Encoding, positions: Sequence[int], prompt: int) -> Span | None:
     """The characters that the tokens at *positions* cover in the text as it was typed; None within the prompt."""
-    spans = [span for span in (encoding.spans[i] for i in positions) if span is not None]
-    if not spans or spans[0].start < prompt:
+    first, last = encoding.spans[positions[0]], encoding.spans[positions[-1]]
+    if first is None or last is None or first.start < prompt:
         return None
-    return Span(0, spans[0].start - prompt, spans[-1].end - prompt)
+    return Span(0, first.start - prompt, last.end - prompt)
 
 
 def shares_on_strip(
@@ -252,14 +254,14 @@ def pair_similarities(
 ) -> tuple[Float[np.ndarray, " c"], str]:
     """As `unrelated`, computed. Lines with the same label are not paired, unless no label is given."""
     encodings, indices, notes = encode_lines(lambda line: encode_sentence(checkpoint, line), lines)
-    labels = [lines[i].label or str(i) for i in indices]
-    pairs = [(i, j) for i in range(len(labels)) for j in range(i) if labels[i] != labels[j]]
-    if not pairs:
+    labels = np.array([lines[i].label or str(i) for i in indices])
+    pairs = np.tril(labels[:, None] != labels[None, :])
+    if not pairs.any():
         raise ExplorerError("The lines form no pair of different labels. Give lines with two labels, or without any.")
     with working(None):
-        vectors = engine.sentence_vectors(checkpoint, encodings, layer=checkpoint.config.num_layers, pooling=pooling)
-    first, second = (vectors[[pair[side] for pair in pairs]] for side in (0, 1))
-    return np.sort(engine.similarities(measure, first, second).numpy()), notes
+        layer = checkpoint.config.num_layers
+        vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy()
+    return np.sort(engine.similarity_table(measure, vectors, vectors)[pairs]), notes
 
 
 def rows(result: SentenceSimilarity) -> list[dict[str, object]]:
@@ -300,7 +302,8 @@ class Facts(facts.Facts[SentenceSimilarity]):
 
     def part(self, first: str, second: str) -> float:
         """What a word of the first text and one of the second add together."""
-        rows, columns = ([part.label for part in parts] for parts in (self._result.rows, self._result.columns))
+        rows = [part.label for part in self._result.rows]
+        columns = [part.label for part in self._result.columns]
         return float(self._result.matrix[facts.label_index(rows, first), facts.label_index(columns, second)])
 
     def top_first(self, rank: int = 1) -> str:

@@ -16,6 +16,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
+from bertexplorer.analysis.word_merging import places_in_pair
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
@@ -151,22 +152,20 @@ def token_at(checkpoint: Checkpoint, encoding: Encoding, position: int) -> str:
 def on_strip(pair: Encoding, encodings: list[Encoding], texts: tuple[Terms, ...]) -> dict[int, float]:
     """Token of the pair as the page shows it -> the largest weight that it gives to an added word, as a share of the
     largest of all."""
-    most = max((value for terms in texts for value in terms.shades.values()), default=0.0) or 1.0
-    places = {(span.side, span.start): i for i, span in enumerate(pair.spans) if span is not None}
-    shown = {}
-    for side, (encoding, terms) in enumerate(zip(encodings, texts, strict=True)):
+    most = max((max(terms.shades.values(), default=0.0) for terms in texts), default=0.0) or 1.0
+    places, shown = places_in_pair(pair, encodings), {}
+    for side, terms in enumerate(texts):
         for position, value in terms.shades.items():
-            span = encoding.spans[position]
-            if span is not None and (side, span.start) in places:
-                shown[places[side, span.start]] = value / most
+            if (side, position) in places:
+                shown[places[side, position]] = value / most
     return shown
 
 
 def rows(result: TermWeights) -> list[dict[str, object]]:
     """A row for each word of each text, and for each word that two texts share. *weight*: of two texts the product."""
-    table = [
-        row(kind, term) for kind, terms in zip(SIDES, result.texts, strict=False) for term in (*terms.own, *terms.added)
-    ]
+    table = []
+    for kind, terms in zip(SIDES, result.texts, strict=False):
+        table += [row(kind, term) for term in (*terms.own, *terms.added)]
     return table + [row(BOTH, term) for term in result.common]
 
 

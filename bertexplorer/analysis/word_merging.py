@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -49,6 +50,17 @@ def label(checkpoint: Checkpoint, encoding: Encoding, positions: tuple[int, ...]
     """The label of a unit: a piece as the strip shows it, or the joined pieces of a word."""
     ids = [encoding.ids[p] for p in positions]
     return checkpoint.tokenizer.show(ids[0]) if len(ids) == 1 else checkpoint.tokenizer.join(ids)
+
+
+def places_in_pair(pair: Encoding, alone: Sequence[Encoding]) -> dict[tuple[int, int], int]:
+    """(side, position in the text alone) -> position in the pair, for tokens that cover the same characters."""
+    places = {(span.side, span.start): i for i, span in enumerate(pair.spans) if span is not None}
+    found = {}
+    for side, encoding in enumerate(alone):
+        for position, span in enumerate(encoding.spans):
+            if span is not None and (side, span.start) in places:
+                found[side, position] = places[side, span.start]
+    return found
 
 
 def merge_attention(values: Float[np.ndarray, "l h t t"], groups: tuple[Unit, ...]) -> Float[np.ndarray, "l h n n"]:

@@ -14,6 +14,7 @@ next_sentence.py      both orders with their logits, the segments, the candidate
 sentence_matrix.py    a cell for every pair of sentences, the true neighbours framed
 sentence_similarity.py  a cell for each two words of two sentences, and what chance gives
 term_weights.py       bars for the words of a text, the added ones, and those that two texts share
+passages.py           bars for passages by rank, each to open
 late_interaction.py   a cell for each two tokens of a query and a passage, the best match framed
 tokenization.py       the norms of the vectors, token by token
 alignment.py          the pieces of two tokenizers above the characters that they cover

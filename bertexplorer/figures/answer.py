@@ -12,6 +12,7 @@ from bertexplorer.analysis.next_sentence import sigmoid
 from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
+from bertexplorer.figures.passages import HEIGHT, Bar, draw_passages
 from bertexplorer.figures.style import (
     ACCENT,
     GREY,
@@ -28,11 +29,10 @@ from bertexplorer.figures.style import (
     measure,
     percent,
     quote,
-    safe,
     signed,
 )
 
-BAR, WORD, SPAN, PASSAGE, PLACES, GAP = 30, 24, 44, 44, 200, 60  # pixels: of a bar of each kind, places, the gap
+BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, the lower panel, the gap
 HIDDEN = 12  # words of the panel of hidden words
 FELT = 0.05  # the least change of a probability or a score that the sentence names
 DRAWN = 60  # words
@@ -59,46 +59,32 @@ def labels(result: Answer) -> Chart:
     logits = [f", logit {decimal(item.logit)}" if result.kind != "similarity" else "" for item in labels_shown]
     hovers = [f"{label(item.name, 60)}: {t}{logit}" for item, t, logit in zip(labels_shown, text, logits, strict=True)]
     heights = [BAR * max(2, len(labels_shown))]
-    heights += [PASSAGE * len(result.passages)] if result.passages else []
+    heights += [HEIGHT * len(result.passages)] if result.passages else []
     heights += [WORD * len(words)] if words else []
     if len(heights) == 1:
         heights = [max(260, heights[0])]
     fig = kit.panels(heights, GAP)
     fig.add_trace(kit.bars([item.value for item in labels_shown], chosen, text=text, hover=hovers), 1, 1)
     fig.update_yaxes(**kit.down([label(item.name) for item in labels_shown]), row=1, col=1)
-    ends = axis([*(item.value for item in labels_shown), *(word.value for word in words)], result.kind)
-    fig.update_xaxes(range=ends, visible=False)
+    values = [item.value for item in labels_shown] + [word.value for word in words]
+    fig.update_xaxes(range=axis(values, result.kind), visible=False)
     if result.kind == "labels":
         fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"}, row=1, col=1)
     fig.add_annotation(kit.above(SHARES[result.kind], 4, row=1))
     if result.passages:
-        draw_passages(fig, result)
+        ends = axis([passage.value for passage in result.passages], result.kind)
+        draw_passages(fig, 2, result.first, passage_bars(result), ends)
     if words:
         draw_words(fig, result, words, row=len(heights))
     slim = 0.28 if len(heights) > 1 else min(0.6, max(0.28, 1 - 0.72 * BAR * len(labels_shown) / heights[0]))
     return finish(fig, max(300, kit.height_of(heights, GAP) + 40), margin=MARGIN, bargap=slim)
 
 
-def draw_passages(fig: Chart, result: Answer) -> None:
-    """A bar for each second text, the best on top. A press opens its pair."""
-    passages = result.passages
-    text = [measure(passage.value, result.scored) for passage in passages]
-    colours = [ACCENT if passage.own else PALE for passage in passages]
-    hovers = [
-        f"{label(passage.text, 80)}: {t}, logit {decimal(passage.logit)}"
-        for passage, t in zip(passages, text, strict=True)
+def passage_bars(result: Answer) -> list[Bar]:
+    return [
+        Bar(passage.text, passage.value, measure(passage.value, result.scored), passage.own)
+        for passage in result.passages
     ]
-    bars = kit.bars([passage.value for passage in passages], colours, text=text, width=0.36)
-    both = {"text": safe(result.first), "set": {"others": safe(" | ".join(passage.text for passage in passages))}}
-    doors = [{**both, "pair": safe(passage.text)} for passage in passages]
-    tip = {"hovertext": hovers, "hovertemplate": "%{hovertext}<extra></extra>"}
-    fig.add_trace({**bars, "customdata": doors, **tip}, 2, 1)
-    names = [f"{rank}. {label(passage.text, 52)}" for rank, passage in enumerate(passages, 1)]
-    fig.add_trace(kit.texts(0, [place - 0.42 for place in range(len(passages))], names), 2, 1)
-    fig.update_yaxes(range=[len(passages) - 0.6, -0.8], **kit.HIDDEN, row=2, col=1)
-    ends = axis([passage.value for passage in passages], result.kind)
-    fig.update_xaxes(range=ends, **kit.HIDDEN, row=2, col=1)
-    fig.add_annotation(kit.above("the second text and the others, best first; press one to open it", 4, row=2))
 
 
 def draw_words(fig: Chart, result: Answer, words: Sequence[HiddenWord], row: int) -> None:

@@ -3,11 +3,10 @@
 from bertexplorer.analysis.late_interaction import LateInteraction
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
+from bertexplorer.figures.passages import HEIGHT, Bar, draw_passages
 from bertexplorer.figures.style import (
-    ACCENT,
     MONO,
     ORANGE,
-    PALE,
     SHADES,
     beyond_limit,
     clip,
@@ -16,10 +15,9 @@ from bertexplorer.figures.style import (
     join_names,
     label,
     quote,
-    safe,
 )
 
-ROW, PASSAGE, GAP = 30, 44, 70  # pixels: a token of the query, a passage, the gap between the panels
+ROW, GAP = 30, 70  # pixels: a token of the query, the gap between the panels
 NUMBERED = 12  # tokens of the passage up to which cells show their numbers
 DRAWN = 60  # tokens of each side
 
@@ -27,11 +25,12 @@ DRAWN = 60  # tokens of each side
 def draw(result: LateInteraction) -> Chart:
     """The table of cosines; below, the passages by their scores if there are several."""
     heights = [max(120, ROW * len(result.query[:DRAWN]))]
-    heights += [PASSAGE * len(result.passages)] if result.passages else []
+    heights += [HEIGHT * len(result.passages)] if result.passages else []
     fig = kit.panels(heights, GAP)
     draw_cells(fig, result)
     if result.passages:
-        draw_passages(fig, result)
+        bars = [Bar(passage.text, passage.score, decimal(passage.score), passage.own) for passage in result.passages]
+        draw_passages(fig, 2, result.first, bars, kit.from_zero([bar.value for bar in bars]))
     return finish(fig, max(300, kit.height_of(heights, GAP) + 120), margin={"l": 8, "r": 44, "t": 104, "b": 8})
 
 
@@ -54,27 +53,6 @@ def draw_cells(fig: Chart, result: LateInteraction) -> None:
     fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
     fig.update_yaxes(**kit.down([label(token, 14) for token in query], mono=13), row=1, col=1)
     fig.add_annotation(kit.above("down: the query; across: the passage; framed: the best match", 74, row=1))
-
-
-def draw_passages(fig: Chart, result: LateInteraction) -> None:
-    """A bar for each passage, the best on top. A press opens it."""
-    passages = result.passages
-    text = [decimal(passage.score) for passage in passages]
-    both = {"text": safe(result.first), "set": {"others": safe(" | ".join(passage.text for passage in passages))}}
-    tip = {
-        "customdata": [{**both, "pair": safe(passage.text)} for passage in passages],
-        "hovertext": [f"{label(passage.text, 80)}: {t}" for passage, t in zip(passages, text, strict=True)],
-        "hovertemplate": "%{hovertext}<extra></extra>",
-    }
-    shades = [ACCENT if passage.own else PALE for passage in passages]
-    bars = kit.bars([passage.score for passage in passages], shades, text=text, width=0.36)
-    fig.add_trace({**bars, **tip}, 2, 1)
-    names = [f"{rank}. {label(passage.text, 52)}" for rank, passage in enumerate(passages, 1)]
-    fig.add_trace(kit.texts(0, [place - 0.42 for place in range(len(passages))], names), 2, 1)
-    fig.update_yaxes(range=[len(passages) - 0.6, -0.8], **kit.HIDDEN, row=2, col=1)
-    ends = kit.from_zero([passage.score for passage in passages])
-    fig.update_xaxes(range=ends, **kit.HIDDEN, row=2, col=1)
-    fig.add_annotation(kit.above("the passage and the others, best first; press one to open it", 4, row=2))
 
 
 def colours(result: LateInteraction) -> dict[int, float]:

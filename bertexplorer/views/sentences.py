@@ -108,6 +108,7 @@ SENTENCE_SIMILARITY = View(
         Example("Open and closed", "The museum is open today.", "The museum is closed today."),
         Example("Nothing in common", "The stock market fell sharply.", "She planted tulips in the garden."),
     ),
+    slow=True,
     needs=("lines",),
 )
 TERM_WEIGHTS = View(

@@ -7,6 +7,7 @@ import pytest
 
 from bertexplorer.analysis.late_interaction import LateInteraction, Passage
 from bertexplorer.figures import late_interaction as figure
+from bertexplorer.figures.style import ACCENT, PALE
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 
@@ -42,7 +43,7 @@ def test_passages_are_bars_that_open_them() -> None:
     chart = figure.draw(hand(passages=PASSAGES))
     check(chart)
     _, bars, names = chart.data
-    assert bars.x == (2.0, 1.6, 0.4) and bars.marker.color == (figure.PALE, figure.ACCENT, figure.PALE)
+    assert bars.x == (2.0, 1.6, 0.4) and bars.marker.color == (PALE, ACCENT, PALE)
     assert bars.customdata[0]["pair"] == "better" and names.text[1] == "2. mine"
 
 
