@@ -52,7 +52,7 @@ def draw_cells(fig: Chart, result: LateInteraction) -> None:
     names = kit.ticks([label(token, 14) for token in passage])
     fig.update_xaxes(side="top", tickangle=-60, ticklabeloverflow="allow", showgrid=False, **names | font, row=1, col=1)
     fig.update_yaxes(**kit.down([label(token, 14) for token in query], mono=13), row=1, col=1)
-    fig.add_annotation(kit.above("down: the query; across: the passage; framed: the best match", 74, row=1))
+    fig.add_annotation(kit.above("the best match of each row is framed", 74, row=1))
 
 
 def colours(result: LateInteraction) -> dict[int, float]:
