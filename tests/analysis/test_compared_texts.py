@@ -20,6 +20,7 @@ from bertexplorer.figures import referee as referee_figure
 from bertexplorer.figures import saliency as saliency_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Text
 from tests.analysis.tuned import FILM, of_problem, tuned
 from tests.tiny import FAMILIES
@@ -76,11 +77,11 @@ def test_every_method_explains_the_cosine(pooling: str, tiny: Callable[..., Path
     masked = [
         encoding.with_ids(dict.fromkeys(side[1:-1], encoding.mask_id)) for side in engine.text_positions(encoding)
     ]
-    rises = value - engine.pair_cosines(checkpoint, masked, pooling).double().numpy()
+    rises = value - engine.pair_cosines(checkpoint, masked, SentenceEncoder((pooling,))).double().numpy()
     assert path.completeness.rise == pytest.approx(rises.sum(), abs=1e-4)
     for i in range(len(encoding)):
         hidden = encoding.with_ids({i: encoding.mask_id})
-        lost.append(value - float(engine.pair_cosines(checkpoint, [hidden], pooling)[0]))
+        lost.append(value - float(engine.pair_cosines(checkpoint, [hidden], SentenceEncoder((pooling,)))[0]))
     np.testing.assert_allclose(by["occlusion"].scores, lost, atol=1e-5)
     for method in ("attention", "rollout"):
         assert by[method].scores.sum() == pytest.approx(1, abs=1e-5) and (by[method].scores >= 0).all()
@@ -91,12 +92,14 @@ def test_the_gradient_equals_a_difference_of_cosines(tiny: Callable[..., Path], 
 
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     encoding = checkpoint.tokenizer.encode(PAIR)
-    target = gradients.cosine_target(encoding, "mean")
+    target = gradients.cosine_target(encoding, SentenceEncoder())
     words = gradients.word_vectors(checkpoint, encoding.ids)
     value, slope = gradients.path_gradient(
         checkpoint, encoding, target, words, words, words.new_ones(1), words.new_ones(1)
     )
-    assert float(value) == pytest.approx(float(engine.pair_cosines(checkpoint, [encoding], "mean")[0]), abs=1e-5)
+    assert float(value) == pytest.approx(
+        float(engine.pair_cosines(checkpoint, [encoding], SentenceEncoder())[0]), abs=1e-5
+    )
     step = 1e-2 * torch.randn(words.shape, generator=torch.Generator().manual_seed(0))
     ends = gradients.path_values(checkpoint, encoding, target, words - step, words + step, torch.tensor([0.0, 1.0]))
     assert float(ends[1] - ends[0]) == pytest.approx(2 * float((slope * step).sum()), rel=0.02)
