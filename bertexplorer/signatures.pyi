@@ -100,7 +100,7 @@ def term_weights(text: str, pair: str = '', *, checkpoint: str | Path | Bert = '
 def late_interaction(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '') -> Result:
     """Each token of a query finds its best match in a passage, and the matches are added up.
     MaxSim of the first text, the query, with the second, the passage; each is read alone. Raises ExplorerError
-    without a second text, for an unknown layer, and for a text without tokens that take part.
+    without a second text, for an unknown layer, for texts that are too long, and for one without tokens that count.
     Options:
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         special: [CLS] and [SEP] (ColBERT includes those of the query)

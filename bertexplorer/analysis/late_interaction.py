@@ -25,6 +25,7 @@ from bertexplorer.options import Option
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+MAX_CELLS = 20_000
 KEYS, MEASURE = ("query", "query_position", "passage", "passage_position"), "cosine"
 
 
@@ -81,7 +82,7 @@ class LateInteraction:
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> LateInteraction:
     """MaxSim of the first text, the query, with the second, the passage; each is read alone. Raises ExplorerError
-    without a second text, for an unknown layer, and for a text without tokens that take part."""
+    without a second text, for an unknown layer, for texts that are too long, and for one without tokens that count."""
     pair, layer = Text.of(text), layer_of(checkpoint, options.layer)
     if not pair.second.strip():
         raise ExplorerError(
@@ -91,6 +92,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     query, own = (checkpoint.tokenizer.encode(pair.alone(side)) for side in (0, 1))
     others = [checkpoint.tokenizer.encode(other) for other in parse_candidates(options.others)]
     others = [other for other in others if other.ids != own.ids]
+    if len(query) * len(own) > MAX_CELLS:
+        raise ExplorerError(
+            f"The query has {len(query):,} tokens and the passage {len(own):,}; the table can have {MAX_CELLS:,} "
+            "cells. Shorten them."
+        )
     # The vectors of all texts, in one go.
     encodings = [query, own, *others]
     flat = engine.token_vectors(checkpoint, encodings, layer=layer, pooling="mean").numpy()

@@ -241,7 +241,9 @@ def unrelated(
 ) -> tuple[Float[np.ndarray, " c"], str]:
     """(the similarity of pairs of unrelated lines, ascending; a note). Built-in sentences are paired across topics."""
     if lines:
-        return pair_similarities(checkpoint, lines[:MAX_LINES], pooling, measure)
+        found, notes = pair_similarities(checkpoint, lines[:MAX_LINES], pooling, measure)
+        left_out = f"Only the first {MAX_LINES} of {len(lines):,} lines are paired." if len(lines) > MAX_LINES else ""
+        return found, f"{notes} {left_out}".strip()
     key = f"similarity of unrelated sentences, {pooling}, {measure}"
     result: tuple[Float[np.ndarray, " c"], str] = checkpoint.cache.get(
         key, lambda: pair_similarities(checkpoint, BUILT_IN, pooling, measure), lambda found: found[0].nbytes

@@ -129,7 +129,7 @@ class SentenceEncoder:
         if not name:
             return ""
         if name not in self.prompts:
-            known = ", ".join(self.prompts) or "none"
+            known = ", ".join(self.prompts)[:200] or "none"
             raise ExplorerError(f"There is no prompt {name!r:.60}; the checkpoint's files name {known}.")
         if not self.pools_prompt:
             raise ExplorerError(

@@ -80,5 +80,7 @@ def test_what_cannot_be_compared_is_said(mini: Checkpoint, tiny_copy: Callable[[
         late_interaction.run(mini, "one text")
     with pytest.raises(ExplorerError, match="has layers 1 to 6"):
         late_interaction.run(mini, TOAD, options=Options(layer=9))
+    with pytest.raises(ExplorerError, match="the table can have 20,000 cells"):
+        late_interaction.run(mini, Text("cat " * 200, "dog " * 200))
     odd = load(write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "unknown"}))
     assert "cannot be used" in late_interaction.run(odd, PAIR).caveats[0]

@@ -186,6 +186,10 @@ def test_chance_is_the_similarity_of_lines_with_different_labels(mini: Checkpoin
     assert result.as_similar == sum(pair >= result.similarity for pair in pairs) == 0
     lines = [Line("a cat sat"), Line("the dog ran"), Line(""), Line("rain in the park")]
     own = sentence_similarity.run(mini, KIDS, options=Options(lines="k"), lines=lines)
+    many = sentence_similarity.run(
+        mini, KIDS, options=Options(lines="k"), lines=[Line("a cat", str(i)) for i in range(305)]
+    )
+    assert len(many.chance) == 300 * 299 / 2 and "Only the first 300 of 305 lines are paired." in many.notes
     assert len(own.chance) == 3 and own.own_lines and "1 of 4 lines cannot be read" in own.notes
 
 
