@@ -90,7 +90,14 @@ def eager(folder: Path, encoding: Encoding) -> Eager:
 
 def entering(model: nn.Module, layer: int, change: Callable[[Tensor], Tensor]) -> RemovableHandle:
     """Change the input of the output layer of attention in *layer*, for one pass. ALBERT's layers share one module."""
-    ends = ("attention.output.dense", "attention.out_lin", "attn.Wo", "attention.dense", "attention.attn.o")
+    ends = (
+        "attention.output.dense",
+        "attention.out_lin",
+        "attn.Wo",
+        "attention.dense",
+        "attention.attn.o",
+        "self_attn.o_proj",
+    )
     mixing = [module for name, module in model.named_modules() if name.endswith(ends)]
     calls = count()
 

@@ -57,6 +57,8 @@ DEBERTA: dict[str, Any] = {
     "pooler_hidden_act": "gelu",
     "legacy": True,
 }
+ROTARY = {"type_vocab_size": 1, "layer_norm_eps": 1e-5}
+EURO = {"num_key_value_heads": 2, "bos_token_id": 2, "mask_token_id": 4}
 DISTIL = {"dim": 32, "n_layers": 3, "n_heads": 4, "hidden_dim": 48, "max_position_embeddings": 64}
 RECIPES = {
     "bert": Recipe("bert", "BertForPreTraining"),
@@ -84,6 +86,11 @@ RECIPES = {
     "modernbert": Recipe(
         "modernbert", "ModernBertForMaskedLM", "modern", {"num_hidden_layers": 5, "local_attention": 8}
     ),
+    "nomic": Recipe("nomic_bert", "NomicBertForMaskedLM"),
+    "gte": Recipe("gte", "GteForMaskedLM", "unigram", ROTARY),
+    "gte-no-segments": Recipe("gte", "GteForMaskedLM", numbers={"type_vocab_size": 0, "pad_token_id": 0}),
+    "jina": Recipe("jina_embeddings_v3", "JinaEmbeddingsV3ForMaskedLM", "unigram", ROTARY),
+    "eurobert": Recipe("eurobert", "EuroBertForMaskedLM", "modern", EURO),
 }
 FAMILIES = {  # the recipe with a family's numbers, and the prefix of its classes in transformers
     "bert": "Bert",
@@ -96,6 +103,10 @@ FAMILIES = {  # the recipe with a family's numbers, and the prefix of its classe
     "mpnet": "MPNet",
     "deberta": "DebertaV2",
     "modernbert": "ModernBert",
+    "nomic": "NomicBert",
+    "gte": "Gte",
+    "jina": "JinaEmbeddingsV3",
+    "eurobert": "EuroBert",
 }
 LABELS = {
     "SequenceClassification": {"id2label": {0: "bad", 1: "so-so", 2: "good"}},
@@ -108,6 +119,7 @@ TASK_RECIPES = {  # the fine-tuned heads: bert-SequenceClassification and so on
     )
     for family, name in FAMILIES.items()
     for task, named in LABELS.items()
+    if hasattr(transformers, f"{name}For{task}")
 }
 IDS = {
     "bytes": (0, 1, 2),

@@ -79,7 +79,7 @@ class Decision:
         """Whether the answer is read from all tokens."""
         if self.answer_kind == "similarity":
             return task_head.pair_encoder(self.checkpoint).modes != ("cls",)
-        return self.head == "sequence_classifier" and self.checkpoint.sequence_classifier.mean
+        return self.head == "sequence_classifier" and not self.checkpoint.sequence_classifier.first_only
 
     def logits(self, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n *_ l"]:
         """Logits of the head for texts of equal length: n x l of labels, else n x t x l; n x 1 cosines."""

@@ -72,8 +72,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     encoding = checkpoint.tokenizer.encode(text)
     parts = {name: vectors.numpy() for name, vectors in engine.input_parts(checkpoint, encoding).items()}
     norms = np.stack([np.linalg.norm(vectors, axis=1) for vectors in parts.values()])
-    inner = (parts["word"] * parts["normalised"]).sum(axis=1)
-    lengths = np.linalg.norm(parts["word"], axis=1) * np.linalg.norm(parts["normalised"], axis=1)
+    entering = parts.get("normalised", parts["sum"])
+    inner = (parts["word"] * entering).sum(axis=1)
+    lengths = np.linalg.norm(parts["word"], axis=1) * np.linalg.norm(entering, axis=1)
     return Tokenization(
         kind=checkpoint.tokenizer.kind,
         words=cut_words(checkpoint.tokenizer, encoding),

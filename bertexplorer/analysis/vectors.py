@@ -66,11 +66,19 @@ def own_or_mean(checkpoint: Checkpoint, pooling: Pooling) -> Pooling:
     return "mean" if pooling == "own" and checkpoint.sentence_encoder is None else pooling
 
 
+WITHOUT_ADAPTERS = (
+    "This family has an adapter for each task, which is not read here: these are the vectors of the encoder alone. For "
+    "those of a task, merge its adapter with PEFT first."
+)
+
+
 def departure(checkpoint: Checkpoint, pooling: str, layer: int, *, lengths: bool) -> str:
     """A sentence that says that *pooling* at *layer* (an index) makes other vectors than the checkpoint's own sentence
-    encoder; '' if it does not, or if there is none. *lengths*: whether the lengths of vectors matter, as they do not
-    for cosines."""
+    encoder, or that its adapters are missing; '' if it does not, or if there is none. *lengths*: whether the lengths of
+    vectors matter, as they do not for cosines."""
     own = checkpoint.sentence_encoder
+    if checkpoint.family == "jina_embeddings_v3":
+        return WITHOUT_ADAPTERS
     if own is None:
         return ""
     if own.problem:

@@ -90,7 +90,7 @@ def ablated_sequence_logits(
     fill: Float[Tensor, "l h _ k"] | None = None,
 ) -> Float[Tensor, "n labels"]:
     """Logits of the sequence classifier for each row of *switches*. fp32 on the CPU."""
-    rows = range(len(encoding)) if checkpoint.sequence_classifier.mean else (0,)
+    rows = (0,) if checkpoint.sequence_classifier.first_only else range(len(encoding))
     return check_finite(
         checkpoint,
         run_ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_sequence(checkpoint, last)),

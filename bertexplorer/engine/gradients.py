@@ -64,7 +64,7 @@ def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: L
     """The sequence classifier's natural-log probability of *label* (an index of its logits). *link*: "sigmoid" where a
     text may have several labels, "identity" for the logit itself. Raises ExplorerError if there is no such head."""
     head = to_fp32(checkpoint.sequence_classifier, checkpoint.config)
-    rows = range(len(encoding)) if head.mean else (0,)
+    rows = (0,) if head.first_only else range(len(encoding))
 
     def read(last: Tensor) -> Tensor:
         return LINKS[link](head(last))[:, label]

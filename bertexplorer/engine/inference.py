@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
@@ -74,7 +75,8 @@ def vocabulary_logits(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> 
     matrix = checkpoint.encoder.embeddings.words.weight if checkpoint.config.tied else head.output.weight.to_dense()
     for row, vector in zip(logits, hidden.float(), strict=True):
         best = row.topk(min(EXACT, row.shape[0])).indices
-        row[best] = matrix[best].float() @ vector + head.output.bias[best].float()
+        bias = None if head.output.bias is None else head.output.bias[best].float()
+        row[best] = F.linear(vector, matrix[best].float(), bias)
     return logits
 
 

@@ -2,7 +2,7 @@
 
 import torch
 from jaxtyping import Float
-from torch import Tensor
+from torch import Tensor, nn
 
 from bertexplorer.engine.collate import collate
 from bertexplorer.model.checkpoint import Checkpoint
@@ -11,7 +11,8 @@ from bertexplorer.model.text import Encoding
 
 def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[Tensor, "t _"]]:
     """The vectors of every token on the way into the encoder, by name, in this order: word, position and segment if
-    the family has them, their sum, the sum after LayerNorm, and (ELECTRA) its projection to the hidden size.
+    the family has them, their sum, the sum after LayerNorm (EuroBERT has none there), and (ELECTRA) its projection to
+    the hidden size.
 
     They are added and normalised in the checkpoint's precision, as in the encoder. Returned in fp32 on the CPU."""
     layer = checkpoint.encoder.embeddings
@@ -27,7 +28,9 @@ def input_parts(checkpoint: Checkpoint, encoding: Encoding) -> dict[str, Float[T
             total = total + parts["position"]
         if layer.segments is not None:
             parts["segment"] = segment
-        parts |= {"sum": total, "normalised": layer.norm(total)}
+        parts["sum"] = total
+        if not isinstance(layer.norm, nn.Identity):
+            parts["normalised"] = layer.norm(total)
         if layer.project is not None:
             parts["projected"] = layer.project(parts["normalised"])
     return {name: part.float().cpu() for name, part in parts.items()}

@@ -21,8 +21,8 @@ def sequence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Fl
 
     Raises ExplorerError if the checkpoint has no sequence classifier, or if the
     result is not finite."""
-    mean = checkpoint.sequence_classifier.mean  # raises before anything runs if there is none
-    first = None if mean else (0,)
+    every_token = not checkpoint.sequence_classifier.first_only  # raises before anything runs if there is none
+    first = None if every_token else (0,)
 
     def read(last: Tensor, mask: Tensor | None) -> Tensor:
         return read_sequence(checkpoint, last, mask)
@@ -75,7 +75,7 @@ def read_sequence(
     takes their mean. fp32 on the CPU."""
     head = checkpoint.sequence_classifier
     with torch.inference_mode():  # the last product in fp32: in bf16, logits of 4 are 0.03 apart
-        vectors = head.transform(head.pool(last, mask)).float()
+        vectors = head.summary(last, mask).float()
         return F.linear(vectors, head.output.weight.to_dense().float(), head.output.bias.float()).cpu()
 
 

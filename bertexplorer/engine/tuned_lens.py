@@ -156,12 +156,12 @@ def sample_vocabulary(
     """Rows of the head's output matrix and their biases: of the likely pieces, and of a sample of the others, whose
     biases are raised such that the sample has the weight of them all. *count*: is told how far it is, in steps of the
     fit."""
-    best = []
+    best, pieces = [], head.output.out_features
     for part in final.split(ROWS):
-        best.append(head(part).topk(min(LIKELY, len(head.output.bias))).indices.flatten())
+        best.append(head(part).topk(min(LIKELY, pieces)).indices.flatten())
         count(FULL * len(part))
     likely = torch.cat(best).unique()
-    unlikely: Bool[Tensor, " v"] = torch.ones_like(head.output.bias, dtype=torch.bool)
+    unlikely: Bool[Tensor, " v"] = torch.ones(pieces, dtype=torch.bool, device=final.device)
     unlikely[likely] = False
     other_ids = unlikely.nonzero()[:, 0]
     order = torch.randperm(len(other_ids), generator=torch.Generator().manual_seed(0))
@@ -170,7 +170,7 @@ def sample_vocabulary(
     ids = torch.cat([likely, sampled])
     lift = torch.zeros_like(ids, dtype=final.dtype)
     lift[len(likely) :] = log_weight
-    return head.output.weight[ids], head.output.bias[ids] + lift
+    return head.output.weight[ids], lift if head.output.bias is None else head.output.bias[ids] + lift
 
 
 def divergence(final_log_probs: Float[Tensor, "n v"], logits: Float[Tensor, "n v"]) -> float:

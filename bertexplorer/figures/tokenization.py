@@ -168,8 +168,9 @@ def say(result: Tokenization) -> str:
         )
     means = dict(zip(result.parts, result.norms.mean(axis=1).tolist(), strict=True))
     lengths_text = ", ".join(f"{name} {means[name]:.2f}" for name in ("word", "position", "segment") if name in means)
+    after = f", after LayerNorm {means['normalised']:.2f}" if "normalised" in means else ""
     sentences.append(
-        f"Lengths on average: {lengths_text}; the sum {means['sum']:.2f}, after LayerNorm {means['normalised']:.2f}. "
+        f"Lengths on average: {lengths_text}; the sum {means['sum']:.2f}{after}. "
         f"The word vector and the input have a cosine of {result.cosines.mean():.2f} on average."
     )
     if len(result.tokens) > SHOWN:

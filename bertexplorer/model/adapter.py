@@ -46,12 +46,13 @@ class Adapter:
 class Adapted(Stored):
     """A stored tensor with an adapter's product added; fp32, so that nothing is lost."""
 
+    whole: Stored
     low: Stored  # r x in
     high: Stored  # out x r
     scale: float
 
     def read(self) -> Tensor:
-        return super().read().float() + self.scale * (self.high.read().float() @ self.low.read().float())
+        return self.whole.read().float() + self.scale * (self.high.read().float() @ self.low.read().float())
 
 
 def is_adapter(folder: Path) -> bool:
@@ -143,7 +144,7 @@ def merged(
                 f"The adapter {adapter.folder.name} changes {module} by {high.shape[0]}x{low.shape[1]} numbers; in "
                 f"{adapter.base} it is {'x'.join(map(str, entry.shape))}. It belongs to another checkpoint."
             )
-        stored[entry.name] = Adapted(entry.file, entry.name, entry.shape, entry.dtype, low, high, adapter.scale)
+        stored[entry.name] = Adapted(entry.file, entry.name, entry.shape, entry.dtype, entry, low, high, adapter.scale)
     whole = [name for name in adapter.tensors if not name.endswith((LOW, HIGH))]
     for canonical, written in canonical_names(family, whole).items():
         entry = adapter.tensors[written]

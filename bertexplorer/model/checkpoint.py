@@ -163,6 +163,11 @@ def translate(family: Family, hf: dict[str, Any]) -> EncoderConfig:
     for activation in (config.activation, config.head_activation, config.pooled_activation):
         if not isinstance(activation, str) or activation not in ACTIVATIONS:
             raise ExplorerError(f"config.json gives activation {activation!r}; wanted one of {', '.join(ACTIVATIONS)}.")
+    if hf.get("lora_adaptations"):
+        raise ExplorerError(
+            f"config.json names adapters by task ({', '.join(map(str, hf['lora_adaptations'])):.80}), which are not "
+            "read here: without them its vectors would be wrong. Merge one with PEFT first."
+        )
     for odd in ("is_decoder", "rope_scaling"):
         if hf.get(odd):
             raise ExplorerError(f"config.json gives {odd} = {hf[odd]!r:.80}; such a checkpoint is not supported.")

@@ -26,13 +26,19 @@ class EncoderConfig:
     embedding_size: int = 0  # ELECTRA, ALBERT: smaller than hidden_size and projected up; 0 means hidden_size
     shared_layers: bool = False  # ALBERT: one layer, num_layers times
     first_position: int = 0  # RoBERTa: positions start after the padding id
-    norm: Literal["post", "pre"] = "post"  # ModernBERT: LayerNorm before each block, one more at the end
-    gated: bool = False  # ModernBERT: GeGLU feed-forward
+    norm: Literal["post", "pre"] = "post"  # ModernBERT, EuroBERT: a norm before each block, one more at the end
+    rms_norm: bool = False  # EuroBERT: norms that only divide by the length
+    embedding_norm: bool = True  # EuroBERT has none: its word vectors are the input of the first layer
+    gated: bool = False  # ModernBERT and others: one half of the feed-forward scales the other
     bias: bool = True  # Linear layers of the encoder
+    expand_bias: bool = True  # of these, the ones that widen: GTE has no bias there alone
     norm_bias: bool = True
     head_bias: bool = True  # the dense layer of the MLM head
     head_activation: str = "gelu"  # of the MLM head
+    bare_head: bool = False  # EuroBERT: the MLM head is its output matrix alone, without a bias
+    num_key_heads: int = 0  # EuroBERT: heads that share keys and values with their neighbours; 0: none do
     rope_theta: tuple[float, float] | None = None  # (global, local) base of the rotary angles; None: learned positions
+    rope_factor: float = 1.0  # GTE: by which all rotary angles are divided
     relative: Literal["", "number", "disentangled"] = ""  # MPNet, DeBERTa: what a distance adds to attention scores
     distances: int = 0  # rows of the table of distances
     farthest: int = 0  # tokens apart, from which on all distances count the same
@@ -40,7 +46,7 @@ class EncoderConfig:
     global_layers: tuple[int, ...] = ()  # 0-based layers that see all, where window > 0
     # the fine-tuned heads
     num_labels: int = 2
-    pooling: Literal["cls", "mean"] = "cls"  # the vector from which the label of a text is predicted
+    pooling: Literal["cls", "mean", "late"] = "cls"  # the vector from which a text's label comes; late: mean of logits
     pooled_activation: str = "tanh"  # after the dense layer of the sequence classifier
     pooled_twice: bool = False  # RoBERTa, ELECTRA: dropout before that dense layer too
     shared_transform: bool = False  # ModernBERT: each fine-tuned head begins with the MLM head's dense layer and norm
@@ -81,6 +87,7 @@ BOUNDS = {  # checked before anything is allocated
     "hidden_size": (1, 4096),
     "num_layers": (1, 48),
     "num_heads": (1, 128),
+    "num_key_heads": (0, 128),
     "intermediate_size": (1, 16_384),
     "max_positions": (1, 8192),
     "num_segments": (0, 16),
@@ -93,8 +100,8 @@ BOUNDS = {  # checked before anything is allocated
     "num_labels": (1, 100_000),
 }
 DROPOUTS = ("dropout", "attention_dropout", "sequence_dropout", "token_dropout", "span_dropout")
-REALS = {"norm_eps": (1e-30, 1.0)} | dict.fromkeys(DROPOUTS, (0.0, 1.0))
-FLAGS = ("tied", "bias", "norm_bias", "head_bias")
+REALS = {"norm_eps": (1e-30, 1.0), "rope_factor": (1e-3, 1e3)} | dict.fromkeys(DROPOUTS, (0.0, 1.0))
+FLAGS = ("tied", "bias", "expand_bias", "norm_bias", "head_bias")
 
 
 def check_bounds(config: EncoderConfig) -> None:
@@ -110,8 +117,8 @@ def check_bounds(config: EncoderConfig) -> None:
     for field in FLAGS:
         if not isinstance(getattr(config, field), bool):
             raise ValueError(f"config.json gives {field} = {getattr(config, field)!r}; wanted true or false.")
-    if config.pooling not in ("cls", "mean"):
-        raise ValueError(f"config.json gives classifier_pooling = {config.pooling!r}; wanted 'cls' or 'mean'.")
+    if config.pooling not in ("cls", "mean", "late"):
+        raise ValueError(f"config.json gives classifier_pooling = {config.pooling!r}; wanted 'cls', 'mean' or 'late'.")
     check_agreement(config)
 
 
@@ -123,6 +130,11 @@ def check_agreement(config: EncoderConfig) -> None:
         raise ValueError(
             f"config.json gives hidden_size = {config.hidden_size} and num_heads = {config.num_heads}; "
             "the first must be a multiple of the second."
+        )
+    if config.num_key_heads and config.num_heads % config.num_key_heads:
+        raise ValueError(
+            f"config.json gives num_attention_heads = {config.num_heads} and num_key_value_heads = "
+            f"{config.num_key_heads}; the first must be a multiple of the second."
         )
     if config.relative and not 4 <= config.distances <= 4 * config.farthest - 8:  # logarithms of more than 1
         raise ValueError(

@@ -4,6 +4,7 @@ One alphabet for shapes, here and everywhere else:
     b  sequences in the batch        d  hidden size              k  size of one head, d / h
     t  tokens of a sequence          h  attention heads          v  vocabulary
     q  tokens that look at others    l  layers                   e  word embedding size (ELECTRA, ALBERT: < d)
+    n  neurons of a feed-forward layer
 Layers and heads are counted from 0 in code and from 1 on the page.
 """
 
@@ -34,6 +35,13 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 Keep = bool | Bool[Tensor, "b t"]  # which attention to return: all weights, none, or each row's share on these tokens
 
 
+def make_norm(config: EncoderConfig, size: int) -> nn.Module:
+    """LayerNorm, or RMSNorm (Zhang and Sennrich, 2019), which neither centres nor has a bias."""
+    if config.rms_norm:
+        return nn.RMSNorm(size, eps=config.norm_eps)
+    return nn.LayerNorm(size, eps=config.norm_eps, bias=config.norm_bias)
+
+
 class Embeddings(nn.Module):
     """Word + position + segment vectors, normalised; ELECTRA and ALBERT project the sum up to the hidden size."""
 
@@ -45,7 +53,7 @@ class Embeddings(nn.Module):
         self.words = table(config.vocab_size, config.word_size)
         self.positions = table(rows, config.word_size) if learned else None
         self.segments = table(config.num_segments, config.word_size) if config.num_segments else None
-        self.norm = nn.LayerNorm(config.word_size, eps=config.norm_eps, bias=config.norm_bias)
+        self.norm = make_norm(config, config.word_size) if config.embedding_norm else nn.Identity()
         self.dropout = nn.Dropout(config.dropout)
         self.project = nn.Linear(config.word_size, config.hidden_size) if config.embedding_size else None
 
@@ -68,22 +76,27 @@ class Embeddings(nn.Module):
 
 class Attention(nn.Module):
     """Multi-head self-attention (Vaswani et al., 2017): softmax(q kᵀ / √k) v in every head, then mixed. With relative
-    positions, distances add to the scores; DeBERTa then has three products for a score and divides by √(3 k)."""
+    positions, distances add to the scores; DeBERTa then has three products for a score and divides by √(3 k). In the
+    larger EuroBERTs, groups of heads share keys and values (Ainslie et al., 2023)."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         size = config.hidden_size
-        self.num_heads = config.num_heads
+        self.num_heads, self.head_size = config.num_heads, config.head_size
         self.disentangled = config.relative == "disentangled"
         self.scale = (config.head_size * (3 if self.disentangled else 1)) ** -0.5
         self.query = nn.Linear(size, size, bias=config.bias)
-        self.key = nn.Linear(size, size, bias=config.bias)
-        self.value = nn.Linear(size, size, bias=config.bias)
+        shared = (config.num_key_heads or config.num_heads) * config.head_size
+        self.key = nn.Linear(size, shared, bias=config.bias)
+        self.value = nn.Linear(size, shared, bias=config.bias)
         self.output = nn.Linear(size, size, bias=config.bias)
         self.dropout = config.attention_dropout
 
-    def split(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b h t k"]:
-        return x.unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+    def split(self, x: Float[Tensor, "b t _"]) -> Float[Tensor, "b h t k"]:
+        """One part of *x* for each head; if there are fewer parts than heads, neighbours share one."""
+        parts = x.unflatten(-1, (-1, self.head_size)).transpose(1, 2)
+        each = self.num_heads // parts.shape[1]
+        return parts if each == 1 else parts.repeat_interleave(each, dim=1)
 
     def forward(
         self,
@@ -107,7 +120,7 @@ class Attention(nn.Module):
         else:
             context = F.scaled_dot_product_attention(q, k, v, attn_mask=bias, dropout_p=dropout, scale=self.scale)
         if isinstance(keep, Tensor):
-            size = x.shape[-1] // self.num_heads
+            size = self.head_size
             context, weights = context[..., :size], context[..., size : size + 1]
         context = change(context)
         return self.output(context.transpose(1, 2).flatten(2)), weights, context
@@ -176,36 +189,39 @@ def long_bf16_on_cpu(q: Float[Tensor, "b h q k"]) -> bool:
 
 
 class FeedForward(nn.Module):
-    """Two Linear layers around an activation; gated: the activation of one half scales the other (GeGLU)."""
+    """Two Linear layers around an activation. Gated (Shazeer, 2020): a third one, of the same width as the first, whose
+    activation scales what the first gives."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.gated = config.gated
+        size, wide, bias = config.hidden_size, config.intermediate_size, config.bias and config.expand_bias
         self.activation = ACTIVATIONS[config.activation]
-        wide = config.intermediate_size * (2 if config.gated else 1)
-        self.expand = nn.Linear(config.hidden_size, wide, bias=config.bias)
-        self.contract = nn.Linear(config.intermediate_size, config.hidden_size, bias=config.bias)
+        self.gate = nn.Linear(size, wide, bias=bias) if config.gated else None
+        self.expand = nn.Linear(size, wide, bias=bias)
+        self.contract = nn.Linear(wide, size, bias=config.bias)
 
     def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
-        x = self.expand(x)
-        if self.gated:
-            x, gate = x.chunk(2, dim=-1)
-            return self.contract(self.activation(x) * gate)
-        return self.contract(self.activation(x))
+        return self.contract(self.neurons(x))
+
+    def neurons(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t n"]:
+        """The activations between the two layers, one number for each of the n neurons."""
+        if self.gate is None:
+            return self.activation(self.expand(x))
+        return self.activation(self.gate(x)) * self.expand(x)
 
 
 class Layer(nn.Module):
-    """Attention and feed-forward, each added to its input and normalised: after it (BERT) or before it (ModernBERT)."""
+    """Attention and feed-forward, each added to its input and normalised: after it (BERT) or before it (ModernBERT,
+    EuroBERT)."""
 
     def __init__(self, config: EncoderConfig, index: int) -> None:
         super().__init__()
         self.pre = config.norm == "pre"
         self.attention = Attention(config)
         self.feed_forward = FeedForward(config)
-        first = self.pre and index == 0  # its input comes normalised out of the embeddings
-        size, eps = config.hidden_size, config.norm_eps
-        self.attention_norm = nn.Identity() if first else nn.LayerNorm(size, eps=eps, bias=config.norm_bias)
-        self.output_norm = nn.LayerNorm(size, eps=eps, bias=config.norm_bias)
+        normalised = self.pre and index == 0 and config.embedding_norm  # its input, by the embeddings
+        self.attention_norm = nn.Identity() if normalised else make_norm(config, config.hidden_size)
+        self.output_norm = make_norm(config, config.hidden_size)
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(
@@ -233,12 +249,11 @@ class Encoder(nn.Module):
         super().__init__()
         self.config = config
         self.embeddings = Embeddings(config)
-        self.rotary = Rotary(config.head_size) if config.rope_theta else None
+        self.rotary = Rotary(config.head_size, config.rope_factor) if config.rope_theta else None
         self.relative = RelativePositions(config) if config.relative else None
         own = [Layer(config, index) for index in range(1 if config.shared_layers else config.num_layers)]
         self.layers = nn.ModuleList(own * (config.num_layers // len(own)))  # ALBERT repeats its only one
-        norm = nn.LayerNorm(config.hidden_size, eps=config.norm_eps, bias=config.norm_bias)
-        self.norm = norm if config.norm == "pre" else nn.Identity()
+        self.norm = make_norm(config, config.hidden_size) if config.norm == "pre" else nn.Identity()
 
     def forward(
         self,

@@ -15,17 +15,19 @@ class MaskedLM(nn.Module):
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
         size = config.word_size
-        self.dense = nn.Linear(config.hidden_size, size, bias=config.head_bias)
-        self.activation = ACTIVATIONS[config.head_activation]
-        self.norm = nn.LayerNorm(size, eps=config.norm_eps, bias=config.norm_bias)
-        self.output = nn.Linear(size, config.vocab_size)
+        self.bare = config.bare_head
+        if not self.bare:
+            self.dense = nn.Linear(config.hidden_size, size, bias=config.head_bias)
+            self.activation = ACTIVATIONS[config.head_activation]
+            self.norm = nn.LayerNorm(size, eps=config.norm_eps, bias=config.norm_bias)
+        self.output = nn.Linear(size, config.vocab_size, bias=not self.bare)
 
     def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n v"]:
         return self.output(self.transform(vectors))
 
     def transform(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n e"]:
         """The vectors that are compared with each row of the output matrix."""
-        return self.norm(self.activation(self.dense(vectors)))
+        return vectors if self.bare else self.norm(self.activation(self.dense(vectors)))
 
 
 class Pooler(nn.Module):
@@ -79,13 +81,14 @@ class Transform(nn.Module):
 
 
 class SequenceClassifier(nn.Module):
-    """Which label does this text have? A logit for each label, from the [CLS] vector or the mean over the tokens.
+    """Which label does this text have? A logit for each label, from the [CLS] vector or the mean over the tokens; in
+    EuroBERT the mean of the tokens' own logits ("late").
 
     In BERT the dense layer is that of the pooler, in ModernBERT that of the MLM head: files name it only once."""
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        self.mean, self.twice = config.pooling == "mean", config.pooled_twice
+        self.pooling, self.twice = config.pooling, config.pooled_twice
         self.transform = Transform(config)
         self.dropout = nn.Dropout(config.sequence_dropout)
         self.output = nn.Linear(config.hidden_size, config.num_labels)
@@ -94,15 +97,27 @@ class SequenceClassifier(nn.Module):
         self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None = None
     ) -> Float[Tensor, "b labels"]:
         """*mask*: True for a token, False for padding; None: there is no padding."""
-        pooled = self.pool(last, mask)
-        return self.output(self.dropout(self.transform(self.dropout(pooled) if self.twice else pooled)))
+        return self.output(self.dropout(self.summary(last, mask)))
 
-    def pool(self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None) -> Float[Tensor, "b d"]:
-        if not self.mean:
-            return last[:, 0]
-        if mask is None:
-            return last.mean(dim=1)
-        return (last * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
+    def summary(self, last: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None) -> Float[Tensor, "b d"]:
+        """The vector that the output reads. As that is a matrix and a bias, the logits of a mean ("late") are the mean
+        of the logits."""
+        if self.pooling == "late":
+            return mean(self.transform(last), mask)
+        pooled = mean(last, mask) if self.pooling == "mean" else last[:, 0]
+        return self.transform(self.dropout(pooled) if self.twice else pooled)
+
+    @property
+    def first_only(self) -> bool:
+        """Whether it reads the [CLS] vector alone."""
+        return self.pooling == "cls"
+
+
+def mean(vectors: Float[Tensor, "b t d"], mask: Bool[Tensor, "b t"] | None) -> Float[Tensor, "b d"]:
+    """The mean of *vectors* over the tokens of each text, without its padding."""
+    if mask is None:
+        return vectors.mean(dim=1)
+    return (vectors * mask.unsqueeze(-1)).sum(dim=1) / mask.sum(dim=1, keepdim=True)
 
 
 class TokenClassifier(nn.Module):

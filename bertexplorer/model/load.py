@@ -14,6 +14,7 @@ from bertexplorer.model import sentence_encoder
 from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
 from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.earlier_names import current_tensors
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.families import BY_MODEL_TYPE, Family, read_config
 from bertexplorer.model.heads import HEADS, MaskedLM
@@ -52,7 +53,7 @@ def load(
         hf = adapted_config(hf, adapter)
     family = BY_MODEL_TYPE[hf["model_type"]]
     config = translate(family, hf)
-    stored = stored_tensors(root)
+    stored = current_tensors(hf["model_type"], stored_tensors(root))
     names = canonical_names(family, stored)
     words, output = source_of(family, "encoder.embeddings.words.weight"), tied_name(family, config)
     if words and words.name not in names and output in names:  # stored once, by the name of the head
@@ -153,7 +154,7 @@ def task_head(expected: dict[str, set[str]], names: Collection[str], architectur
     if isinstance(architectures, list) and architectures:
         named = [head for head, end in ARCHITECTURES.items() if any(str(a).endswith(end) for a in architectures)]
         return next((head for head in named if any(is_output(name) and name in names for name in expected[head])), "")
-    complete = [head for head in ARCHITECTURES if expected[head] <= set(names)]
+    complete = [head for head in ARCHITECTURES if expected[head] and expected[head] <= set(names)]
     ambiguous = any(expected[head] == expected[complete[0]] for head in complete[1:])
     return complete[0] if complete and not ambiguous else ""
 

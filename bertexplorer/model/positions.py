@@ -1,7 +1,8 @@
 """How tokens relate to each other, apart from their vectors: which may look at which, and how far apart they are.
 
-Learned positions are part of the embeddings. Rotary angles (ModernBERT) turn queries and keys. Relative positions add
-to the attention scores: a learned number for a distance (MPNet), or products with the vector of a distance (DeBERTa).
+Learned positions are part of the embeddings. Rotary angles (ModernBERT and others) turn queries and keys. Relative
+positions add to the attention scores: a learned number for a distance (MPNet), or products with the vector of a
+distance (DeBERTa).
 """
 
 import math
@@ -45,17 +46,18 @@ class Relations(NamedTuple):
 
 
 class Rotary(nn.Module):
-    """Rotary positions (Su et al., 2021): a query and a key at i and j meet at an angle that depends on i - j."""
+    """Rotary positions (Su et al., 2021): a query and a key at i and j meet at an angle that depends on i - j.
+    *factor*: by which all angles are divided (Chen et al., 2023)."""
 
-    def __init__(self, head_size: int) -> None:
+    def __init__(self, head_size: int, factor: float = 1.0) -> None:
         super().__init__()
-        self.head_size = head_size
+        self.head_size, self.factor = head_size, factor
 
     def forward(self, tokens: int, theta: float, like: Tensor) -> Angles:
-        """The angles p / theta^(2 i / k) of positions p from 0 to *tokens* - 1, in the dtype and on the device of
-        *like*; computed in fp32."""
+        """The angles p / (theta^(2 i / k) factor) of positions p from 0 to *tokens* - 1, in the dtype and on the device
+        of *like*; computed in fp32."""
         exponent = torch.arange(0, self.head_size, 2, device=like.device, dtype=torch.float32) / self.head_size
-        angle = torch.arange(tokens, device=like.device, dtype=torch.float32)[:, None] / theta**exponent
+        angle = torch.arange(tokens, device=like.device, dtype=torch.float32)[:, None] / (theta**exponent * self.factor)
         angle = torch.cat([angle, angle], dim=-1)
         return angle.cos().to(like.dtype), angle.sin().to(like.dtype)
 

@@ -40,5 +40,6 @@ def save(checkpoint: Checkpoint, folder: str | Path) -> None:
     if not checkpoint.config.tied:  # then transformers reads the second copy too
         tensors |= {copy: tensors[name].clone() for copy, name in family.COPIES.items() if name in tensors}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    (folder / "config.json").write_text(json.dumps(checkpoint.hf_config, indent=2), "utf-8")
+    hf = {key: value for key, value in checkpoint.hf_config.items() if key != "auto_map"}  # its code stays behind
+    (folder / "config.json").write_text(json.dumps(hf, indent=2), "utf-8")
     checkpoint.tokenizer.save(folder)

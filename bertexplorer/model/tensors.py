@@ -29,6 +29,18 @@ class Stored:
             return opened.get_tensor(self.name)
 
 
+@dataclass(frozen=True)
+class Slice(Stored):
+    """One of equal slices of axis 0 of another tensor, by a name of its own."""
+
+    whole: Stored
+    part: int
+    parts: int
+
+    def read(self) -> Tensor:
+        return self.whole.read().chunk(self.parts)[self.part] if self.parts > 1 else self.whole.read()
+
+
 def stored_tensors(folder: Path) -> dict[str, Stored]:
     """Name -> header entry for all tensors in *folder*. Raises ExplorerError if there is no valid file."""
     tensors: dict[str, Stored] = {}

@@ -1,5 +1,6 @@
 """A checkpoint of every family, loaded here and by transformers, and a padded batch to run through both."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import transformers
 from torch import Tensor
 
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.earlier_names import current_tensors
 from bertexplorer.model.forward import Forward
 from bertexplorer.model.load import load
+from bertexplorer.model.tensors import stored_tensors
 from tests.conftest import BUNDLED, SHARED
 from tests.tiny import RECIPES
 
@@ -51,6 +54,12 @@ def make_case(name: str, kind: str, folder: Path) -> Case:
     mask = torch.arange(shape[1]) < torch.tensor(LENGTHS)[:, None]
     segments = torch.randint(0, 2, shape, generator=draw) if config.num_segments == 2 else None
     return Case(name, folder, ours, theirs.eval(), ids.where(mask, config.pad_id), segments, mask)
+
+
+def read_tensors(folder: Path) -> dict[str, Tensor]:
+    """By the names that transformers has today; it writes those of some families in earlier ones."""
+    kind = json.loads((folder / "config.json").read_text())["model_type"]
+    return {name: entry.read() for name, entry in current_tensors(kind, stored_tensors(folder)).items()}
 
 
 @pytest.fixture(scope="session", params=[*CASES, "mini", pytest.param("minilm", marks=pytest.mark.shared)])

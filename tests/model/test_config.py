@@ -66,7 +66,7 @@ def escapes(folder: str, *aside: str) -> list[str]:
 @pytest.mark.slow
 def test_any_value_in_any_field_is_translated_or_rejected(tiny) -> None:
     """In a process of its own, as the type checks of the tests would reject values here that the package accepts."""
-    calls = [(tiny(name),) for name in ("roberta", "electra-generator", "distilbert", "modernbert")]
+    calls = [(tiny(name),) for name in ("roberta", "electra-generator", "distilbert", "modernbert", "gte", "eurobert")]
     calls.append((tiny("modernbert"), *NEW_SPELLING))  # without it, the spelling of the hub's files is used
     lines = [
         "from tests.model.test_config import escapes",

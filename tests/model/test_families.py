@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 
 import pytest
-from safetensors import safe_open
 
 from bertexplorer.model import families, weight_map
 from bertexplorer.model.checkpoint import translate
+from bertexplorer.model.earlier_names import current_tensors
 from bertexplorer.model.families import BY_MODEL_TYPE, FAMILIES
 from bertexplorer.model.load import build, load
+from bertexplorer.model.tensors import stored_tensors
 from tests.tiny import RECIPES
 
 
@@ -27,8 +28,7 @@ def test_names_convert_both_ways(tiny, name: str) -> None:
     folder = tiny(name)
     hf = json.loads((folder / "config.json").read_text())
     family = BY_MODEL_TYPE[hf["model_type"]]
-    with safe_open(folder / "model.safetensors", "pt") as opened:
-        stored = set(opened.keys())
+    stored = set(current_tensors(hf["model_type"], stored_tensors(folder)))
     config = translate(family, hf)
     modules = build(family, config, weight_map.canonical_names(family, stored))
     back = weight_map.to_published(family, modules.state_dict())

@@ -15,7 +15,18 @@ HEAD = 8  # numbers of a head: 32 / 4
 
 @pytest.fixture(
     scope="module",
-    params=["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"],
+    params=[
+        "bert",
+        "roberta",
+        "electra-generator",
+        "distilbert",
+        "albert",
+        "mpnet",
+        "deberta",
+        "modernbert",
+        "gte",
+        "eurobert",
+    ],
 )
 def small(request: pytest.FixtureRequest, tiny) -> Case:
     return make_case(request.param, RECIPES[request.param].model, tiny(request.param))

@@ -125,7 +125,11 @@ BAD = {  # damage to a valid checkpoint -> text of the message
     "heads do not divide": (lambda f: reconfigure(f, num_attention_heads=5), "multiple"),
     "unknown activation": (lambda f: reconfigure(f, hidden_act="swoosh"), "activation 'swoosh'"),
     "relative positions": (lambda f: reconfigure(f, position_embedding_type="relative_key"), "relative_key"),
-    "own code": (lambda f: reconfigure(f, auto_map={"AutoModel": "x.Y"}), "own code.*auto_map.*never run"),
+    "own code": (
+        lambda f: reconfigure(f, model_type="own", auto_map={"AutoModel": "x.Y"}),
+        "own code.*auto_map.*never run",
+    ),
+    "adapters by task": (lambda f: reconfigure(f, lora_adaptations=["query", "passage"]), "query, passage.*not read"),
     "unknown family": (lambda f: reconfigure(f, model_type="llama"), "model_type 'llama'.*wanted one of bert"),
     "family of another type": (lambda f: reconfigure(f, model_type=["bert"]), "model_type"),
     "another family": (lambda f: reconfigure(f, model_type="roberta"), "weights"),

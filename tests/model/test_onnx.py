@@ -27,7 +27,20 @@ def untyped() -> Iterator[None]:
     config.update("jaxtyping_disable", False)
 
 
-FAMILIES = ("bert-mlm", "distilbert", "roberta", "modernbert", "electra-generator", "albert", "mpnet", "deberta")
+FAMILIES = (
+    "bert-mlm",
+    "distilbert",
+    "roberta",
+    "modernbert",
+    "electra-generator",
+    "albert",
+    "mpnet",
+    "deberta",
+    "nomic",
+    "gte",
+    "jina",
+    "eurobert",
+)
 WITH = [(family, head) for family in FAMILIES for head in ("sequence_classifier", "")]  # which families have their own
 
 

@@ -79,10 +79,14 @@ def test_head_outputs_are_the_input_of_the_output_layer(tiny, name: str) -> None
         assert_same(case.ours.config, mine.transpose(1, 2).flatten(2)[case.mask], other[case.mask])
 
 
+def eps_of(module: nn.Module) -> float | None:
+    return getattr(module, "eps", getattr(module, "variance_epsilon", None))
+
+
 def test_every_norm_has_the_eps_of_transformers(case: Case) -> None:
     """After the first norm, which reads small numbers, rounding would hide 1e-5 for 1e-12."""
     ours = [module for part in (case.ours.encoder, *case.ours.heads.values()) for module in part.modules()]
-    mine, other = ({m.eps for m in each if isinstance(m, nn.LayerNorm)} for each in (ours, case.theirs.modules()))
+    mine, other = ({eps_of(m) for m in each} - {None} for each in (ours, case.theirs.modules()))
     assert mine == other
 
 
@@ -98,6 +102,10 @@ def test_every_norm_has_the_eps_of_transformers(case: Case) -> None:
         "albert",
         "mpnet",
         "deberta",
+        "nomic",
+        "gte",
+        "jina",
+        "eurobert",
     ],  # fmt: skip
 )
 def test_gradients_are_those_of_transformers(tiny, name: str) -> None:
@@ -120,6 +128,10 @@ def test_gradients_are_those_of_transformers(tiny, name: str) -> None:
     theirs = dict(case.theirs.named_parameters(remove_duplicate=False))
     family = BY_MODEL_TYPE[case.ours.family]
     named = {key: theirs[source_of(family, key).name].grad for key, _ in modules.named_parameters()}
+    named = {key: grad for key, grad in named.items() if grad is not None}  # an untied table of words is not read here
     allowed = of_gradient(case.ours.config, torch.cat([grad.flatten() for grad in named.values()]))
     for key, parameter in modules.named_parameters():
-        assert_within(parameter.grad, named[key], allowed)
+        if key in named:
+            assert_within(parameter.grad, named[key], allowed)
+        else:
+            assert key == "encoder.embeddings.words.weight" and parameter.grad is None

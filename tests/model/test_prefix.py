@@ -37,7 +37,8 @@ def test_an_empty_prefix_is_causal_and_a_full_one_changes_nothing() -> None:
 
 
 @pytest.fixture(
-    scope="module", params=["bert", "roberta", "electra-generator", "distilbert", "mpnet", "deberta", "modernbert"]
+    scope="module",
+    params=["bert", "roberta", "electra-generator", "distilbert", "mpnet", "deberta", "modernbert", "gte", "eurobert"],
 )
 def small(request: pytest.FixtureRequest, tiny) -> Case:
     return make_case(request.param, RECIPES[request.param].model, tiny(request.param))

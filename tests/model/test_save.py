@@ -10,7 +10,7 @@ from safetensors.torch import load_file, save_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
-from tests.model.conftest import REAL, Case
+from tests.model.conftest import REAL, Case, read_tensors
 from tests.tiny import RECIPES
 
 # an untied decoder has its own; transformers never reads these
@@ -18,7 +18,7 @@ UNUSED_BIAS = {"cls.predictions.bias", "lm_head.bias", "predictions.bias"}
 
 
 def assert_same_tensors(first, second, aside=frozenset()) -> None:
-    a, b = load_file(first / "model.safetensors"), load_file(second / "model.safetensors")
+    a, b = read_tensors(first), read_tensors(second)
     if "embeddings.word_embeddings.weight" in a:  # a file without the prefix is saved with it
         a = {f"bert.{name}": tensor for name, tensor in a.items()}
     assert a.keys() == b.keys()

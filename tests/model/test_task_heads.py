@@ -20,7 +20,7 @@ from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.prepacked_linear import can_pack
 from bertexplorer.model.save import save
-from tests.model.conftest import Case, make_case
+from tests.model.conftest import Case, make_case, read_tensors
 from tests.model.test_load import reconfigure, rewrite
 from tests.tiny import FAMILIES, RECIPES, TASK_RECIPES, write
 from tests.tolerance import assert_same
@@ -87,7 +87,7 @@ def test_dropout_is_applied_where_transformers_applies_it(tuned: Case) -> None:
     outside = [p for name, p in named if not name.startswith(f"{theirs.base_model_prefix}.")]
     outside = [p for p in outside if p] or outside  # DeBERTa's pooler has one of 0
     assert shares == (outside or [0.0])  # the span heads have dropout only in DistilBERT and ModernBERT
-    assert outside or head == "span"
+    assert outside or head == "span" or "eurobert" in tuned.name
 
 
 @pytest.mark.parametrize("name", ["roberta-SequenceClassification", "electra-SequenceClassification"])
@@ -118,15 +118,22 @@ def test_mean_pooling_ignores_the_padding(tmp_path: Path) -> None:
 
 def test_loading_and_saving_preserve_every_bit(tuned: Case, tmp_path: Path) -> None:
     save(tuned.ours, tmp_path)
-    before, after = (load_file(f / "model.safetensors") for f in (tuned.folder, tmp_path))
+    before, after = (read_tensors(folder) for folder in (tuned.folder, tmp_path))
     assert before.keys() == after.keys() and all(torch.equal(before[n], after[n]) for n in before)
     model, report = getattr(transformers, AUTO[head_of(tuned.name)]).from_pretrained(tmp_path, output_loading_info=True)
     assert not any(report.values()), report
     assert type(model) is type(tuned.theirs) and model.config.id2label == tuned.theirs.config.id2label
 
 
-@pytest.mark.parametrize("head", AUTO)
-@pytest.mark.parametrize("family", FAMILIES)
+WITH_HEAD = [
+    (family, head)
+    for family in FAMILIES
+    for task, head in HEAD.items()
+    if f"{RECIPES[family].model_type}-{task}" in TASK_RECIPES
+]
+
+
+@pytest.mark.parametrize(("family", "head"), WITH_HEAD)
 def test_a_head_that_is_added_is_loaded_by_transformers(tiny, tmp_path: Path, family: str, head: str) -> None:
     """The checkpoint has its pretraining heads, too: transformers reads those that its class has."""
     base = load(tiny(family), name="made", precision="fp32", device="cpu")

@@ -181,7 +181,9 @@ def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, ti
     assert library.get(NAME).config.num_layers == 3
 
 
-@pytest.mark.parametrize("change", [{"model_type": "gpt2"}, {"auto_map": {"AutoModel": "own.Code"}}])
+@pytest.mark.parametrize(
+    "change", [{"model_type": "gpt2"}, {"auto_map": {"AutoModel": "own.Code"}, "model_type": "own"}]
+)
 def test_unusable_weights_are_not_downloaded(
     hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], change: dict[str, Any]
 ) -> None:

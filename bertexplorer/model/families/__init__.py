@@ -8,6 +8,10 @@ albert.py      ALBERT: one layer, applied again and again
 mpnet.py       MPNet: a learned number for each distance adds to the attention scores
 deberta.py     DeBERTa-v2 and v3: a vector for each distance meets queries and keys
 modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
+nomic_bert.py  Nomic BERT: BERT with rotary positions and a gated feed-forward
+gte.py         GTE: the same with other biases
+jina.py        Jina embeddings v3: XLM-R with rotary positions
+eurobert.py    EuroBERT: the layers of a Llama that look both ways
 """
 
 import json
@@ -17,7 +21,21 @@ from typing import Any, Protocol
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
-from bertexplorer.model.families import albert, bert, deberta, distilbert, electra, modernbert, mpnet, roberta
+from bertexplorer.model.earlier_names import current_config
+from bertexplorer.model.families import (
+    albert,
+    bert,
+    deberta,
+    distilbert,
+    electra,
+    eurobert,
+    gte,
+    jina,
+    modernbert,
+    mpnet,
+    nomic_bert,
+    roberta,
+)
 
 
 class Family(Protocol):
@@ -56,13 +74,16 @@ class Family(Protocol):
         """Translate a config.json. Raises KeyError naming what it lacks, and ValueError for an unsupported layout."""
 
 
-FAMILIES: tuple[Family, ...] = (bert, roberta, electra, distilbert, albert, mpnet, deberta, modernbert)
+OF_BERT = (bert, roberta, electra, distilbert, albert, mpnet, deberta)
+WITH_ROTARY_POSITIONS = (modernbert, nomic_bert, gte, jina, eurobert)
+FAMILIES: tuple[Family, ...] = (*OF_BERT, *WITH_ROTARY_POSITIONS)
 BY_MODEL_TYPE: dict[str, Family] = {name: family for family in FAMILIES for name in family.MODEL_TYPES}
 
 
 def read_config(folder: Path) -> dict[str, Any]:
-    """config.json as a dict, which may lack a model_type. Raises ExplorerError if it is too large, unreadable, of an
-    unknown family, or needs code of its own."""
+    """config.json as a dict, in the names that transformers has today; it may lack a model_type. Code that the
+    checkpoint brings (auto_map) is never run: a built-in family is read with the code here. Raises ExplorerError if the
+    file is too large, unreadable, or of an unknown family."""
     path = folder / "config.json"
     if not path.is_file():
         raise ExplorerError(f"No config.json in {folder}; wanted a folder with config.json and model.safetensors.")
@@ -74,11 +95,15 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ExplorerError(f"config.json is not valid JSON ({error}). Download it again.") from error
     if not isinstance(hf, dict):
         raise ExplorerError(f"config.json holds a {type(hf).__name__}; wanted an object. Download it again.")
-    if "auto_map" in hf:
+    hf = current_config(hf)
+    known = "model_type" not in hf or (isinstance(hf["model_type"], str) and hf["model_type"] in BY_MODEL_TYPE)
+    if "auto_map" in hf and not (known and "model_type" in hf):
         raise ExplorerError(
             "config.json asks for the checkpoint's own code (auto_map), which is never run here. Use a checkpoint of a "
             f"built-in family: {', '.join(BY_MODEL_TYPE)}."
         )
-    if "model_type" in hf and (not isinstance(kind := hf["model_type"], str) or kind not in BY_MODEL_TYPE):
-        raise ExplorerError(f"config.json gives model_type {kind!r:.80}; wanted one of {', '.join(BY_MODEL_TYPE)}.")
+    if not known:
+        raise ExplorerError(
+            f"config.json gives model_type {hf['model_type']!r:.80}; wanted one of {', '.join(BY_MODEL_TYPE)}."
+        )
     return hf

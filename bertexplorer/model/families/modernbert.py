@@ -77,7 +77,7 @@ NAMES: dict[str | tuple[str, ...], str] = {
     ): f"{PREFIX}layers.#.attn.Wqkv",
     "encoder.layers.#.attention.output": f"{PREFIX}layers.#.attn.Wo",
     "encoder.layers.#.attention_norm": f"{PREFIX}layers.#.attn_norm",
-    "encoder.layers.#.feed_forward.expand": f"{PREFIX}layers.#.mlp.Wi",
+    ("encoder.layers.#.feed_forward.gate", "encoder.layers.#.feed_forward.expand"): f"{PREFIX}layers.#.mlp.Wi",
     "encoder.layers.#.feed_forward.contract": f"{PREFIX}layers.#.mlp.Wo",
     "encoder.layers.#.output_norm": f"{PREFIX}layers.#.mlp_norm",
     "encoder.norm": f"{PREFIX}final_norm",

@@ -53,7 +53,7 @@ class Classifier(Traceable):
             extra["features"] = nn.Linear(sum(feature.width for feature in features), len(self.labels), bias=False)
             nn.init.zeros_(extra["features"].weight)
         super().__init__(checkpoint, options, extra=extra)
-        self.first_only = not checkpoint.sequence_classifier.mean
+        self.first_only = checkpoint.sequence_classifier.first_only
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:

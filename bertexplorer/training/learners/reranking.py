@@ -37,7 +37,7 @@ class Reranker(Traceable):
         """*highest*: relevance that counts as 1; *weight*: of a relevant passage in the loss."""
         super().__init__(checkpoint, options)
         self.highest, self.weight = highest, weight
-        self.first_only = not checkpoint.sequence_classifier.mean
+        self.first_only = checkpoint.sequence_classifier.first_only
 
     @classmethod
     def create(cls, checkpoint: Checkpoint, train: Sequence[Example], options: Options, *, seed: int) -> Self:

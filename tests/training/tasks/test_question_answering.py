@@ -49,7 +49,7 @@ def create_learner(
     return learner, result
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("nomic", "gte", "eurobert")])
 def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
     learner, examples = create_learner(tiny(family))
     learner.modules.eval()

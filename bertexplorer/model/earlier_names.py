@@ -1,0 +1,143 @@
+"""Checkpoints that were published before transformers had their family: their config.json and tensors, renamed.
+
+Nomic BERT, GTE (then called "new") and Jina embeddings v3 came with code of their own, which named things otherwise.
+transformers reads them by the same renaming and writes them in the earlier names, so that files have both."""
+
+import re
+from typing import Any
+
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.tensors import Slice, Stored
+
+THREE = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
+TENSORS: dict[str, dict[str, str | tuple[str, ...]]] = {  # model_type -> pattern -> its name now, or those of its parts
+    "nomic_bert": {
+        r"^bert\.": "nomic_bert.",
+        r"encoder\.layers\.": "layers.",
+        r"emb_ln": "embeddings.LayerNorm",
+        r"attn\.Wqkv": THREE,
+        r"attn\.out_proj": "self_attn.o_proj",
+        r"mlp\.fc11": "mlp.up_proj",
+        r"mlp\.fc12": "mlp.gate_proj",
+        r"mlp\.fc2": "mlp.down_proj",
+        r"norm1\.": "post_attention_layernorm.",
+        r"norm2\.": "post_mlp_layernorm.",
+    },
+    "gte": {
+        r"^new\.": "gte.",
+        r"encoder\.layer\.": "layers.",
+        r"attention\.qkv_proj": THREE,
+        r"attention\.o_proj": "self_attn.o_proj",
+        r"mlp\.up_gate_proj": ("mlp.up_proj", "mlp.gate_proj"),
+        r"attn_ln": "post_attention_layernorm",
+        r"mlp_ln": "post_mlp_layernorm",
+        r"lm_head\.norm": "lm_head.layer_norm",
+    },
+    "jina_embeddings_v3": {
+        r"encoder\.layers\.": "layers.",
+        r"emb_ln": "embeddings.LayerNorm",
+        r"mixer\.Wqkv": THREE,
+        r"mixer\.out_proj": "self_attn.o_proj",
+        r"norm1\.": "post_attention_layernorm.",
+        r"norm2\.": "post_mlp_layernorm.",
+    },
+}
+NOMIC = {  # config.json had the names of GPT-2
+    "n_embd": "hidden_size",
+    "n_layer": "num_hidden_layers",
+    "n_head": "num_attention_heads",
+    "n_inner": "intermediate_size",
+    "n_positions": "max_position_embeddings",
+    "layer_norm_epsilon": "layer_norm_eps",
+    "rotary_emb_base": "rope_theta",
+    "resid_pdrop": "hidden_dropout_prob",
+    "attn_pdrop": "attention_probs_dropout_prob",
+}
+NOMIC_PUBLISHED = {  # what all of them have in common
+    "rotary_emb_fraction": 1.0,
+    "rotary_emb_interleaved": False,
+    "rotary_emb_scale_base": None,
+    "prenorm": False,
+    "causal": False,
+    "use_rms_norm": False,
+    "qkv_proj_bias": False,
+    "mlp_fc1_bias": False,
+    "mlp_fc2_bias": False,
+}
+GTE_PUBLISHED = {
+    "position_embedding_type": "rope",
+    "layer_norm_type": "layer_norm",
+    "logn_attention_scale": False,
+    "pack_qkv": True,
+}
+
+
+def current_config(hf: dict[str, Any]) -> dict[str, Any]:
+    """*hf*, a config.json, as transformers would write it today. Raises ExplorerError for a layout that it has not."""
+    if hf.get("model_type") == "nomic_bert" and "n_embd" in hf:
+        return current_nomic(hf)
+    if hf.get("model_type") == "new":
+        return current_gte(hf)
+    return hf
+
+
+def current_nomic(hf: dict[str, Any]) -> dict[str, Any]:
+    check_published(hf, NOMIC_PUBLISHED)
+    gates = {"swiglu": "silu", "geglu": "gelu"}
+    if hf.get("activation_function") not in gates:
+        raise ExplorerError(
+            f"config.json gives activation_function {hf.get('activation_function')!r:.40}; wanted one of "
+            f"{', '.join(gates)}."
+        )
+    kept = {key: value for key, value in hf.items() if key not in NOMIC and key not in NOMIC_PUBLISHED}
+    renamed = {new: hf[old] for old, new in NOMIC.items() if hf.get(old) is not None}
+    trained = hf.get("max_trained_positions")
+    if isinstance(trained, int):  # beyond, their code scales the angles by the length of the text
+        renamed["max_position_embeddings"] = min(renamed.get("max_position_embeddings", trained), trained)
+    return kept | renamed | {"hidden_act": gates[hf["activation_function"]]}
+
+
+def current_gte(hf: dict[str, Any]) -> dict[str, Any]:
+    """NTK-aware scaling becomes a larger base and a factor: (θ s)^(-2i/k) / s^(2/k) for heads of k numbers."""
+    check_published(hf, GTE_PUBLISHED)
+    try:
+        theta, scaling = float(hf.get("rope_theta", 10_000.0)), hf.get("rope_scaling")
+        rope = {"rope_type": "default", "rope_theta": theta}
+        if scaling:
+            if scaling.get("type") != "ntk" or scaling.get("mixed_b") is not None:
+                raise ExplorerError(f"config.json gives rope_scaling = {scaling!r:.80}; only 'ntk' is supported.")
+            times, size = float(scaling["factor"]), hf["hidden_size"] // hf["num_attention_heads"]
+            rope = {"rope_type": "linear", "rope_theta": theta * times, "factor": times ** (2 / size)}
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise ExplorerError(f"config.json cannot be used: {type(error).__name__}: {error}.") from error
+    dropped = (*GTE_PUBLISHED, "rope_theta", "rope_scaling")
+    kept = {key: value for key, value in hf.items() if key not in dropped}
+    classes = [re.sub("^New", "Gte", str(name)) for name in hf.get("architectures") or ()]
+    return {**kept, "model_type": "gte", "rope_parameters": rope, "architectures": classes}
+
+
+def check_published(hf: dict[str, Any], published: dict[str, Any]) -> None:
+    for key, wanted in published.items():
+        if hf.get(key, wanted) != wanted:
+            raise ExplorerError(f"config.json gives {key} = {hf[key]!r:.40}; only {wanted!r} is supported.")
+
+
+def current_tensors(model_type: str, stored: dict[str, Stored]) -> dict[str, Stored]:
+    """*stored* by the names of today. A tensor that holds several of ours in equal slices of axis 0 comes as these."""
+    patterns = TENSORS.get(model_type)
+    if patterns is None:
+        return stored
+    tensors: dict[str, Stored] = {}
+    for name, entry in stored.items():
+        parts: tuple[str, ...] = ()
+        for pattern, now in patterns.items():
+            if isinstance(now, str):
+                name = re.sub(pattern, now, name)
+            elif re.search(pattern, name) and entry.shape and entry.shape[0] % len(now) == 0:
+                parts = tuple(re.sub(pattern, part, name) for part in now)
+        if not parts:
+            parts = (name,)
+        sizes = (entry.shape[0] // len(parts), *entry.shape[1:]) if entry.shape else entry.shape
+        for i, part in enumerate(parts):
+            tensors[part] = Slice(entry.file, part, sizes, entry.dtype, entry, i, len(parts))
+    return tensors

@@ -1,0 +1,134 @@
+"""Checkpoints as their authors published them, before transformers had the family, give the numbers of transformers."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bertexplorer.core.provenance import checkpoint_facts
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.earlier_names import NOMIC, NOMIC_PUBLISHED
+from bertexplorer.model.load import load
+from bertexplorer.model.save import save
+from tests.model.conftest import make_case
+from tests.tolerance import assert_same
+
+Tiny = Callable[[str], Path]
+CODE = {"AutoConfig": "configuration_own.OwnConfig", "AutoModel": "modeling_own.OwnModel"}
+
+
+def rewrite_config(folder: Path, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+    path = folder / "config.json"
+    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+
+
+def as_nomic_published(hf: dict[str, Any]) -> dict[str, Any]:
+    """The names of GPT-2, angles that start to change at 64 tokens, and a limit of 128."""
+    old = {earlier: hf.pop(now) for earlier, now in NOMIC.items() if now in hf}
+    old |= {"n_positions": 128, "max_trained_positions": 64, "rotary_emb_base": 1000, "activation_function": "swiglu"}
+    return {**hf, **old, **NOMIC_PUBLISHED, "hidden_act": "gelu", "auto_map": CODE}
+
+
+def as_gte_published(hf: dict[str, Any]) -> dict[str, Any]:
+    """Called "new", with the scaling of gte-multilingual-base."""
+    del hf["rope_parameters"]
+    hf |= {"model_type": "new", "architectures": ["NewForMaskedLM"], "position_embedding_type": "rope"}
+    hf |= {"rope_theta": 20_000, "rope_scaling": {"factor": 8.0, "type": "ntk"}, "pack_qkv": True}
+    return {**hf, "layer_norm_type": "layer_norm", "logn_attention_scale": False, "auto_map": CODE}
+
+
+def test_nomic_as_published_is_read_alike(tiny: Tiny, tiny_copy: Tiny) -> None:
+    folder = tiny_copy("nomic")
+    rewrite_config(folder, as_nomic_published)
+    tensors = load_file(folder / "model.safetensors")
+    assert any("attn.Wqkv" in name for name in tensors)
+    renamed = {re.sub("^nomic_bert", "bert", name): tensor for name, tensor in tensors.items()}
+    save_file(renamed, folder / "model.safetensors")
+    case = make_case("nomic", "NomicBertForMaskedLM", tiny("nomic"))
+    published = load(folder, precision="fp32", device="cpu")
+    assert published.config == case.ours.config
+    last = published.encoder(case.ids, case.segments, case.mask).last
+    assert_same(published.config, published.masked_lm(last)[case.mask], case.refer().logits[case.mask])
+
+
+def test_gte_as_published_is_read_alike(tiny_copy: Tiny) -> None:
+    """Its angles against the formula of its own code: base θ s, frequencies divided by s^(2/k)."""
+    folder = tiny_copy("gte")
+    rewrite_config(folder, as_gte_published)
+    tensors = load_file(folder / "model.safetensors")
+    assert any("qkv_proj" in name for name in tensors) and any("up_gate_proj" in name for name in tensors)
+    save_file({re.sub("^gte", "new", name): t for name, t in tensors.items()}, folder / "model.safetensors")
+    published = load(folder, precision="fp32", device="cpu")
+    config = published.config
+    cos, _ = published.encoder.rotary(40, config.rope_theta[0], torch.zeros(1))
+    size = config.head_size
+    for position in (1, 39):
+        for i in range(size // 2):
+            angle = position / ((20_000 * 8) ** (2 * i / size)) / 8 ** (2 / size)
+            assert float(cos[position, i]) == pytest.approx(math.cos(angle), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "published", "kind"),
+    [("nomic", as_nomic_published, "NomicBertForMaskedLM"), ("gte", as_gte_published, "GteForMaskedLM")],
+)
+def test_a_published_one_is_saved_as_transformers_reads_it(
+    tiny_copy: Tiny, tmp_path: Path, name: str, published: Callable[[dict[str, Any]], dict[str, Any]], kind: str
+) -> None:
+    folder = tiny_copy(name)
+    rewrite_config(folder, published)
+    first = load(folder, precision="fp32", device="cpu")
+    assert ("Code", f"its own (auto_map) is not run: it is read as {first.family}") in checkpoint_facts(first)
+    save(first, tmp_path / "saved")
+    assert "auto_map" not in json.loads((tmp_path / "saved" / "config.json").read_text())
+    case = make_case(name, kind, tmp_path / "saved")
+    assert case.ours.config == first.config
+    logits = first.masked_lm(first.encoder(case.ids, case.segments, case.mask).last)
+    assert_same(first.config, logits[case.mask], case.refer().logits[case.mask])
+
+
+def test_code_beside_a_built_in_family_is_not_run(tiny_copy: Tiny) -> None:
+    folder = tiny_copy("bert")
+    (folder / "modeling_own.py").write_text("raise SystemExit('run')")
+    rewrite_config(folder, lambda hf: hf | {"auto_map": CODE})
+    assert load(folder, precision="fp32").family == "bert"
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("nomic", {"prenorm": True}, "prenorm = True"),
+        ("nomic", {"rotary_emb_fraction": 0.5}, "rotary_emb_fraction = 0.5"),
+        ("nomic", {"activation_function": "gelu"}, "activation_function 'gelu'; wanted one of swiglu, geglu"),
+        ("gte", {"logn_attention_scale": True}, "logn_attention_scale = True"),
+        ("gte", {"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "only 'ntk'"),
+        ("gte", {"rope_scaling": {"type": "ntk", "factor": 2.0, "mixed_b": 0.5}}, "mixed_b.*only 'ntk'"),
+        ("gte", {"rope_scaling": {"type": "ntk"}}, "cannot be used: KeyError: 'factor'"),
+        ("gte", {"rope_scaling": {"type": "ntk", "factor": -1.0}}, "cannot be used"),
+        ("gte", {"num_attention_heads": 0}, "cannot be used"),
+    ],
+)
+def test_a_layout_that_was_never_published_is_rejected(
+    tiny_copy: Tiny, name: str, change: dict[str, Any], message: str
+) -> None:
+    folder = tiny_copy(name)
+    published = {"nomic": as_nomic_published, "gte": as_gte_published}[name]
+    rewrite_config(folder, lambda hf: published(hf) | change)
+    with pytest.raises(ExplorerError, match=message):
+        load(folder)
+
+
+def test_a_tensor_that_does_not_split_evenly_is_rejected(tiny_copy: Tiny) -> None:
+    folder = tiny_copy("gte")
+    tensors = load_file(folder / "model.safetensors")
+    name = next(name for name in tensors if "qkv_proj.weight" in name)
+    tensors[name] = tensors[name][:-1].clone()
+    save_file(tensors, folder / "model.safetensors")
+    with pytest.raises(ExplorerError, match="weights lack .*q_proj"):
+        load(folder)
