@@ -12,7 +12,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts, task_head
 from bertexplorer.analysis.next_sentence import encode_candidate, parse_candidates
-from bertexplorer.analysis.task_head import LONGEST, NOWHERE, OUTSIDE, AnswerKind, Training
+from bertexplorer.analysis.task_head import LONGEST, NOWHERE, REPLACED, AnswerKind, Training
 from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -73,12 +73,18 @@ class Passage:
 
 @dataclass(frozen=True)
 class TaggedWord:
-    """A word and its tags: the chosen one, then the others, the most probable first. A CRF chooses the best path, whose
-    tags need not be the most probable ones."""
+    """A word, or a token that may be replaced, and its tags: the chosen one, then the others, the most probable first.
+    A CRF chooses the best path, whose tags need not be the most probable ones."""
 
     word: str
     positions: tuple[int, ...]  # of its tokens, 0-based; the tag is read at the first
     labels: tuple[Label, ...]
+
+    @property
+    def replaced(self) -> float:
+        """The probability that another word stood here, by ELECTRA's discriminator."""
+        best = self.labels[0]
+        return best.value if best.name == REPLACED[1] else 1 - best.value
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ class Answer:
     @property
     def chosen(self) -> tuple[str, ...]:
         """The answer: the label, those of several labels that are likely, the tag of each word, or the span."""
-        if self.kind == "tag":
+        if self.kind in ("tag", "replaced"):
             return tuple(word.labels[0].name for word in self.words)
         if self.kind == "span":
             return (NO_ANSWER if self.no_answer else self.spans[0].text,)
@@ -145,8 +151,9 @@ class Answer:
 
 
 def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options()) -> Answer:
-    """The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
-    A run that learned to compare two texts answers with the cosine of their vectors, each read alone.
+    """The answer of the fine-tuned head; of ELECTRA's discriminator, which tokens were replaced. In question answering
+    the first text is the question, the second the passage. A run that learned to compare two texts answers with the
+    cosine of their vectors, each read alone.
 
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage."""
@@ -169,9 +176,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         longest = max(map(len, engine.text_positions(encoding)))
         caveats = task_head.pair_caveats(checkpoint, encoding)
         return replace(empty, labels=(Label("cosine", 0, cosine, cosine),), longest=longest, caveats=caveats)
-    if kind == "tag":
+    if kind in ("tag", "replaced"):
         crf = task_head.crf_of(checkpoint, empty.training)
-        return replace(empty, words=tag_words(checkpoint, encoding, options.top, crf), by_crf=crf is not None)
+        return replace(empty, words=tag_words(checkpoint, encoding, kind, options.top, crf), by_crf=crf is not None)
     if kind == "span":
         return with_spans(checkpoint, encoding, empty, options)
     words = hideable_words(checkpoint, encoding)
@@ -232,19 +239,20 @@ def label_values(logits: Float[np.ndarray, "n l"], kind: AnswerKind) -> Float[np
     return logits if kind == "score" else np.exp(task_head.log_probabilities(logits, kind))
 
 
-def tag_words(checkpoint: Checkpoint, encoding: Encoding, top: int, crf: CRF | None) -> tuple[TaggedWord, ...]:
+def tag_words(
+    checkpoint: Checkpoint, encoding: Encoding, kind: AnswerKind, top: int, crf: CRF | None
+) -> tuple[TaggedWord, ...]:
     """The tags of every word, as *crf* chooses them if there is one. Raises ExplorerError if there is no word."""
-    words = task_head.words(encoding)
-    if not words:
-        raise ExplorerError("The text has no word to tag. Type a sentence.")
-    logits = engine.token_logits(checkpoint, [encoding])[0][[word.positions[0] for word in words]]
+    words, names = task_head.tagged_words(encoding, kind), task_head.tag_names(checkpoint, kind)
+    logits = engine.token_logits(checkpoint, [encoding], task_head.HEADS[kind])[0]
+    logits = logits[[word.positions[0] for word in words]]
     all_probabilities, best = tag_probabilities(logits, crf)
     tagged = []
     for word, word_logits, probabilities, best_tag in zip(
         words, logits.double().numpy(), all_probabilities, best, strict=True
     ):
         order = [best_tag, *(i for i in np.argsort(-probabilities, kind="stable").tolist() if i != best_tag)][:top]
-        labels = tuple(Label(checkpoint.labels[i], i, float(word_logits[i]), float(probabilities[i])) for i in order)
+        labels = tuple(Label(names[i], i, float(word_logits[i]), float(probabilities[i])) for i in order)
         tagged.append(TaggedWord(word.text, word.positions, labels))
     return tuple(tagged)
 
@@ -294,9 +302,9 @@ def rows(result: Answer) -> list[dict[str, object]]:
     """A row for each label of the text, each word that was hidden and each second text, each tag of each word, or each
     span and each token of the passage. *value*: the probability, or the score; of a hidden word, that of the best label
     without it. *position* is that of a token, 0-based; empty for the whole text."""
-    if result.kind == "tag":
+    if result.kind in ("tag", "replaced"):
         return [
-            row("tag", word.positions[0], word.word, entry.name, rank, entry.value, entry.logit, rank == 1)
+            row(result.kind, word.positions[0], word.word, entry.name, rank, entry.value, entry.logit, rank == 1)
             for word in result.words
             for rank, entry in enumerate(word.labels, 1)
         ]
@@ -387,12 +395,16 @@ class Facts(facts.Facts[Answer]):
         return self._word(word, nth).labels[0].value
 
     def tagged(self) -> float:
-        """Words with a tag other than O."""
-        return sum(word.labels[0].name != OUTSIDE for word in self._result.words)
+        """Words with a tag other than O, or tokens taken for replaced."""
+        return sum(not task_head.is_plain(word.labels[0].name, self._result.kind) for word in self._result.words)
+
+    def p_replaced(self, word: str, nth: int = 1) -> float:
+        """Probability that a token was replaced, 0 to 1."""
+        return self._word(word, nth).replaced
 
     def labels(self) -> float:
         """Labels or tags that the head can give."""
-        return len(self._checkpoint.labels)
+        return len(task_head.tag_names(self._checkpoint, self._result.kind))
 
     def _word(self, word: str, nth: int) -> TaggedWord:
         return self._result.words[facts.label_index([entry.word for entry in self._result.words], word, nth)]

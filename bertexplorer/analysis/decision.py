@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import task_head
-from bertexplorer.analysis.task_head import LINKS, NOWHERE, OUTSIDE, AnswerKind, Word
+from bertexplorer.analysis.task_head import HEADS, LINKS, NOWHERE, AnswerKind, Word
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
 DecisionKind = Literal["label", "tag", "span start", "span end", "score"]
-HEADS: dict[AnswerKind, str] = {"tag": "token_classifier", "span": "span", "similarity": ""}
 COSINE = ("cosine",)  # the one class of a comparison
 DECISIONS: dict[AnswerKind, tuple[DecisionKind, ...]] = {  # the decisions of each kind of head
     "label": ("label",),
@@ -28,6 +27,7 @@ DECISIONS: dict[AnswerKind, tuple[DecisionKind, ...]] = {  # the decisions of ea
     "score": ("score",),
     "similarity": ("score",),
     "tag": ("tag",),
+    "replaced": ("tag",),
     "span": ("span start", "span end"),
 }
 LISTED = 20  # names in an error
@@ -88,8 +88,7 @@ class Decision:
             return engine.pair_cosines(self.checkpoint, encodings, pair_encoder).double().numpy()[:, None]
         if self.head == "sequence_classifier":
             return engine.sequence_logits(self.checkpoint, encodings).double().numpy()
-        token_logits = engine.token_logits if self.head == "token_classifier" else engine.span_logits
-        return np.stack([logits.double().numpy() for logits in token_logits(self.checkpoint, encodings)])
+        return np.stack([e.double().numpy() for e in engine.token_logits(self.checkpoint, encodings, self.head)])
 
     def log_probabilities(self, logits: Float[np.ndarray, "n *_ l"]) -> Float[np.ndarray, "n c"]:
         """Natural-log probabilities of the c classes from logits of the head; the scores themselves of a regression."""
@@ -106,7 +105,7 @@ class Decision:
         if self.answer_kind == "similarity":
             return gradients.cosine_target(self.encoding, task_head.pair_encoder(self.checkpoint))
         if self.kind == "tag":
-            return gradients.tag_target(self.checkpoint, self.position, self.index)
+            return gradients.tag_target(self.checkpoint, self.position, self.index, self.head)
         if self.kind.startswith("span"):
             return gradients.span_target(self.checkpoint, self.encoding, span_column(self.kind), self.index)
         return gradients.label_target(self.checkpoint, self.encoding, self.index, LINKS[self.answer_kind])
@@ -122,7 +121,7 @@ def decide(
 ) -> Decision:
     """The Decision of this *kind* about *text*. *answer*: the label or tag, or the word of the passage where the span
     starts or ends; '': the checkpoint's own answer. *tagged_word*: the word whose tag it is; '': the first picked one,
-    else the first whose tag is not O.
+    else the first whose tag is not O, or the one that is likeliest to be replaced.
 
     Raises ExplorerError if the checkpoint has no head for this *kind*, for a question without a passage, and for an
     unknown label or word."""
@@ -134,7 +133,7 @@ def decide(
         )
     encoding = task_head.encode(checkpoint, text, answer_kind)
     if kind == "tag":
-        return tag_decision(checkpoint, encoding, answer, tagged_word)
+        return tag_decision(checkpoint, encoding, answer_kind, answer, tagged_word)
     if kind.startswith("span"):
         return span_decision(checkpoint, encoding, kind, answer)
     if answer_kind == "similarity":
@@ -144,17 +143,20 @@ def decide(
     return Decision(checkpoint, encoding, kind, answer_kind, 0, checkpoint.labels, index)
 
 
-def tag_decision(checkpoint: Checkpoint, encoding: Encoding, answer: str, tagged_word: str) -> Decision:
+def tag_decision(
+    checkpoint: Checkpoint, encoding: Encoding, kind: AnswerKind, answer: str, tagged_word: str
+) -> Decision:
     """As `decide`, for the tag of a word."""
-    words = task_head.words(encoding)
-    if not words:
-        raise ExplorerError("The text has no word to tag. Type a sentence.")
-    logits = engine.token_logits(checkpoint, [encoding])[0]
-    names = checkpoint.labels
+    words, names = task_head.tagged_words(encoding, kind), task_head.tag_names(checkpoint, kind)
+    logits = engine.token_logits(checkpoint, [encoding], HEADS[kind])[0]
     best = [int(logits[word.positions[0]].argmax()) for word in words]
-    at = tagged_word_index(words, encoding, tagged_word, [names[i] != OUTSIDE for i in best])
+    tagged = [not task_head.is_plain(names[i], kind) for i in best]
+    if kind == "replaced":
+        suspect = int(logits[[word.positions[0] for word in words], 1].argmax())
+        tagged = [i == suspect for i in range(len(words))]
+    at = tagged_word_index(words, encoding, tagged_word, tagged)
     index = match_name(names, answer, "tag") if answer.strip() else best[at]
-    return Decision(checkpoint, encoding, "tag", "tag", words[at].positions[0], names, index, words[at].text)
+    return Decision(checkpoint, encoding, "tag", kind, words[at].positions[0], names, index, words[at].text)
 
 
 def tagged_word_index(words: Sequence[Word], encoding: Encoding, tagged_word: str, tagged: Sequence[bool]) -> int:

@@ -120,7 +120,8 @@ class Editor:
         if kind not in ("mask", "tag"):
             return before
         index = next(i for i, word in enumerate(self.words) if before in word.positions)
-        return read_words[sum(map(bool, new_words[:index]))].positions[0]
+        piece = self.words[index].positions.index(before)
+        return read_words[sum(map(bool, new_words[:index]))].positions[piece]
 
 
 def word_location(encoding: Encoding, word: Word) -> tuple[int, int, int]:

@@ -31,7 +31,7 @@ ANSWERS = 6  # at the end
 RAISED = 3  # words that the feed-forward half of a layer raises
 KEYS, MEASURE = ("layer", "position"), "length"
 
-EndKind = Literal[TargetKind, "token", "vector"]
+EndKind = Literal[TargetKind, "token", "replaced", "vector"]
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,8 @@ def find_end(checkpoint: Checkpoint, text: Text | str) -> End:
         read = layers.read_decision(checkpoint, decision, (), ANSWERS)
         by_layer = tuple(layer.candidates[0] for layer in read.layers[1:])
         answers = read.layers[-1].candidates
-        return End(read.target, decision.encoding, read.position, answers, by_layer, decision.caveats)
+        end: EndKind = "replaced" if decision.answer_kind == "replaced" else read.target
+        return End(end, decision.encoding, read.position, answers, by_layer, decision.caveats)
     encoding = checkpoint.tokenizer.encode(text)
     if target == "next sentence" and not encoding.picked:
         return End("next sentence", encoding, 0, next_sentence_answers(checkpoint, encoding))

@@ -125,7 +125,7 @@ def wanted_class(checkpoint: Checkpoint, question: Question, target: TargetKind,
         return single_piece_id(checkpoint, question.encoding, question.position, wanted)
     if target == "next sentence":
         return match_name(FOLLOWS, wanted, "answer")
-    return match_name(checkpoint.labels, wanted, target)
+    return match_name(task_head.tag_names(checkpoint, task_head.require_kind(checkpoint)), wanted, target)
 
 
 def mask_log_probs(checkpoint: Checkpoint, texts: Sequence[Query]) -> Iterator[Float[np.ndarray, " v"]]:
@@ -152,7 +152,8 @@ def class_reader(
         return list(task_head.log_probabilities(logits, task_head.require_kind(checkpoint)))
 
     def tag(texts: Sequence[Query]) -> Classes:
-        logits = engine.token_logits(checkpoint, [query.encoding for query in texts])
+        head = task_head.HEADS[task_head.require_kind(checkpoint)]
+        logits = engine.token_logits(checkpoint, [query.encoding for query in texts], head)
         rows = [
             token_logits[query.position].double().numpy() for token_logits, query in zip(logits, texts, strict=True)
         ]
@@ -162,4 +163,5 @@ def class_reader(
         return pieces, checkpoint.tokenizer.show
     if target == "next sentence":
         return pair, FOLLOWS.__getitem__
-    return (tag if target == "tag" else label), checkpoint.labels.__getitem__
+    names = task_head.tag_names(checkpoint, task_head.require_kind(checkpoint))
+    return (tag if target == "tag" else label), names.__getitem__

@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from bertexplorer.model.sentence_encoder import SentenceEncoder
 
 Pooling = Literal["mean", "cls"]  # as in training/embedding.py
-AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "span"]
+AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "replaced", "span"]
+HEADS: dict[AnswerKind, str] = {  # the head that gives each kind of answer; "" where two texts are compared without one
+    "tag": "token_classifier",
+    "replaced": "replaced_token",
+    "span": "span",
+    "similarity": "",
+}  # else "sequence_classifier"
+REPLACED = ("original", "replaced")  # the tags of a token by ELECTRA's discriminator (Clark et al., 2020)
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
 HEADLESS = ("adaptation", "next-word", "sequence", "summary")  # tasks that train no head of these kinds
 OUTSIDE = "O"  # the tag of a word in no entity
@@ -62,7 +69,7 @@ class Word:
 
 
 def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
-    """The kind of answer that the fine-tuned head gives; None if there is no such head.
+    """The kind of answer that the fine-tuned head gives, or ELECTRA's discriminator; None if there is no such head.
 
     As in transformers, problem_type in config.json says what a sequence classifier was trained for; without it one
     label is a regression, and several exclude each other."""
@@ -73,7 +80,9 @@ def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:
-        return "similarity" if is_sentence_encoder(checkpoint) else None
+        if is_sentence_encoder(checkpoint):
+            return "similarity"
+        return "replaced" if "replaced_token" in checkpoint.heads else None
     problem = checkpoint.hf_config.get("problem_type")
     if problem == "multi_label_classification":
         return "labels"
@@ -242,6 +251,27 @@ def words(encoding: Encoding) -> tuple[Word, ...]:
             if positions:
                 result.append(Word(display_word(encoding, text[start:end], positions), tuple(positions)))
     return tuple(result)
+
+
+def tagged_words(encoding: Encoding, kind: AnswerKind) -> tuple[Word, ...]:
+    """What gets a tag: the words, or each token if *kind* is "replaced". Raises ExplorerError if there is none."""
+    found = words(encoding)
+    if kind == "replaced":
+        plain = (i for i in range(len(encoding)) if not encoding.special[i] or encoding.ids[i] == encoding.mask_id)
+        found = tuple(Word(display_word(encoding, encoding.tokens[i], [i]), (i,)) for i in plain)
+    if not found:
+        raise ExplorerError("The text has no word to tag. Type a sentence.")
+    return found
+
+
+def tag_names(checkpoint: Checkpoint, kind: AnswerKind) -> tuple[str, ...]:
+    """The tags in the order of their logits; the one of an ordinary word is O or original."""
+    return REPLACED if kind == "replaced" else checkpoint.labels
+
+
+def is_plain(tag: str, kind: AnswerKind) -> bool:
+    """Whether *tag* marks nothing."""
+    return tag == (REPLACED[0] if kind == "replaced" else OUTSIDE)
 
 
 def display_word(encoding: Encoding, word: str, positions: list[int]) -> str:

@@ -104,7 +104,7 @@ def ablated_token_logits(
     head: str,
     fill: Float[Tensor, "l h _ k"] | None = None,
 ) -> Float[Tensor, "n t labels"]:
-    """Logits of *head*, "token_classifier" or "span", at each token for each row of *switches*. fp32 on the CPU."""
+    """Logits of *head*, as in `read_tokens`, at each token for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.head(head)
     rows = range(len(encoding))
     return check_finite(

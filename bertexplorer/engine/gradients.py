@@ -20,6 +20,7 @@ from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.heads import ReplacedToken
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
@@ -72,11 +73,17 @@ def label_target(checkpoint: Checkpoint, encoding: Encoding, label: int, link: L
     return Target(tuple(rows), read)
 
 
-def tag_target(checkpoint: Checkpoint, position: int, label: int) -> Target:
-    """The token classifier's natural-log probability of *label* at *position*. Raises ExplorerError if there is no such
-    head."""
-    head = to_fp32(checkpoint.token_classifier, checkpoint.config)
-    return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, label])
+def tag_target(checkpoint: Checkpoint, position: int, label: int, head: str = "token_classifier") -> Target:
+    """The natural-log probability that *head* gives *label* at *position*. *head* "replaced_token" has the labels
+    original and replaced. Raises ExplorerError if there is no such head."""
+    module = to_fp32(checkpoint.head(head), checkpoint.config)
+
+    def read(last: Tensor) -> Tensor:
+        logits = module(last[:, 0])
+        labels = ReplacedToken.as_labels(logits) if isinstance(module, ReplacedToken) else logits
+        return labels.log_softmax(dim=-1)[:, label]
+
+    return Target((position,), read)
 
 
 def span_target(checkpoint: Checkpoint, encoding: Encoding, side: int, position: int) -> Target:

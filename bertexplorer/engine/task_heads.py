@@ -10,7 +10,7 @@ from torch import Tensor
 
 from bertexplorer.engine.inference import batches_by_length, check_finite, forward
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.heads import TokenClassifier
+from bertexplorer.model.heads import ReplacedToken, TokenClassifier
 from bertexplorer.model.text import Encoding
 
 Read = Callable[[Float[Tensor, "b q d"], Bool[Tensor, "b q"] | None], Tensor]
@@ -31,9 +31,12 @@ def sequence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Fl
     return torch.stack(logits) if logits else torch.empty(0, checkpoint.config.num_labels)
 
 
-def token_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[Tensor, "t l"]]:
-    """For each text the logits of the l labels at each of its t tokens; otherwise as `sequence_logits`."""
-    return each_token(checkpoint, encodings, "token_classifier")
+def token_logits(
+    checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str = "token_classifier"
+) -> list[Float[Tensor, "t l"]]:
+    """For each text the logits of the l labels at each of its t tokens, or with *head* "replaced_token" of original and
+    replaced; otherwise as `sequence_logits`."""
+    return each_token(checkpoint, encodings, head)
 
 
 def span_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[Tensor, "t 2"]]:
@@ -80,11 +83,12 @@ def read_sequence(
 
 
 def read_tokens(checkpoint: Checkpoint, head: str, last: Float[Tensor, "*n d"]) -> Float[Tensor, "*n l"]:
-    """The logits of "token_classifier" or "span" for the last layer's vectors. fp32 on the CPU."""
-    module = cast(TokenClassifier, checkpoint.head(head))
+    """The logits of "token_classifier", "span" or "replaced_token" for the last layer's vectors. fp32 on the CPU."""
+    module = cast("TokenClassifier | ReplacedToken", checkpoint.head(head))
     with torch.inference_mode():
         vectors = module.transform(last).float()
-        return F.linear(vectors, module.output.weight.to_dense().float(), module.output.bias.float()).cpu()
+        logits = F.linear(vectors, module.output.weight.to_dense().float(), module.output.bias.float()).cpu()
+    return ReplacedToken.as_labels(logits[..., 0]) if isinstance(module, ReplacedToken) else logits
 
 
 def layer_task_logits(checkpoint: Checkpoint, encoding: Encoding, head: str) -> Tensor:

@@ -1,5 +1,5 @@
 """Figure for answer: a bar for each label and for what is left of the best one without a word, for the tag of each
-word, or for each span, with the starts and ends of spans."""
+word, for each token that may be replaced, or for each span, with the starts and ends of spans."""
 
 import math
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 from bertexplorer.analysis import task_head
 from bertexplorer.analysis.answer import LIKELY, Answer, HiddenWord, TaggedWord
 from bertexplorer.analysis.next_sentence import sigmoid
-from bertexplorer.analysis.task_head import OUTSIDE, AnswerKind
+from bertexplorer.analysis.task_head import OUTSIDE, REPLACED, AnswerKind
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.passages import HEIGHT, Bar, draw_passages
@@ -47,7 +47,7 @@ SHARES = {
 
 
 def draw(result: Answer) -> Chart:
-    ways = {"tag": tags, "span": spans}
+    ways = {"tag": tags, "replaced": replaced, "span": spans}
     return ways.get(result.kind, labels)(result)
 
 
@@ -143,6 +143,24 @@ def tags(result: Answer) -> Chart:
     return finish(fig, max(300, 40 + WORD * len(words)), margin=MARGIN, bargap=0.28)
 
 
+def replaced(result: Answer) -> Chart:
+    """A bar for each token: how likely another one stood there."""
+    words = result.words[:DRAWN]
+    values = [word.replaced for word in words]
+    hovers = [
+        f"{label(word.word, 30)}: {percent(value)} that another token stood here, "
+        f"logit {decimal(next(item.logit for item in word.labels if item.name == REPLACED[1]))}"
+        for word, value in zip(words, values, strict=True)
+    ]
+    colours = [ORANGE if value > LIKELY else PALE for value in values]
+    fig = Chart([kit.bars(values, colours, text=[percent(value) for value in values], hover=hovers)])
+    fig.update_yaxes(**kit.down([label(word.word, 16) for word in words], mono=13))
+    fig.update_xaxes(range=[0, 1.25], visible=False)
+    fig.add_vline(x=LIKELY, line={"color": GREY, "width": 1, "dash": "dot"})
+    fig.add_annotation(kit.above("how likely another token stood here", 4))
+    return finish(fig, max(300, 40 + WORD * len(words)), margin=MARGIN, bargap=0.28)
+
+
 def entity_type(tag: str) -> str:
     """The type of an entity: PER for B-PER."""
     return tag[2:] if tag[:2] in ("B-", "I-") else tag
@@ -217,6 +235,8 @@ def colours(result: Answer) -> dict[int, float]:
     if result.kind == "tag":
         best = [(word, word.labels[0]) for word in result.words]
         return {p: item.value for word, item in best if item.name != OUTSIDE for p in word.positions}
+    if result.kind == "replaced":
+        return {p: word.replaced for word in result.words for p in word.positions}
     if result.kind != "span":
         falls = {word.positions: result.labels[0].value - word.value for word in result.hidden}
         most = max(FELT, *map(abs, falls.values())) if falls else 1.0
@@ -228,7 +248,7 @@ def colours(result: Answer) -> dict[int, float]:
 
 def say(result: Answer) -> str:
     """The answer as text, and how the run's own answer may differ."""
-    ways = {"tag": say_tags, "span": say_span}
+    ways = {"tag": say_tags, "replaced": say_replaced, "span": say_span}
     answer = ways.get(result.kind, say_labels)(result)
     return " ".join([answer, *say_passages(result), *say_hidden(result), *remarks(result)])
 
@@ -295,6 +315,18 @@ def say_tags(result: Answer) -> str:
     more = f" and {len(examples) - 5} more" if len(examples) > 5 else ""
     listing = join_names(examples) if not more else ", ".join(examples[:5]) + more
     return f"{len(tagged)} of {len(result.words)} words are tagged: {listing}. {unsure}"
+
+
+def say_replaced(result: Answer) -> str:
+    """The tokens that are taken for replaced, or the one that is closest to it."""
+    suspects = sorted(result.words, key=lambda word: -word.replaced)
+    first, *found = [word for word in suspects if word.replaced > LIKELY] or suspects[:1]
+    named = [f"{quote(word.word)} ({percent(word.replaced)})" for word in [first, *found]]
+    if first.replaced <= LIKELY:
+        return f"None of the {len(result.words)} tokens is taken for replaced; closest to it is {named[0]}."
+    more = [f"{len(named) - 8} more"] if len(named) > 8 else []
+    other = "another token" if len(named) == 1 else "other tokens"
+    return f"The discriminator says that {other} stood in place of {join_names([*named[:8], *more])}."
 
 
 def entities(result: Answer) -> list[tuple[str, str]]:

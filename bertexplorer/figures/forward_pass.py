@@ -31,6 +31,7 @@ ENDS = {  # what the head reads, and what it makes of it
     "next sentence": "whether B follows A",
     "label": "the label",
     "tag": "the tag of {token}",
+    "replaced": "whether another token stood at {token}",
     "span start": "where the answer starts",
     "score": "the score",
 }

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import torch
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
@@ -62,7 +63,15 @@ class ReplacedToken(nn.Module):
         self.output = nn.Linear(config.hidden_size, 1)
 
     def forward(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n"]:
-        return self.output(self.activation(self.dense(vectors))).squeeze(-1)
+        return self.output(self.transform(vectors)).squeeze(-1)
+
+    def transform(self, vectors: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
+        return self.activation(self.dense(vectors))
+
+    @staticmethod
+    def as_labels(logits: Float[Tensor, "*n"]) -> Float[Tensor, "*n 2"]:
+        """Logits of two labels, original and replaced, whose softmax is the sigmoid of *logits*."""
+        return torch.stack([torch.zeros_like(logits), logits], dim=-1)
 
 
 class Transform(nn.Module):

@@ -14,6 +14,8 @@ ANSWER = View(
         "A softmax over one logit is always 1: of a re-ranker, which has one, read the score or its sigmoid. "
         "Hiding one word at a time misses words that count only together, and a text with a mask is unlike those rows; "
         "Saliency has other ways to ask. "
+        "ELECTRA's discriminator says of each token whether another one stood there. It learned on words that a small "
+        "BERT had put in, so it finds odd words better than mistakes that people make. "
         "sentiment, which comes with the app, learned from 400 sentences made for this project; choose one of your "
         "runs, or any fine-tuned checkpoint."
     ),
@@ -21,6 +23,7 @@ ANSWER = View(
         "Devlin et al., 2019, BERT",
         "Lafferty et al., 2001, Conditional Random Fields",
         "Reimers and Gurevych, 2019, Sentence-BERT",
+        "Clark et al., 2020, ELECTRA",
     ),
     examples=(
         Example("A good film", "The film was a joy from beginning to end."),
