@@ -1,7 +1,8 @@
-"""Six measures of how much each token contributes to one number of a prediction."""
+"""Seven measures of how much each token contributes to one number of a prediction."""
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -24,21 +25,22 @@ if TYPE_CHECKING:
     from bertexplorer.engine.gradients import Target
     from bertexplorer.model.checkpoint import Checkpoint
 
-Method = Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout"]
+Method = Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "SHAP", "attention", "rollout"]
 METHODS: tuple[Method, ...] = (
     "integrated gradients",
     "gradient x input",
     "occlusion",
     "LIME",
+    "SHAP",
     "attention",
     "rollout",
 )
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
-PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME and integrated gradients may read twice as many
+PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME, SHAP and integrated gradients may read twice as many
 FEWEST = {"groups": 16, "samples": 64, "steps": 16}
 LONG = 256  # tokens; beyond this, integrated gradients try TRIES steps before the requested number
 TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
-SEED = 0  # seed of LIME's samples
+SEED = 0  # seed of the samples of LIME and SHAP
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
 
 
@@ -88,12 +90,13 @@ class Attribution:
     scores: Float[np.ndarray, " t"]
     completeness: Completeness | None = None
     group: int = 1  # neighbouring tokens hidden together, which share a score equally
-    samples: int = 0  # texts that LIME read
+    samples: int = 0  # texts that LIME or SHAP read
+    exact: bool = False  # whether SHAP read every combination
 
 
 def attribute(question: Question, method: Method, *, baseline: Baseline, steps: int, samples: int) -> Attribution:
     """Scores by *method*. A token that the method does not change has the score 0: masks in all methods except
-    gradient x input, attention and rollout; [CLS] and [SEP] in integrated gradients and LIME."""
+    gradient x input, attention and rollout; [CLS] and [SEP] in integrated gradients, LIME and SHAP."""
     if method == "integrated gradients":
         return integrated_gradients(question, baseline, steps)
     if method == "gradient x input":
@@ -102,6 +105,8 @@ def attribute(question: Question, method: Method, *, baseline: Baseline, steps: 
         return occlusion(question)
     if method == "LIME":
         return lime(question, samples)
+    if method == "SHAP":
+        return shap(question, samples)
     return attention(question, method)
 
 
@@ -111,11 +116,13 @@ def announce_cost(question: Question, methods: Sequence[Method], steps: int, sam
     tokens, hideable = len(question.encoding), len(question.hideable)
     steps = min(steps, TRIES[0]) if tokens > LONG else steps
     parts = len(group_neighbours(range(hideable), tokens))
+    room = max(FEWEST["samples"], 2 * PASS_TOKENS // tokens)
     texts = {
         "integrated gradients": progress.GRADIENT * steps * (1 + question.bi_encoder),
         "gradient x input": progress.GRADIENT,
         "occlusion": 1 + parts,
-        "LIME": min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // tokens), 2 ** min(parts, 20)),  # each text once
+        "LIME": min(samples, room, 2 ** min(parts, 20)),  # each text once
+        "SHAP": 2 + min(samples, room, 2 ** min(parts, 20)),
     }
     progress.expect(tokens * sum(texts.get(method, 0) for method in methods) + more)
 
@@ -259,3 +266,67 @@ def ridge(
     centred = kept - np.average(kept, axis=0, weights=weights)
     weighted = centred.T * weights  # each row sums to 0, so the mean of the values cancels
     return np.linalg.solve(weighted @ centred + np.eye(kept.shape[1]), weighted @ values.astype(np.float64))
+
+
+def shap(question: Question, samples: int) -> Attribution:
+    """Shapley values of the tokens (Lundberg and Lee, 2017): what each adds, on average over all orders in which the
+    tokens could be shown one after the other. They add up to the rise from the text with all of them hidden. Exact if
+    *samples* texts show every combination, otherwise estimated from the ones that weigh most and from random ones, as
+    in the authors' KernelSHAP; the seed is fixed. If two texts are compared, each is hidden alone while the other
+    stays: with both hidden, they would be alike."""
+    encoding, hideable = question.encoding, question.hideable
+    samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // len(encoding)))
+    texts = engine.text_positions(encoding) if question.bi_encoder else (hideable,)
+    scores, read, group, exact = np.zeros(len(encoding)), 0, 1, True
+    for text in texts:
+        parts = group_neighbours([i for i in hideable if i in text], len(encoding))
+        if not parts:
+            continue
+        kept, weights = coalitions(len(parts), samples // len(texts))
+        shown = np.concatenate([np.zeros((1, len(parts)), bool), np.ones((1, len(parts)), bool), kept])
+        hidden = [[i for part, seen in zip(parts, row, strict=True) if not seen for i in part] for row in shown]
+        nothing, whole, *values = np.asarray(question.values([question.hidden(positions) for positions in hidden]))
+        for part, score in zip(parts, shapley(kept, np.array(values) - nothing, weights, whole - nothing), strict=True):
+            scores[part] = score / len(part)
+        read, group = read + len(hidden), max(group, *map(len, parts))
+        exact = exact and len(hidden) == 2 ** len(parts)
+    return Attribution("SHAP", scores, group=group, samples=read, exact=exact)
+
+
+def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], Float[np.ndarray, " n"]]:
+    """(the parts that are shown, weights) of the texts to read besides that of all parts and that of none: all with a
+    few parts shown, all with a few hidden, as long as *samples* last, then random pairs of a text and its opposite."""
+    share = {size: 1 / (size * (parts - size)) for size in range(1, parts)}  # the kernel, summed over texts of a size
+    rows: list[np.ndarray] = []
+    weights: list[float] = []
+    for size in range(1, parts // 2 + 1):
+        opposite = parts - size
+        count = math.comb(parts, size)
+        if len(rows) + count * (1 + (size != opposite)) > samples:
+            break
+        for shown in itertools.combinations(range(parts), size):
+            row = np.isin(np.arange(parts), shown)
+            rows += [row] if size == opposite else [row, ~row]
+        weights += [share[size] / count] * (len(rows) - len(weights))
+        share[size] = share[opposite] = 0.0
+    left = np.array([share[size] for size in range(1, parts)])
+    pairs = (samples - len(rows)) // 2 if left.sum() else 0
+    random = np.random.default_rng(SEED)
+    for size in random.choice(np.arange(1, parts), pairs, p=left / left.sum()).tolist() if pairs else ():
+        row = np.isin(np.arange(parts), random.permutation(parts)[:size])
+        rows += [row, ~row]
+        weights += [left.sum() / (2 * pairs)] * 2
+    return np.array(rows, bool).reshape(-1, parts), np.array(weights)
+
+
+def shapley(
+    kept: Bool[np.ndarray, "n parts"], gains: Float[np.ndarray, " n"], weights: Float[np.ndarray, " n"], total: float
+) -> Float[np.ndarray, " parts"]:
+    """Weighted least squares, with scores that add up to *total*: the last one is what the others leave."""
+    if kept.shape[1] == 1:
+        return np.array([total])
+    last = kept[:, -1].astype(np.float64)
+    design = kept[:, :-1] - last[:, None]
+    weighted = design.T * weights
+    first, *_ = np.linalg.lstsq(weighted @ design, weighted @ (gains - total * last), rcond=None)
+    return np.append(first, total - first.sum())

@@ -59,7 +59,7 @@ class Referee:
     hidden: Int[np.ndarray, " p"]  # how many are hidden, from 0 to *count*
     trials: tuple[Trial, ...]  # in the order of METHODS
     random: Float[np.ndarray, "orders p"]  # deletion in random orders; read from the right, it is insertion
-    group: int  # neighbouring tokens that occlusion and LIME hide together in a long text
+    group: int  # neighbouring tokens that occlusion, LIME and SHAP hide together in a long text
     left_out: int  # tokens beyond the checkpoint's limit
     scored: bool = False  # whether the answer is a score: then the curves are in its unit, not probabilities
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
@@ -164,7 +164,7 @@ def rows(result: Referee) -> list[dict[str, object]]:
 
 
 class Facts(facts.Facts[Referee]):
-    """*method* is one of "integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout"."""
+    """*method* is one of those of *Saliency*, such as "SHAP"."""
 
     def holds(self, method: str) -> bool:
         """Whether the method's order is better than every random order, deleting and inserting."""

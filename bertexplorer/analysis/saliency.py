@@ -27,7 +27,7 @@ MAX_TOKENS = 1024
 @dataclass(frozen=True)
 class Options:
     method: Annotated[
-        Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "attention", "rollout", "all"],
+        Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "SHAP", "attention", "rollout", "all"],
         Option("Method", info="all: side by side"),
     ] = "integrated gradients"
     target: Annotated[TargetKind, Option("Explain", info=targets.INFO)] = "answer"
@@ -36,7 +36,7 @@ class Options:
     ] = ""
     baseline: Annotated[Baseline, Option("Baseline", info="what integrated gradients start from")] = "[MASK]"
     steps: Annotated[int, Option("Steps", 4, 256, info="of integrated gradients")] = 32
-    samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME reads")] = 200
+    samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME and SHAP read")] = 200
     merge: Annotated[bool, Option("Merge pieces", info="a word gets the sum of its pieces")] = True
     tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
 

@@ -11,7 +11,7 @@ from bertexplorer.figures.style import GREY, GROUPS, begin, beyond_limit, capita
 PANEL, GAP = 240, 96  # pixels
 PLOT = 0.56  # share of the width for the lines; their names are to the right
 RIGHT = 1.05  # end of the x axis, where the names begin
-DASHES = ("solid", "solid", "solid", "solid", "dash", "dash")
+DASHES = ("solid", "solid", "solid", "solid", "solid", "dash", "dash")
 BAND = "rgba(138,148,163,0.28)"
 
 
@@ -97,7 +97,7 @@ def say(result: Referee) -> str:
     if result.hidden.size <= result.count:
         sentences.append(f"The curves have {result.hidden.size} points, not one for each token.")
     if result.group > 1:
-        sentences.append(f"Occlusion and LIME took up to {result.group} neighbouring tokens together.")
+        sentences.append(f"Occlusion, LIME and SHAP took up to {result.group} neighbouring tokens together.")
     return " ".join([*sentences, *result.caveats, *beyond_limit(result.left_out)])
 
 

@@ -235,10 +235,13 @@ def remarks(result: Saliency) -> list[str]:
     for attribution in result.attributions:
         if attribution.group > 1:
             read = f" and read {attribution.samples} texts" if attribution.samples else ""
-            name = attribution.method if attribution.method == "LIME" else attribution.method.capitalize()
+            name = attribution.method if attribution.method.isupper() else attribution.method.capitalize()
             sentences.append(
                 f"The text is long: {name} hid up to {attribution.group} neighbouring tokens at a time{read}."
             )
+        if attribution.method == "SHAP" and attribution.samples:
+            how = "is exact: it read all" if attribution.exact else "is estimated from"
+            sentences.append(f"SHAP {how} {attribution.samples} texts with some words hidden.")
     if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
         sentences.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:

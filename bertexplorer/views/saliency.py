@@ -18,6 +18,7 @@ SALIENCY = View(
         "Shrikumar et al., 2016, Not Just a Black Box",
         "Li et al., 2016, Understanding Neural Networks through Representation Erasure",
         "Ribeiro et al., 2016, LIME",
+        "Lundberg and Lee, 2017, A Unified Approach to Interpreting Model Predictions (SHAP)",
         "Abnar and Zuidema, 2020, Quantifying Attention Flow in Transformers",
     ),
     examples=(

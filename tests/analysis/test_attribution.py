@@ -1,5 +1,7 @@
 """Attribution: gradients are captum's on transformers' model; occlusion, LIME and attention follow from it by hand."""
 
+import itertools
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +125,51 @@ def test_lime_equals_a_least_squares_fit_by_hand(twin: Twin) -> None:
     assert set(np.flatnonzero(result.scores)) <= set(twin.words) and result.samples == 60
 
 
+def test_shapley_values_equal_the_mean_over_all_subsets_by_hand(twin: Twin) -> None:
+    """Shapley's formula: what a token adds to each set of others, weighted by how many orders show that set first."""
+    words, count = twin.words, len(twin.words)
+    value = {
+        shown: twin.without(*(words[i] for i in range(count) if i not in shown))
+        for size in range(count + 1)
+        for shown in itertools.combinations(range(count), size)
+    }
+    wanted = [
+        sum(
+            (value[tuple(sorted((*shown, i)))] - v) / (count * math.comb(count - 1, len(shown)))
+            for shown, v in value.items()
+            if i not in shown
+        )
+        for i in range(count)
+    ]
+    (result,) = twin.run("SHAP", samples=2000).attributions
+    close(twin.ours.config, result.scores[words], np.array(wanted))
+    assert result.exact and result.samples == 2**count
+    assert result.scores.sum() == pytest.approx(twin.without() - twin.without(*words), abs=1e-4)
+
+
+def test_shapley_values_are_estimated_from_the_texts_that_weigh_most() -> None:
+    """Twelve parts whose effects depend on each other, against all 4,096 subsets; totals are exact all the same."""
+    parts, random = 12, np.random.default_rng(1)
+    alone, together = random.normal(size=parts), np.triu(random.normal(size=(parts, parts)), 1) / 4
+    kept, weights = attribution.coalitions(parts, 200)
+    gains = kept @ alone + np.einsum("ni,ij,nj->n", kept, together, kept)
+    found = attribution.shapley(kept, gains, weights, alone.sum() + together.sum())
+    exact = alone + (together.sum(axis=0) + together.sum(axis=1)) / 2  # a pair's effect is shared equally
+    assert len(kept) == 200 and set(kept.sum(axis=1)) >= {1, 2, 10, 11}
+    assert found.sum() == pytest.approx(exact.sum())
+    assert found == pytest.approx(exact, abs=0.15 * np.abs(exact).max())
+    every, all_weights = attribution.coalitions(parts, 5000)
+    gains = every @ alone + np.einsum("ni,ij,nj->n", every, together, every)
+    assert len(every) == 2**parts - 2
+    assert attribution.shapley(every, gains, all_weights, exact.sum()) == pytest.approx(exact)
+
+
+@pytest.mark.parametrize(("parts", "texts"), [(1, 0), (2, 2), (3, 6), (4, 14), (5, 30)])
+def test_a_few_parts_have_every_combination_once(parts: int, texts: int) -> None:
+    kept, weights = attribution.coalitions(parts, 50)
+    assert len(kept) == len(weights) == len({tuple(row) for row in kept}) == texts
+
+
 def test_attention_and_rollout_equal_a_computation_by_hand(twin: Twin) -> None:
     with torch.no_grad():
         layers = twin.reference.model(input_ids=twin.ids, output_attentions=True).attentions
@@ -204,7 +251,7 @@ def linear(question: Question, weights: np.ndarray) -> Question:
     )
 
 
-@pytest.mark.parametrize("method", ["occlusion", "LIME"])
+@pytest.mark.parametrize("method", ["occlusion", "LIME", "SHAP"])
 def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> None:
     _, question = saliency.question_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0

@@ -149,7 +149,13 @@ def test_a_text_of_hardly_a_token_has_a_picture(mini: Checkpoint, text: str) -> 
 
 @pytest.mark.parametrize(
     ("recipe", "end"),
-    [("bert-mlm", "mask"), ("modernbert", "mask"), ("bert-classifier", "label"), ("electra-discriminator", "vector")],
+    [
+        ("bert-mlm", "mask"),
+        ("modernbert", "mask"),
+        ("bert-classifier", "label"),
+        ("electra-discriminator", "replaced"),
+        ("bert-base", "vector"),
+    ],
 )
 def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Callable[[str], Path], recipe: str, end: str) -> None:
     checkpoint = load(tiny(recipe), precision="fp32", device="cpu")

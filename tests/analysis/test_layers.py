@@ -176,7 +176,7 @@ def test_a_text_without_a_mask_is_rejected(small: Checkpoint) -> None:
 
 
 def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
-    checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
+    checkpoint = load(tiny("bert-base"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         layers.run(checkpoint, FRANCE)
 

@@ -133,7 +133,7 @@ def test_errors_name_the_missing_part(small: Checkpoint) -> None:
 def test_rows_hold_every_point_of_a_curve(small: Checkpoint) -> None:
     result = referee.run(small, SENTENCE, options=Options(orders=3))
     rows = referee.rows(result)
-    assert len(rows) == (2 * 6 + 3) * len(result.hidden) and len({tuple(row) for row in rows}) == 1
+    assert len(rows) == (2 * len(METHODS) + 3) * len(result.hidden) and len({tuple(row) for row in rows}) == 1
     assert rows[0]["order"] == "integrated gradients" and rows[-1]["order"] == "random 3"
     assert {type(row["hidden"]) for row in rows} == {int}
 

@@ -172,7 +172,8 @@ def test_progress_counts_to_the_end(tiny: Callable[[str], Path], monkeypatch: py
 
 def test_unsupported_checkpoints_are_rejected(tiny: Callable[[str], Path]) -> None:
     for name, message in (
-        ("electra-discriminator", "no fill-mask head"),
+        ("bert-base", "no fill-mask head"),
+        ("electra-discriminator", "Use the raw lens"),
         ("bert-SequenceClassification", "Use the raw lens"),
     ):
         checkpoint = load(tiny(name), precision="fp32", device="cpu")
