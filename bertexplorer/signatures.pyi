@@ -275,8 +275,9 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30, others: str = '') -> Result:
     """The prediction of a fine-tuned head for a text: its label and the words that it rests on, a tag for each
-    The answer of the fine-tuned head. In question answering the first text is the question, the second the passage.
-    A run that learned to compare two texts answers with the cosine of their vectors, each read alone.
+    The answer of the fine-tuned head; of ELECTRA's discriminator, which tokens were replaced. In question answering
+    the first text is the question, the second the passage. A run that learned to compare two texts answers with the
+    cosine of their vectors, each read alone.
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage.
     Options:
@@ -284,7 +285,7 @@ def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         longest: Longest span, 1 to 200 (tokens of an answer in a passage)
         others: Other second texts (up to 50, with | between; ranked with the second text)
     """
-def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result:
+def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'SHAP', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result:
     """Which tokens a prediction depends on, by gradients, by hiding words and, for comparison, by attention.
     Scores by the chosen method. Raises ExplorerError without a mask, a fine-tuned head or a pair, without the head
     that answers, for an unknown answer and, in a mask, for an answer of several pieces.
@@ -296,7 +297,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
         baseline: Baseline (what integrated gradients start from)
         steps: Steps, 4 to 256 (of integrated gradients)
-        samples: Samples, 50 to 1000 (texts that LIME reads)
+        samples: Samples, 50 to 1000 (texts that LIME and SHAP read)
         merge: Merge pieces (a word gets the sum of its pieces)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
@@ -401,7 +402,7 @@ class Methods:
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30, others: str = '') -> Result: ...
-    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
+    def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'SHAP', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...
     def masking(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result: ...
     def sentence_pairs(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), not_next: float = 0.5, same_document: float = 0.0, roll: int = 1) -> Result: ...
