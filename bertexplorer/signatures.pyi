@@ -182,21 +182,23 @@ def head_roles(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mi
         pattern: Pattern (main role: what the attention goes to, special tokens left out)
         on: Measured on (sample: 20 plain sentences)
     """
-def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
-    """Head ablation and patching, of some heads together or of each alone, and how it changes the answer.
+def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', neurons: str = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
+    """Heads and neurons switched off, or heads patched, and how that changes the answer.
     Ablate heads of *text*: the target is the word at the first mask, else what a fine-tuned head decides, else that
     B is next.
     Each head's output (before it is mixed with the others) is replaced by zeros, by its mean over plain sentences, or
     by its output at the same positions of another sentence (Michel et al., 2019; Wang et al., 2023 for the mean and the
-    patch). For a regression the score changes, for a run that compares two texts their cosine. Raises
-    ExplorerError without a mask, a fine-tuned head or a pair, for an unknown head, for a word of several
-    pieces, for a sentence to patch from of another length, and for a patch if two texts are encoded alone.
+    patch). Neurons of the feed-forward halves can be off too, at every token. For a regression the score changes, for a
+    run that compares two texts their cosine. Raises ExplorerError without a mask, a fine-tuned head or a pair, for an
+    unknown head or neuron, for a word of several pieces, for a sentence to patch from of another length, and for a
+    patch if two texts are encoded alone.
     Options:
         off: Heads off (such as 5·3, 2·7; or press cells of the map)
+        neurons: Neurons off (such as 5·812; the view Neurons finds them)
         how: Instead of the head (zeros, its mean over plain sentences, or its output for another sentence)
         source: Sentence to patch from (with as many tokens as yours)
         word: Word (or label or tag; empty: the first choice)
-        controls: Random controls, 0 to 50 (sets of the same number of other heads)
+        controls: Random controls, 0 to 50 (sets of as many other heads and neurons)
         target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
@@ -271,6 +273,22 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         top: Answers per layer, 1 to 10 (five are drawn, all are exported)
         lens: Lens (tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use)
         target: Read (answer: the first mask if there is one, else the fine-tuned head)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+    """
+def neurons(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 0, neuron: int = 0, top: int = 10, word: str = '', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '', lines: Sequence[str] | str | Path | None = None) -> Result:
+    """What the feed-forward half of a layer writes at a token, neuron by neuron, and what the answer loses
+    The neurons of a layer at the picked token, else at the one that the answer is read from. *lines*: of the
+    uploaded file, in place of the built-in sentences.
+    Switched off, a neuron is 0 at every token. Which neurons count is estimated by a gradient (its activation times the
+    gradient, over all tokens) and then measured. Raises ExplorerError for a layer or a neuron that does not exist, for
+    a text of more than MAX_TOKENS, and for more than MAX_LINES lines.
+        neurons.run(checkpoint, "The capital of France is [MASK].").opened.words
+    Options:
+        layer: Layer, 0 to 100 (0: the one of the neuron that counts most)
+        neuron: Neuron, 0 to 100000 (its number; 0: of those listed, the one that counts most)
+        top: Neurons listed, 1 to 30
+        word: Answer (a single piece, a label or a tag; empty: the first choice)
+        target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
         tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30, others: str = '') -> Result:
@@ -394,13 +412,14 @@ class Methods:
     def query_key(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 1, head: int = 1) -> Result: ...
     def attention_flow(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['rollout', 'flow', 'raw'] = 'rollout', layer: int = 0, special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def head_roles(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), show: Literal['roles', 'gallery', 'map'] = 'roles', pattern: Literal['main role', 'previous', 'next', 'same', '[SEP]', '[CLS]', 'punctuation', 'distance', 'entropy'] = 'main role', on: Literal['sample', 'this text'] = 'sample') -> Result: ...
-    def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
+    def switchboard(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), off: str | Sequence[str] = '', neurons: str = '', how: Literal['zero', 'mean', 'patch'] = 'zero', source: str = '', word: str = '', controls: int = 10, target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def bertviz(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result: ...
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words'] = 'all words') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
+    def neurons(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0, neuron: int = 0, top: int = 10, word: str = '', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30, others: str = '') -> Result: ...
     def saliency(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), method: Literal['integrated gradients', 'gradient x input', 'occlusion', 'LIME', 'SHAP', 'attention', 'rollout', 'all'] = 'integrated gradients', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', baseline: Literal['[MASK]', '[PAD]', 'zero'] = '[MASK]', steps: int = 32, samples: int = 200, merge: bool = True, tagged_word: str = '') -> Result: ...
     def referee(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result: ...

@@ -16,13 +16,13 @@ tokenization.py       the input: pieces, ids, and the norms of the vectors that 
 input_vectors.py      the vectors that add up for one token, number by number
 nearest_pieces.py     the neighbours of a token in the table of word vectors
 strongest_heads.py    the strongest link of each head between two words, positional heads last
-heads.py              heads and layers as a person writes them: 5·3
+heads.py              heads, neurons and layers as a person writes them: 5·3
 word_merging.py       pieces merged to words, between which attention is shown
 attention.py          which token looks at which, in one head, several, or all side by side
 query_key.py          what each dimension of one query adds to the attention score of each token
 attention_flow.py     attention rollout and attention flow through all layers
 head_roles.py         what every head looks at, and which heads behave alike
-switchboard.py        head ablation and patching: heads off or replaced, and how the answer changes
+switchboard.py        heads and neurons off, or heads patched, and how the answer changes
 bertviz.py            the data of BertViz's three views, limited to what a browser can draw
 head_relations.py     which heads follow grammar in annotated sentences, compared with fixed distances
 sample_relations.py   forty annotated sentences, to measure which heads follow grammar
@@ -34,7 +34,7 @@ word_in_context.py    one word in several sentences: cosines layer by layer, and
 word_path.py          the path of a word's vector through the layers, in one fixed plane
 embedding_map.py      tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
 search.py             semantic search over lines
-attribution.py        six measures of how much each token contributes to a prediction
+attribution.py        seven measures of how much each token contributes to a prediction
 targets.py            what can be explained: a mask, a fine-tuned head, or whether B follows A
 saliency.py           which tokens a prediction depends on
 referee.py            the faithfulness of each saliency method, compared with random orders of the tokens
@@ -42,6 +42,8 @@ masking.py            which tokens of the text pretraining would mask, roll by r
 sentence_pairs.py     draws true and random next sentences, and shows how well the head separates them
 tuned_lens.py         the tuned lens of a checkpoint, and the sentences that it is fitted on
 layers.py             when the answer forms: every layer read by the MLM head or a fine-tuned head
+neurons.py            what the neurons of a layer write, and what the answer loses without them
+board.py              the answer to a text while heads or neurons are switched off
 task_head.py          the fine-tuned head: the kind of its answer, and how it follows from the logits
 decision.py           one decision of a fine-tuned head: a label, a tag, the start or the end of a span
 answer.py             the answer of the fine-tuned head: labels, tags, spans
@@ -100,6 +102,7 @@ NAMES = (
     "embedding_map",
     "search",
     "layers",
+    "neurons",
     "answer",
     "saliency",
     "referee",

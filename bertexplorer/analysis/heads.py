@@ -1,4 +1,4 @@
-"""Heads and layers as a person writes them: "5·3" is layer 5, head 3, counted from 1; in data both start at 0."""
+"""Heads, neurons and layers as a person writes them: "5·3" is layer 5, head 3, counted from 1; in data from 0."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import NamedTuple
 from bertexplorer.errors import ExplorerError
 
 HEAD = re.compile(r"(\d{1,4})\s*[·.\-:/]\s*(\d{1,4})")
+NEURON = re.compile(r"(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})")
 LAYERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 MAX_TYPED = 2_000  # characters
 
@@ -38,6 +39,33 @@ def parse_heads(typed: str, num_layers: int, num_heads: int) -> tuple[Head, ...]
         check_number(head, num_heads, "head")
         heads.append(Head(layer - 1, head - 1))
     return tuple(dict.fromkeys(heads))
+
+
+class Neuron(NamedTuple):
+    """A neuron of a feed-forward half, by its layer and its number in that layer, both 0-based."""
+
+    layer: int
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.layer + 1}·{self.number + 1}"
+
+
+def parse_neurons(typed: str, num_layers: int, num_neurons: int) -> tuple[Neuron, ...]:
+    """As `parse_heads`, for neurons such as "5·812"."""
+    neurons = []
+    for part in split_list(typed):
+        match = NEURON.fullmatch(part)
+        if not match:
+            raise ExplorerError(
+                f"{part[:20]!r} is not a neuron; expected a layer and a number such as 5·812 or 5.812, separated by "
+                "commas."
+            )
+        layer, number = (int(digits) for digits in match.groups())
+        check_number(layer, num_layers, "layer")
+        check_number(number, num_neurons, "neuron")
+        neurons.append(Neuron(layer - 1, number - 1))
+    return tuple(dict.fromkeys(neurons))
 
 
 def parse_layers(typed: str, num_layers: int) -> tuple[int, ...]:

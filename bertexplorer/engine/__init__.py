@@ -6,13 +6,14 @@ collate.py      encodings padded into batches
 task_heads.py   logits of next-sentence prediction and of the fine-tuned heads, also after every layer
 bi_encoder.py   the cosine of two texts, each encoded alone
 vectors.py      vectors of sentences, words and tokens of many texts, without storing the rest of each pass
+neurons.py      activations of neurons, what each writes, and the lines that move it most
 splade.py       how much a text weighs for each piece of the vocabulary, by the MLM head
 vector_parts.py what each token adds to the vector of its text
 inputs.py       the vectors that add up to the input of the first layer
 logit_lens.py   the hidden state of every layer through the MLM head
 tuned_lens.py   an affine map for each layer, fitted so that the head can read it
-gradients.py    gradients of a prediction with respect to the word vectors, in fp32
-ablation.py     passes with heads switched off or replaced, many settings at once
+gradients.py    gradients of a prediction with respect to the word vectors and the neurons, in fp32
+ablation.py     passes with heads or neurons switched off or replaced, many settings at once
 masking.py      which tokens pretraining asks the model to predict, and what replaces them
 queues.py       separate queues for quick and slow views
 progress.py     the progress of an analysis, its limit, and whether anyone still waits for it
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
         ablated_next_sentence,
         ablated_sequence_logits,
         ablated_token_logits,
+        heads_off,
         mean_head_outputs,
+        neurons_off,
     )
     from bertexplorer.engine.activations import (
         attentions,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
     from bertexplorer.engine.inference import forward, masked_log_probs
     from bertexplorer.engine.inputs import input_parts, word_similarities
     from bertexplorer.engine.logit_lens import layer_log_probs, state_log_probs
+    from bertexplorer.engine.neurons import line_peaks, neuron_activations, states_without, written_lengths
     from bertexplorer.engine.splade import term_weights
     from bertexplorer.engine.task_heads import (
         layer_task_logits,
@@ -76,13 +80,19 @@ __all__ = [
     "fit_tuned_lens",
     "forward",
     "head_outputs",
+    "heads_off",
     "hidden_states",
     "input_parts",
     "layer_cosines",
     "layer_halves",
     "layer_log_probs",
+    "line_peaks",
+    "neuron_activations",
+    "states_without",
+    "written_lengths",
     "layer_task_logits",
     "masked_log_probs",
+    "neurons_off",
     "mean_head_outputs",
     "next_sentence_logits",
     "pair_cosines",
@@ -119,14 +129,20 @@ MODULES = {
     "fit_tuned_lens": "tuned_lens",
     "forward": "inference",
     "head_outputs": "activations",
+    "heads_off": "ablation",
     "hidden_states": "activations",
     "input_parts": "inputs",
     "layer_cosines": "bi_encoder",
     "layer_halves": "activations",
     "layer_log_probs": "logit_lens",
+    "line_peaks": "neurons",
+    "neuron_activations": "neurons",
+    "states_without": "neurons",
+    "written_lengths": "neurons",
     "layer_task_logits": "task_heads",
     "masked_log_probs": "inference",
     "mean_head_outputs": "ablation",
+    "neurons_off": "ablation",
     "next_sentence_logits": "task_heads",
     "pair_cosines": "bi_encoder",
     "prompt_of": "vectors",

@@ -1,4 +1,4 @@
-"""Passes over one encoding with heads switched off or replaced, many settings of the switches at once."""
+"""Passes over one encoding with heads or neurons switched off or replaced, many settings of the switches at once."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,20 +19,38 @@ from bertexplorer.model.forward import Intervention
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
+Change = Callable[[Float[Tensor, "n l s"]], Intervention]  # what settings of the switches do
+
+
+def heads_off(fill: Float[Tensor, "l h _ k"] | None = None, heads: int | None = None) -> Change:
+    """A switch for each head; 0 replaces its output by *fill* (None: zeros). *heads*: how many the layers have, if
+    further switches for the neurons follow."""
+    if heads is None:
+        return lambda settings: Intervention(settings, fill)
+    return lambda settings: Intervention(settings[..., :heads], fill, neuron_mask=settings[..., heads:])
+
+
+def neurons_off(settings: Float[Tensor, "n l s"]) -> Intervention:
+    """A switch for each neuron."""
+    return Intervention(neuron_mask=settings)
+
+
+HEADS_OFF = heads_off()
+
 
 def run_ablated(
     checkpoint: Checkpoint,
     encoding: Encoding,
-    switches: Float[np.ndarray, "n l h"],
+    switches: Float[np.ndarray, "n l s"],
     positions: Sequence[int],
-    fill: Float[Tensor, "l h _ k"] | None = None,
+    change: Change = HEADS_OFF,
     read: Callable[[Float[Tensor, "b q d"]], Tensor] = lambda last: last,
 ) -> Tensor:
     """The result of *read* on the last layer's vectors at the q *positions* (0-based), for each of the n rows of
     *switches*: by default the vectors themselves, n x q x d. fp32 on the CPU.
 
-    1 leaves a head on; 0 replaces its output by *fill* (None: zeros). The layers below the lowest switched head are
-    taken from the cache."""
+    1 leaves a head or a neuron on. *change*: what the s switches of each layer stand for; by default its heads, and 0
+    replaces their outputs by zeros. The layers below the lowest switched one are taken from the cache."""
     positions_read = torch.tensor(list(positions), device=checkpoint.device)
     inputs = cached_forward(checkpoint, encoding).inputs
     settings = torch.from_numpy(switches)
@@ -44,11 +62,11 @@ def run_ablated(
     progress.report(0, total)
     for layer in lowest.unique().tolist():
         for indices in (lowest == layer).nonzero()[:, 0].split(batch_size):
-            change = Intervention(settings[indices], fill)
+            intervention = change(settings[indices])
             x = inputs[layer].expand(len(indices), -1, -1)
             with checkpoint.scheduler.slot(heavy=True), torch.inference_mode():
                 out = checkpoint.encoder.from_embeddings(
-                    x, intervention=change, positions=positions_read, first_layer=layer
+                    x, intervention=intervention, positions=positions_read, first_layer=layer
                 )
             for row, values in zip(indices.tolist(), read(out.last).float().cpu(), strict=True):
                 results[row] = values
@@ -60,13 +78,13 @@ def run_ablated(
 def ablated_log_probs(
     checkpoint: Checkpoint,
     encoding: Encoding,
-    switches: Float[np.ndarray, "n l h"],
+    switches: Float[np.ndarray, "n l s"],
     position: int,
-    fill: Float[Tensor, "l h _ k"] | None = None,
+    change: Change = HEADS_OFF,
 ) -> Float[Tensor, "n v"]:
     """Natural-log probabilities over the vocabulary at *position*, for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.masked_lm
-    vectors = to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [position], fill)[:, 0])
+    vectors = to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [position], change)[:, 0])
     with torch.inference_mode():
         log_probs = vocabulary_logits(checkpoint, vectors).cpu().log_softmax(dim=-1)
     return check_finite(checkpoint, log_probs)
@@ -75,56 +93,58 @@ def ablated_log_probs(
 def ablated_next_sentence(
     checkpoint: Checkpoint,
     encoding: Encoding,
-    switches: Float[np.ndarray, "n l h"],
-    fill: Float[Tensor, "l h _ k"] | None = None,
+    switches: Float[np.ndarray, "n l s"],
+    change: Change = HEADS_OFF,
 ) -> Float[Tensor, "n 2"]:
     """Next-sentence logits (is next, is not next) for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.next_sentence, checkpoint.pooler
-    return read_next_sentence(checkpoint, to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [0], fill)))
+    return read_next_sentence(
+        checkpoint, to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [0], change))
+    )
 
 
 def ablated_sequence_logits(
     checkpoint: Checkpoint,
     encoding: Encoding,
-    switches: Float[np.ndarray, "n l h"],
-    fill: Float[Tensor, "l h _ k"] | None = None,
+    switches: Float[np.ndarray, "n l s"],
+    change: Change = HEADS_OFF,
 ) -> Float[Tensor, "n labels"]:
     """Logits of the sequence classifier for each row of *switches*. fp32 on the CPU."""
     rows = (0,) if checkpoint.sequence_classifier.first_only else range(len(encoding))
     return check_finite(
         checkpoint,
-        run_ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_sequence(checkpoint, last)),
+        run_ablated(checkpoint, encoding, switches, rows, change, lambda last: read_sequence(checkpoint, last)),
     )
 
 
 def ablated_token_logits(
     checkpoint: Checkpoint,
     encoding: Encoding,
-    switches: Float[np.ndarray, "n l h"],
+    switches: Float[np.ndarray, "n l s"],
     head: str,
-    fill: Float[Tensor, "l h _ k"] | None = None,
+    change: Change = HEADS_OFF,
 ) -> Float[Tensor, "n t labels"]:
     """Logits of *head*, as in `read_tokens`, at each token for each row of *switches*. fp32 on the CPU."""
     _ = checkpoint.head(head)
     rows = range(len(encoding))
     return check_finite(
         checkpoint,
-        run_ablated(checkpoint, encoding, switches, rows, fill, lambda last: read_tokens(checkpoint, head, last)),
+        run_ablated(checkpoint, encoding, switches, rows, change, lambda last: read_tokens(checkpoint, head, last)),
     )
 
 
 def ablated_cosines(
     checkpoint: Checkpoint,
     encoding: Encoding,
-    switches: Float[np.ndarray, "n l h"],
+    switches: Float[np.ndarray, "n l s"],
     sentence_encoder: SentenceEncoder,
-    fill: Float[Tensor, "l h 1 k"] | None = None,
+    change: Change = HEADS_OFF,
 ) -> Float[Tensor, " n"]:
     """The cosine of the two texts of a pair, each read alone as in `pair_cosines`, for each row of *switches*."""
 
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "n d"]:
         text, rows = select_tokens(encoding, positions), range(len(positions))
-        return run_ablated(checkpoint, text, switches, rows, fill, lambda last: sentence_encoder.embed(last.float()))
+        return run_ablated(checkpoint, text, switches, rows, change, lambda last: sentence_encoder.embed(last.float()))
 
     first, second = map(vectors, text_positions(encoding))
     return check_finite(checkpoint, F.cosine_similarity(first, second, dim=-1))

@@ -197,12 +197,27 @@ def layer_halves(checkpoint: Checkpoint, encoding: Encoding, positions: Sequence
         attention, read = layer.attention, layer.attention_norm(x) if layer.pre else x
         q, k = (part.float() for part in attention.queries_keys(read, relations.angles, rows))
         weights = attention.weigh(q, k, attention.bias(q, k, relations.of(rows)))
-        attended = x[:, rows] + attention(read, relations, lambda context: context, False, rows)[0]
-        if not layer.pre:
-            attended = layer.attention_norm(attended)
-        fed = layer.feed_forward(layer.output_norm(attended) if layer.pre else attended)
-        output = attended + fed if layer.pre else layer.output_norm(attended + fed)
+        attended, read = attend(layer, x, relations, rows)
+        fed = layer.feed_forward(read)
+        output = after_both(layer, attended, fed)
         yield LayerHalves(*(part[0].float().cpu() for part in (weights, attended, fed, output)))
+
+
+def attend(
+    layer: Layer, x: Float[Tensor, "b t d"], relations: Relations, rows: Int[Tensor, " q"] | None = None
+) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b q d"]]:
+    """(the vectors after the attention half, what the feed-forward half reads), at *rows* or at all tokens."""
+    read = layer.attention_norm(x) if layer.pre else x
+    attended = (x if rows is None else x[:, rows]) + layer.attention(read, relations, lambda c: c, False, rows)[0]
+    if layer.pre:
+        return attended, layer.output_norm(attended)
+    attended = layer.attention_norm(attended)
+    return attended, attended
+
+
+def after_both(layer: Layer, attended: Float[Tensor, "*n d"], fed: Float[Tensor, "*n d"]) -> Float[Tensor, "*n d"]:
+    """The output of *layer* from the vectors after its attention half and what the feed-forward half adds."""
+    return attended + fed if layer.pre else layer.output_norm(attended + fed)
 
 
 def attention_inputs(checkpoint: Checkpoint, encoding: Encoding) -> Iterator[tuple[Layer, Tensor, Relations]]:

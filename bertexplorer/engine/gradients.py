@@ -20,6 +20,7 @@ from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.heads import ReplacedToken
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
@@ -176,22 +177,36 @@ def replacement_scores(
         return (slope @ table.T - (slope * words[indices]).sum(dim=-1, keepdim=True)).cpu()
 
 
+def neuron_effects(checkpoint: Checkpoint, encoding: Encoding, target: Target) -> Float[Tensor, "l n"]:
+    """By how much *target* changes, to first order, if a neuron is switched off at every token: minus the sum over the
+    tokens of its activation times the gradient. fp32 on the CPU. Raises ExplorerError if a number is not finite."""
+    config = checkpoint.config
+    on = torch.ones(config.num_layers, config.intermediate_size, device=checkpoint.device, requires_grad=True)
+    read = target_function(checkpoint, encoding, target, Intervention(neuron_mask=on))
+    with checkpoint.scheduler.slot(heavy=True), torch.enable_grad():
+        effects = -torch.autograd.grad(read(word_vectors(checkpoint, encoding.ids)[None]).sum(), on)[0].cpu()
+    if not effects.isfinite().all():
+        raise ExplorerError(f"{checkpoint.name} gave gradients that are not finite. Try another text.")
+    return effects
+
+
 def target_function(
-    checkpoint: Checkpoint, encoding: Encoding, target: Target
+    checkpoint: Checkpoint, encoding: Encoding, target: Target, change: Intervention = NO_CHANGE
 ) -> Callable[[Float[Tensor, "b t e"]], Float[Tensor, " b"]]:
-    """A function that computes *target* in fp32 for word vectors that replace those of *encoding*."""
+    """A function that computes *target* in fp32 for word vectors that replace those of *encoding*, under *change*."""
     encoder = to_fp32(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
     positions = torch.tensor(target.positions, device=checkpoint.device)
     _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
 
     def encode(words: Tensor, part: tuple[int, ...]) -> Tensor:
-        return encoder.from_embeddings(encoder.embeddings.finish(words[:, part])).last
+        return encoder.from_embeddings(encoder.embeddings.finish(words[:, part]), intervention=change).last
 
     def read(words: Tensor) -> Tensor:
         if target.passes:
             return target.read(torch.cat([encode(words, part) for part in target.passes], dim=1))
         sides = segments.expand(len(words), -1) if checkpoint.config.num_segments else None
-        return target.read(encoder.from_embeddings(encoder.embeddings.finish(words, sides), positions=positions).last)
+        start = encoder.embeddings.finish(words, sides)
+        return target.read(encoder.from_embeddings(start, intervention=change, positions=positions).last)
 
     return read
 

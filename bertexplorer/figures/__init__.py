@@ -41,6 +41,7 @@ pretraining.py        pretraining runs in one figure
 learning.py           how a run learns, by epoch, from before the first step
 confusion.py          a cell for each correct and predicted label
 layers.py             a row for each layer, and the rank of words through them
+neurons.py            a bar for each neuron and its words, the answer without several, and where the open one answers
 answer.py             a bar for each label, each tagged word, or each span of the passage
 suite.py              a bar with its interval for all cases and each category
 suite_table.py        the table of cases of a suite, and caveats about the rows of a suite or a probe

@@ -31,7 +31,7 @@ ENDS = {  # what the head reads, and what it makes of it
     "next sentence": "whether B follows A",
     "label": "the label",
     "tag": "the tag of {token}",
-    "replaced": "whether another token stood at {token}",
+    "replaced": "whether {token} was replaced",
     "span start": "where the answer starts",
     "score": "the score",
 }
@@ -85,7 +85,7 @@ def draw_layer(result: ForwardPass, index: int) -> dict[str, Any]:
             {"token": word.token, "from": percent(word.before), "to": percent(word.after)} for word in gains(part)
         ],
         "attention": {"says": say_attention(result, part, index), "door": attention_door(index, head)},
-        "feed_forward": {"says": say_feed_forward(result, part, index), "door": {"view": "layers"}},
+        "feed_forward": {"says": say_feed_forward(result, part, index), "door": neurons_door(index)},
     }
 
 
@@ -96,6 +96,10 @@ def draw_link(result: ForwardPass, link: Link | None) -> dict[str, Any] | None:
     source, target = (result.positions.index(position) for position in (link.source, link.target))
     words = f"{clip(result.tokens[source], 12)} → {clip(result.tokens[target], 12)}"
     return {"to": source, "from": target, "words": words, "share": percent(link.weight)}
+
+
+def neurons_door(layer: int) -> dict[str, Any]:
+    return {"view": "neurons", "set": {"layer": layer + 1}}
 
 
 def attention_door(layer: int, head: int) -> dict[str, Any]:

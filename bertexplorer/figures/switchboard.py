@@ -1,9 +1,11 @@
 """Figure for switchboard: the effect of each head on the answer, as a grid to press, and the answer with and without
 the selected heads."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.heads import Head, Neuron
 from bertexplorer.analysis.switchboard import Switchboard
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
@@ -45,7 +47,7 @@ def draw(result: Switchboard) -> Chart:
     names = (
         "Press a head to switch it off or on.<br>" + COLOURS[result.how],
         heading(result),
-        ("All heads on, and with those off" if result.off else "All heads on") if result.after.candidates else "",
+        ("All heads on, and with those off" if result.changed else "All heads on") if result.after.candidates else "",
     )
     for row, name in enumerate(names, 1):
         fig.add_annotation(kit.above(name, row=row))
@@ -95,14 +97,14 @@ def switches(fig: Chart, result: Switchboard) -> None:
 def bar_rows(result: Switchboard) -> list[tuple[str, float, str]]:
     """(name, value, colour) of each bar."""
     rows = [("all heads on", result.before.value, ACCENT)]
-    if result.off:
-        rows.append((f"{names(result)} {DONE[result.how]}", result.after.value, ORANGE))
+    if result.changed:
+        rows.append((name_change(result), result.after.value, ORANGE))
     if len(result.controls):
-        name = f"{random_heads(result)} at random"
+        name = f"{random_switches(result)} at random"
         rows.append((name, float(result.controls.mean()), GREY))
     if result.after.candidates and result.before.is_next is not None:
         rows.append(("is next, all heads on", result.before.is_next, PALE))
-        if result.off and result.after.is_next is not None:
+        if result.changed and result.after.is_next is not None:
             rows.append(("is next, with those off", result.after.is_next, "#f2b48a"))
     return rows
 
@@ -135,7 +137,7 @@ def bars(fig: Chart, result: Switchboard) -> None:
 
 def lists(fig: Chart, result: Switchboard) -> None:
     """The first choices before and after, side by side."""
-    for x, outcome in ((0.0, result.before), (0.5, result.after))[: 1 + bool(result.off)]:
+    for x, outcome in ((0.0, result.before), (0.5, result.after))[: 1 + result.changed]:
         for row, c in enumerate(outcome.candidates):
             text = f"{label(c.token, 14)}  {percent(c.probability)}"
             fig.add_trace(kit.texts(x, [row], [text]), 3, 1)
@@ -143,14 +145,25 @@ def lists(fig: Chart, result: Switchboard) -> None:
     fig.update_yaxes(range=[max(1, len(result.after.candidates)) - 0.5, -0.5], row=3, col=1, **kit.HIDDEN)
 
 
-def names(result: Switchboard) -> str:
-    heads = [str(head) for head in sorted(result.off)]
-    return ", ".join(heads) if len(heads) <= 4 else f"{', '.join(heads[:3])} and {len(heads) - 3} more"
+def name_change(result: Switchboard) -> str:
+    """What is off, and how; neurons are always at zero."""
+    heads = f"{names(result.off)} {DONE[result.how]}"
+    if not result.neurons:
+        return heads
+    neurons = f"{'neuron' if len(result.neurons) == 1 else 'neurons'} {names(result.neurons)} off"
+    return f"{heads} and {neurons}" if result.off else neurons
 
 
-def random_heads(result: Switchboard) -> str:
-    """What a random set consists of: other heads, or any heads if there are too few others."""
-    return count(len(result.off), "other head" if 2 * len(result.off) <= result.states.size else "head")
+def names(switches: Sequence[Head] | Sequence[Neuron]) -> str:
+    listed = [str(switch) for switch in sorted(switches)]
+    return ", ".join(listed) if len(listed) <= 4 else f"{', '.join(listed[:3])} and {len(listed) - 3} more"
+
+
+def random_switches(result: Switchboard) -> str:
+    """What a random set consists of: other heads, or any heads if there are too few others; other neurons."""
+    heads = count(len(result.off), "other head" if 2 * len(result.off) <= result.states.size else "head")
+    neurons = count(len(result.neurons), "other neuron")
+    return " and ".join(filter(None, (heads * bool(result.off), neurons * bool(result.neurons))))
 
 
 def format_change(result: Switchboard, change: float) -> str:
@@ -162,13 +175,11 @@ def say(result: Switchboard) -> str:
     """The effect of switching heads off, whether it exceeds chance, and the most important head."""
     before, after = measure(result.before.value, result.scored), measure(result.after.value, result.scored)
     sentences = [f"With all heads on, {begin(result.target)} {before}"]
-    if result.off:
-        sentences = [
-            f"With {names(result)} {DONE[result.how]}, {name_answer(result.target)} goes from {before} to {after}"
-        ]
+    if result.changed:
+        sentences = [f"With {name_change(result)}, {name_answer(result.target)} goes from {before} to {after}"]
     if len(result.controls):
         sentences[0] += (
-            f"; {len(result.controls)} random sets of {random_heads(result)} leave it between "
+            f"; {len(result.controls)} random sets of {random_switches(result)} leave it between "
             f"{measure(float(result.controls.min()), result.scored)} and "
             f"{measure(float(result.controls.max()), result.scored)}"
         )

@@ -200,8 +200,11 @@ class FeedForward(nn.Module):
         self.expand = nn.Linear(size, wide, bias=bias)
         self.contract = nn.Linear(wide, size, bias=config.bias)
 
-    def forward(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t d"]:
-        return self.contract(self.neurons(x))
+    def forward(
+        self, x: Float[Tensor, "b t d"], factor: Float[Tensor, "*b 1 n"] | None = None
+    ) -> Float[Tensor, "b t d"]:
+        neurons = self.neurons(x)
+        return self.contract(neurons if factor is None else neurons * factor.to(neurons))
 
     def neurons(self, x: Float[Tensor, "b t d"]) -> Float[Tensor, "b t n"]:
         """The activations between the two layers, one number for each of the n neurons."""
@@ -231,15 +234,16 @@ class Layer(nn.Module):
         change: Callable[[Tensor], Tensor],
         keep: Keep,
         positions: Int[Tensor, " q"] | None,
+        factor: Float[Tensor, "*b 1 n"] | None = None,
     ) -> tuple[Float[Tensor, "b q d"], Float[Tensor, "b h q _"] | None, Float[Tensor, "b h q k"]]:
         attended, weights, context = self.attention(
             self.attention_norm(x) if self.pre else x, relations, change, keep, positions
         )
         x = pick(x, positions) + self.dropout(attended)
         if self.pre:
-            return x + self.dropout(self.feed_forward(self.output_norm(x))), weights, context
+            return x + self.dropout(self.feed_forward(self.output_norm(x), factor)), weights, context
         x = self.attention_norm(x)
-        return self.output_norm(x + self.dropout(self.feed_forward(x))), weights, context
+        return self.output_norm(x + self.dropout(self.feed_forward(x, factor))), weights, context
 
 
 class Encoder(nn.Module):
@@ -303,6 +307,7 @@ class Encoder(nn.Module):
                 lambda c, index=index, rows=rows: intervention.apply(index, c, rows),
                 attention,
                 rows,
+                intervention.neuron_factor(index),
             )
             hidden.append(x)
             if attention is not False:

@@ -30,6 +30,7 @@ class Intervention:
 
     head_mask: Float[Tensor, "*b l h"] | None = None  # factor on each head's output; 0 turns the head off
     fill: Float[Tensor, "*f l h _ k"] | None = None  # replaces the output of masked heads: 1 or t rows
+    neuron_mask: Float[Tensor, "*b l n"] | None = None  # factor on each neuron of the feed-forward halves; 0: off
     causal: bool = False  # each token sees itself and the tokens to its left
     prefix: Int[Tensor, " b"] | None = None  # causal, but every token sees the first *prefix* tokens of its row
 
@@ -47,6 +48,10 @@ class Intervention:
                 fill = fill[..., positions, :]
             changed = changed + (1 - keep) * fill
         return changed
+
+    def neuron_factor(self, layer: int) -> Float[Tensor, "*b 1 n"] | None:
+        """What a layer's neurons are multiplied by at every token; None: nothing."""
+        return None if self.neuron_mask is None else self.neuron_mask[..., layer, None, :]
 
 
 NO_CHANGE, CAUSAL = Intervention(), Intervention(causal=True)

@@ -1,4 +1,4 @@
-"""The view of the answer after each layer."""
+"""Views of the answer after each layer, and of the neurons that bring it about."""
 
 from bertexplorer.views.view import Example, View
 
@@ -29,4 +29,32 @@ LAYERS = View(
         ),
     ),
 )
-VIEWS = (LAYERS,)
+NEURONS = View(
+    "neurons",
+    TOPIC,
+    title="Neurons",
+    question="Which neurons wrote it?",
+    note=(
+        "A neuron seldom has one meaning: it may answer in places that have nothing to do with each other, and other "
+        "lines may suggest another meaning (Bolukbasi et al., 2021). The words are those that become less probable if "
+        "it does not write, read by a head that was trained on the last layer, so in early layers they say little. "
+        "That the answer falls without a few neurons does not mean that they hold the fact: others prepare what they "
+        "read. A random order is the measure of what any loss would do."
+    ),
+    papers=(
+        "Geva et al., 2021, Transformer Feed-Forward Layers Are Key-Value Memories",
+        "Geva et al., 2022, Transformer Feed-Forward Layers Build Predictions by Promoting Concepts",
+        "Dai et al., 2022, Knowledge Neurons in Pretrained Transformers",
+        "Bolukbasi et al., 2021, An Interpretability Illusion for BERT",
+    ),
+    examples=(
+        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
+        Example("The capital of France", "The capital of France is [MASK]."),
+        Example("The keys to the cabinet", "The keys to the cabinet [MASK] on the table.", options={"word": "are"}),
+        Example("A key", "The capital of France is [MASK].", options={"layer": 4, "neuron": 1280}),
+        Example("Nothing hidden", "Paris is the capital of France.", picked="0:0-5"),
+    ),
+    slow=True,
+    needs=("lines",),
+)
+VIEWS = (LAYERS, NEURONS)

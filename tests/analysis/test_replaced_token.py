@@ -118,7 +118,7 @@ def test_the_picture_of_the_model_ends_in_it(checkpoint: Checkpoint) -> None:
     result = forward_pass.run(checkpoint, picked())
     assert result.end == "replaced" and {c.token for c in result.answers} == {"original", "replaced"}
     end = picture.draw(result).data["end"]
-    assert end["what"] == f"whether another token stood at {WORD}" and len(end["bars"]) == 2
+    assert end["what"] == f"whether {WORD} was replaced" and len(end["bars"]) == 2
     assert end["door"] == {"view": "answer"}
 
 

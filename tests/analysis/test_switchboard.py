@@ -9,8 +9,10 @@ import torch
 import transformers
 from torch import Tensor
 
+from bertexplorer import engine
 from bertexplorer.analysis import switchboard
-from bertexplorer.analysis.heads import Head
+from bertexplorer.analysis.board import Board, ask
+from bertexplorer.analysis.heads import Head, Neuron
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.analysis.switchboard import Options
 from bertexplorer.errors import ExplorerError
@@ -142,15 +144,43 @@ def test_a_pair_without_a_blank_is_about_its_next_sentence_decision(tiny) -> Non
 
 def test_random_sets_have_the_same_size_and_avoid_the_chosen_heads(tiny) -> None:
     ours = load(tiny("bert"), precision="fp32", device="cpu")
-    board = switchboard.Board(ours, ours.tokenizer.encode(TEXT), Options())
+    board = Board(ask(ours, TEXT, "mask"), 4, engine.heads_off())
     off = (Head(0, 1), Head(2, 3))
-    sets = switchboard.random_sets(board, off, 30)
+    sets = switchboard.random_sets(board, off, 4, 30)
     assert sets.shape == (30, 3, 4) and (sets.sum(axis=(1, 2)) == 10).all()
     assert all((sets[:, h.layer, h.head] == 1).all() for h in off)
     assert len({s.tobytes() for s in sets}) > 10
     most = tuple(Head(layer, head) for layer in range(3) for head in range(4) if (layer, head) != (0, 0))
-    assert (switchboard.random_sets(board, most, 3).sum(axis=(1, 2)) == 1).all()
-    assert len(switchboard.random_sets(board, (*most, Head(0, 0)), 3)) == 0, "it would be the chosen heads again"
+    assert (switchboard.random_sets(board, most, 4, 3).sum(axis=(1, 2)) == 1).all()
+    assert len(switchboard.random_sets(board, (*most, Head(0, 0)), 4, 3)) == 0, "it would be the chosen heads again"
+
+
+def test_neurons_are_off_at_every_token_as_a_hook_in_transformers_has_it(tiny) -> None:
+    """Alone and beside a head; the random sets hold as many of each kind."""
+    ours = load(tiny("bert-mlm"), precision="fp32", device="cpu")
+    theirs = transformers.BertForMaskedLM.from_pretrained(tiny("bert-mlm"), attn_implementation="eager").eval()
+    encoding = ours.tokenizer.encode(TEXT)
+
+    def silence(_: torch.nn.Module, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        changed = inputs[0].clone()
+        changed[..., [6, 30]] = 0
+        return (changed, *inputs[1:])
+
+    hook = theirs.bert.encoder.layer[1].output.dense.register_forward_pre_hook(silence)
+    with torch.inference_mode():
+        logits = theirs(torch.tensor([encoding.ids])).logits[0, encoding.masked[0]]
+    result = switchboard.run(ours, TEXT, options=Options(neurons="2·7, 2·31"))
+    wanted = logits.softmax(-1)[ours.tokenizer.backend.token_to_id(result.target)]
+    assert result.after.value == pytest.approx(float(wanted), rel=1e-4) and result.before.value != result.after.value
+    assert result.neurons == (Neuron(1, 6), Neuron(1, 30)) and result.off == () and len(result.controls) == 10
+    hook.remove()
+    alone = switchboard.run(ours, TEXT)
+    both = switchboard.run(ours, TEXT, options=Options(neurons="2·7", off="3·4"))
+    assert np.allclose(both.change, alone.change, atol=1e-4), "each head is measured with all neurons on"
+    assert both.states.sum() == 1 and both.after.value not in (result.after.value, both.before.value)
+    board = Board(ask(ours, TEXT, "mask"), 4 + 48, engine.heads_off(heads=4))
+    sets = switchboard.random_sets(board, [(2, 3), (1, 4 + 6), (1, 4 + 30)], 4, 8)
+    assert ((sets[..., :4] == 0).sum((1, 2)) == 1).all() and ((sets[..., 4:] == 0).sum((1, 2)) == 2).all()
 
 
 def test_without_a_choice_no_head_is_off(tiny) -> None:
@@ -166,6 +196,8 @@ def test_without_a_choice_no_head_is_off(tiny) -> None:
     [
         (Options(off="9·1"), "layer"),
         (Options(off="x"), "is not a head"),
+        (Options(neurons="1·49"), "Neuron 49 does not exist; there are 48"),
+        (Options(neurons="x"), "is not a neuron"),
         (Options(word="unbelievable"), "pieces"),
         (Options(how="patch"), "no sentence to patch from"),
         (Options(how="patch", source="a cat"), "tokens and yours"),

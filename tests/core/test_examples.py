@@ -176,6 +176,13 @@ POINTS: dict[str, dict[str, str]] = {
         "He or she": 'top() == "he" and rank("she") == 2',
         "The farmers": 'rank("land") == 1 and rank("rice") > 3',
     },
+    "neurons": {
+        "The farmers": 'raises() == "land" and half() == 2 and without_random(500) > 0.8 * before()',
+        "The capital of France": 'counts_most() == "4·1280" and without(10) < 0.1 * before()',
+        "The keys to the cabinet": 'answer() == "are" and raises() == "are" and half() == 5',
+        "A key": 'counts_most() == "4·1280" and peak_token() == "the"',
+        "Nothing hidden": 'answer() == ""',
+    },
     "sentence-similarity": {
         "Other words, same meaning": "similarity() > chance() + 0.3 and as_similar() == 0 and shared_words() <= 1",
         "Which words did it": 'top_first() == "children" and top_second() == "kids"',
