@@ -77,7 +77,7 @@ def sentence_matrix(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
     Score every ordered pair of the sentences of *text*, those of a second text after those of the first. What is
     hidden stays hidden. Raises ExplorerError without an NSP head, or for fewer than two sentences.
     """
-def sentence_similarity(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result:
+def sentence_similarity(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', others: str = '', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result:
     """The number that the checkpoint's own pipeline gives, and which words bring it about.
     The similarity of the two texts of a pair, and where it comes from. *lines*: unrelated ones, whose pairs show
     what chance gives; the built-in sentences if there are none.
@@ -88,6 +88,7 @@ def sentence_similarity(text: str, pair: str = '', *, checkpoint: str | Path | B
         first_prompt: Prompt of the first text (a name in the checkpoint's files, or none)
         second_prompt: Prompt of the second text (empty: as the files say)
         terms: Parts (last layer: exact, but its tokens have read each other; input words: up to 64 tokens)
+        others: Other texts (up to 18, with | between; all are compared with each other)
         merge: Merge pieces (a word gets the sum of its pieces)
     """
 def term_weights(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 12) -> Result:
@@ -246,7 +247,7 @@ def embedding_map(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 
         neighbours: Neighbours, 1 to 20
         point: Point, -1 to 10000 (-1: the picked token)
     """
-def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result:
+def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', prompt: str = '', line_prompt: str = '', lines: Sequence[str] | str | Path | None = None) -> Result:
     """Which lines mean something like the text, by the cosine of their vectors.
     Find the lines nearest to *text* (a pair is one query) among *lines*, or the built-in ones where there are none.
     The vectors of *lines* are stored in the *index*, under `collection`. Built-in lines, and all lines if there is no
@@ -256,6 +257,8 @@ def search(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         top: Results, 1 to 50
         layer: Layer, -1 to 48 (0: the input of the first; -1: the last)
         pooling: A line's vector (own: as the checkpoint's files say, else the mean)
+        prompt: Prompt of your text (a name in the checkpoint's files, or none)
+        line_prompt: Prompt of the lines (empty: as the files say)
     """
 def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result:
     """The prediction of the checkpoint's own head after each layer, and the layer at which it settles.
@@ -284,7 +287,7 @@ def neurons(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
     a text of more than MAX_TOKENS, and for more than MAX_LINES lines.
         neurons.run(checkpoint, "The capital of France is [MASK].").opened.words
     Options:
-        layer: Layer, 0 to 100 (0: the one of the neuron that counts most)
+        layer: Layer, 0 to 100 (0: the last)
         neuron: Neuron, 0 to 100000 (its number; 0: of those listed, the one that counts most)
         top: Neurons listed, 1 to 30
         word: Answer (a single piece, a label or a tag; empty: the first choice)
@@ -402,7 +405,7 @@ class Methods:
     def template(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 5) -> Result: ...
     def next_sentence(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), candidates: str | Sequence[str] = '') -> Result: ...
     def sentence_matrix(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
-    def sentence_similarity(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result: ...
+    def sentence_similarity(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', first_prompt: str = '', second_prompt: str = '', terms: Literal['last layer', 'input words'] = 'last layer', others: str = '', merge: bool = True, lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def term_weights(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 12) -> Result: ...
     def late_interaction(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, special: Literal['left out', 'included'] = 'left out', others: str = '') -> Result: ...
     def tokenization(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = ()) -> Result: ...
@@ -417,7 +420,7 @@ class Methods:
     def word_in_context(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), word: str = '', sentences: str | Sequence[str] = '', sense: str = '', layer: int = -1, baseline: bool = True) -> Result: ...
     def word_path(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = -1, word: str = '', sentences: str | Sequence[str] = '', plane: Literal['all words', 'these words'] = 'all words') -> Result: ...
     def embedding_map(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), unit: Literal['tokens', 'sentences'] = 'tokens', layer: int = -1, method: Literal['PCA', 't-SNE', 'UMAP'] = 'PCA', pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', dimensions: Literal['2-D', '3-D'] = '2-D', colour: Literal['word', 'position', 'label'] = 'word', neighbours: int = 5, point: int = -1, lines: Sequence[str] | str | Path | None = None) -> Result: ...
-    def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', lines: Sequence[str] | str | Path | None = None) -> Result: ...
+    def search(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, layer: int = -1, pooling: Literal['own', 'mean', 'CLS', 'max', 'last four summed'] = 'own', prompt: str = '', line_prompt: str = '', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def layers(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), words: str | Sequence[str] = '', top: int = 3, lens: Literal['raw', 'tuned'] = 'raw', target: Literal['answer', 'mask', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '') -> Result: ...
     def neurons(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), layer: int = 0, neuron: int = 0, top: int = 10, word: str = '', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '', lines: Sequence[str] | str | Path | None = None) -> Result: ...
     def answer(self, text: str, pair: str = '', *, mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30, others: str = '') -> Result: ...

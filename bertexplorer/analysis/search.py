@@ -6,9 +6,8 @@ each result comes with the mean cosine of two unrelated sentences (over all pair
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated
 
@@ -20,6 +19,7 @@ from bertexplorer.analysis import facts
 from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
+    NO_PROMPT,
     OWN_INFO,
     Line,
     Pooling,
@@ -30,6 +30,7 @@ from bertexplorer.analysis.vectors import (
     layer_of,
     mean_cosine,
     own_or_mean,
+    prompt_name,
     unit_vectors,
 )
 from bertexplorer.engine.progress import working
@@ -50,6 +51,8 @@ class Options:
     top: Annotated[int, Option("Results", 1, 50)] = 10
     layer: Annotated[int, Option("Layer", -1, 48, info="0: the input of the first; -1: the last")] = -1
     pooling: Annotated[Pooling, Option("A line's vector", info=OWN_INFO)] = "own"
+    prompt: Annotated[str, Option("Prompt of your text", info=f"a name in the checkpoint's files, or {NO_PROMPT}")] = ""
+    line_prompt: Annotated[str, Option("Prompt of the lines", info="empty: as the files say")] = ""
     lines: Annotated[str, Option("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
 
 
@@ -94,7 +97,8 @@ def run(
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
     options = replace(options, pooling=own_or_mean(checkpoint, options.pooling))
-    encoding = encode_sentence(checkpoint, text)
+    encoding = encode_sentence(checkpoint, text, prompt_name(options.prompt))
+    _ = engine.prompt_of(checkpoint, prompt_name(options.line_prompt))  # raises before any line is read
     searched = list(lines) or list(BUILT_IN)
     query = vectors(checkpoint, [encoding], layer, options.pooling)[0]
     if index is None or not lines:
@@ -104,6 +108,7 @@ def run(
     if encoding.left_out:
         limit = f"the checkpoint's limit of {len(encoding):,} tokens"
         notes = f"{encoding.left_out:,} tokens of the text are beyond {limit}. {notes}".strip()
+    notes = f"{notes} {say_prompts(checkpoint, options)}".strip()
     notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
     hits = (
         Hit(rank, i, searched[i].text, searched[i].label, min(1.0, cosine)) for rank, (cosine, i) in enumerate(best, 1)
@@ -114,7 +119,7 @@ def run(
         count=count,
         built_in=not lines,
         indexed=indexed,
-        chance=chance(checkpoint, layer, options.pooling),
+        chance=chance(checkpoint, layer, options.pooling, prompt_name(options.line_prompt)),
         layer=layer,
         pooling=options.pooling,
         notes=notes,
@@ -128,10 +133,24 @@ def vectors(
     return unit_vectors(engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
 
 
+def read_line(checkpoint: Checkpoint, options: Options) -> Callable[[str], Encoding]:
+    """The encoding of a line, after its prompt."""
+    return lambda line: encode_sentence(checkpoint, line, prompt_name(options.line_prompt))
+
+
+def say_prompts(checkpoint: Checkpoint, options: Options) -> str:
+    """What stands before the texts; "" if nothing does."""
+    before = [engine.prompt_of(checkpoint, prompt_name(name)) for name in (options.prompt, options.line_prompt)]
+    if not any(before):
+        return ""
+    own, lines = (f"“{prompt[:60]}”" if prompt else "nothing" for prompt in before)
+    return f"Before your text stands {own}, before each line {lines}."
+
+
 def search_lines(
     checkpoint: Checkpoint, lines: Sequence[Line], query: Float[np.ndarray, " d"], layer: int, options: Options
 ) -> tuple[list[tuple[float, int]], int, str, str]:
-    encodings, line_indices, notes = encode_lines(partial(encode_sentence, checkpoint), lines)
+    encodings, line_indices, notes = encode_lines(read_line(checkpoint, options), lines)
     cosines = vectors(checkpoint, encodings, layer, options.pooling) @ query
     best = np.argsort(-cosines, kind="stable")[: options.top]
     return [(float(cosines[i]), line_indices[i]) for i in best], len(line_indices), "", notes
@@ -146,11 +165,12 @@ def search_index(
     options: Options,
 ) -> tuple[list[tuple[float, int]], int, str, str]:
     """Search through the index, which is filled first unless it contains all lines."""
-    name, indexed = collection(checkpoint, lines, layer, options.pooling), "kept"
+    before = engine.prompt_of(checkpoint, prompt_name(options.line_prompt))
+    name, indexed = collection(checkpoint, lines, layer, options.pooling, before), "kept"
     stored = index.count(name)
     best = index.query(name, query, options.top) if stored else []
     if not best or best[0][1]["of"] != stored:  # empty, or the process that filled it was stopped midway
-        encodings, line_indices, notes = encode_lines(partial(encode_sentence, checkpoint), lines)
+        encodings, line_indices, notes = encode_lines(read_line(checkpoint, options), lines)
         about = {"of": len(line_indices), "notes": notes}
         line_vectors = vectors(checkpoint, encodings, layer, options.pooling)
         index.upsert(
@@ -162,10 +182,10 @@ def search_index(
     return [(cosine, int(payload["line"])) for cosine, payload in best], stored, indexed, str(best[0][1]["notes"])
 
 
-def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str) -> str:
+def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str, before: str = "") -> str:
     """The name of the collection with the vectors of these lines. It changes with any weight, the precision, the layer,
-    the pooling, the checkpoint's own sentence encoder and any line."""
-    parts = [checkpoint.revision, checkpoint.precision, str(layer), pooling]
+    the pooling, the checkpoint's own sentence encoder, the prompt *before* each line and any line."""
+    parts = [checkpoint.revision, checkpoint.precision, str(layer), pooling, *([before] if before else [])]
     if checkpoint.sentence_encoder:
         parts.append(checkpoint.sentence_encoder.fingerprint)
     digest = sha256("\0".join(parts).encode())
@@ -174,15 +194,15 @@ def collection(checkpoint: Checkpoint, lines: Sequence[Line], layer: int, poolin
     return f"bertexplorer-{digest.hexdigest()[:32]}"
 
 
-def chance(checkpoint: Checkpoint, layer: int, pooling: str) -> float:
+def chance(checkpoint: Checkpoint, layer: int, pooling: str, prompt: str | None = None) -> float:
     """Mean cosine of two built-in sentences. Cached with the checkpoint."""
 
     def measure() -> float:
-        encodings = [encode_sentence(checkpoint, line.text) for line in BUILT_IN]
+        encodings = [encode_sentence(checkpoint, line.text, prompt) for line in BUILT_IN]
         with working(None):
             return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
 
-    return float(checkpoint.cache.get(("chance of sentences", layer, pooling), measure, lambda _: 8))
+    return float(checkpoint.cache.get(("chance of sentences", layer, pooling, prompt), measure, lambda _: 8))
 
 
 def rows(result: Search) -> list[dict[str, object]]:

@@ -17,9 +17,11 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
+from bertexplorer.analysis.next_sentence import parse_candidates
 from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import (
     BUILT_IN,
+    NO_PROMPT,
     OWN_INFO,
     Line,
     Pooling,
@@ -27,6 +29,7 @@ from bertexplorer.analysis.vectors import (
     encode_lines,
     encode_sentence,
     own_or_mean,
+    prompt_name,
 )
 from bertexplorer.analysis.word_merging import units
 from bertexplorer.engine.progress import working
@@ -39,9 +42,9 @@ if TYPE_CHECKING:
 
 KEYS, MEASURE = ("first", "first_position", "second", "second_position"), "part"
 MARKS, MASKS = "special", "all masks"  # the rows that are no words: special tokens, and a text of masks
-NO_PROMPT = "none"
 MAX_LINES = 300  # whose pairs tell what chance gives
 MAX_CELLS = 20_000
+MAX_TEXTS = 20  # that are compared with each other
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,9 @@ class Options:
         Literal["last layer", "input words"],
         Option("Parts", info="last layer: exact, but its tokens have read each other; input words: up to 64 tokens"),
     ] = "last layer"
+    others: Annotated[
+        str, Option("Other texts", info="up to 18, with | between; all are compared with each other", several=True)
+    ] = ""
     merge: Annotated[bool, Option("Merge pieces", info="a word gets the sum of its pieces")] = True
     lines: Annotated[
         str, Option("Uploaded lines", info="whose pairs show what chance gives; empty: built-in", by_page=True)
@@ -96,6 +102,16 @@ class SentenceSimilarity:
     cut: tuple[int, int]  # tokens of each text beyond the limit
     shown: dict[int, float]  # token of the pair -> its share of *total*
     notes: str = ""
+    group: tuple[str, ...] = ()  # the two texts and others, if there are any
+    table: Float[np.ndarray, "k k"] | None = None  # the similarity of each two of the group
+
+    @property
+    def closest(self) -> tuple[int, int]:
+        """The two of the group that are most similar, 0-based. Only with other texts."""
+        assert self.table is not None
+        above = np.triu(np.ones_like(self.table, dtype=bool), 1)
+        i, j = np.unravel_index(np.where(above, self.table, -np.inf).argmax(), self.table.shape)
+        return int(i), int(j)
 
     @property
     def by_row(self) -> Float[np.ndarray, " n"]:
@@ -157,7 +173,8 @@ def run(
         )
     matrix = row_vectors @ column_vectors.T / scale
     total = float(first @ second) / scale
-    # 2. What chance gives.
+    # 2. Several texts, and what chance gives.
+    group, table = compare_all(checkpoint, pair, options.others, pooling, measure, names)
     chance, notes = unrelated(checkpoint, lines, pooling, measure)
     departs = departure(checkpoint, pooling, checkpoint.config.num_layers, lengths=measure != "cosine")
     return SentenceSimilarity(
@@ -178,15 +195,25 @@ def run(
         cut=(encodings[0].left_out, encodings[1].left_out),
         shown=shares_on_strip(checkpoint, pair, (row_parts, column_parts), (matrix.sum(axis=1), matrix.sum(axis=0))),
         notes=" ".join(filter(None, (notes, departs))),
+        group=group,
+        table=table,
     )
 
 
-def prompt_name(typed: str) -> str | None:
-    """The name of a prompt as `SentenceEncoder.prompt` reads it, from what was typed."""
-    typed = typed.strip()
-    if not typed:
-        return None
-    return "" if typed == NO_PROMPT else typed
+def compare_all(
+    checkpoint: Checkpoint, pair: Text, others: str, pooling: str, measure: str, names: Sequence[str | None]
+) -> tuple[tuple[str, ...], Float[np.ndarray, "k k"] | None]:
+    """(the two texts and the *others*, the similarity of each two of them); nothing without others. The others have the
+    prompt of the second text, the last of *names*."""
+    if not others.strip():
+        return (), None
+    group = list(dict.fromkeys([pair.first.strip(), pair.second.strip(), *parse_candidates(others)]))
+    if len(group) > MAX_TEXTS:
+        raise ExplorerError(f"{len(group)} texts were given to compare; the limit is {MAX_TEXTS}. Remove some.")
+    encodings = [encode_sentence(checkpoint, text, names[min(i, 1)]) for i, text in enumerate(group)]
+    layer = checkpoint.config.num_layers
+    vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy()
+    return tuple(group), engine.similarity_table(measure, vectors, vectors)
 
 
 def side_parts(
@@ -289,6 +316,14 @@ def rows(result: SentenceSimilarity) -> list[dict[str, object]]:
 
 class Facts(facts.Facts[SentenceSimilarity]):
     """Words are written as the table shows them."""
+
+    def closest_first(self) -> str:
+        """Of several texts, the first of the two that are most similar."""
+        return self._result.group[self._result.closest[0]] if self._result.group else self._result.texts[0]
+
+    def closest_second(self) -> str:
+        """Of several texts, the second of the two that are most similar."""
+        return self._result.group[self._result.closest[1]] if self._result.group else self._result.texts[1]
 
     def similarity(self) -> float:
         """Similarity of the two texts."""

@@ -66,6 +66,7 @@ def own_or_mean(checkpoint: Checkpoint, pooling: Pooling) -> Pooling:
     return "mean" if pooling == "own" and checkpoint.sentence_encoder is None else pooling
 
 
+NO_PROMPT = "none"  # what is typed for it
 WITHOUT_ADAPTERS = (
     "This family has an adapter for each task, which is not read here: these are the vectors of the encoder alone. For "
     "those of a task, merge its adapter with PEFT first."
@@ -100,6 +101,14 @@ def encode_sentence(checkpoint: Checkpoint, text: Text | str, prompt: str | None
     if checkpoint.sentence_encoder and checkpoint.sentence_encoder.lower_case:
         text = in_lower_case(text)
     return checkpoint.sentence_tokenizer.encode(text)
+
+
+def prompt_name(typed: str) -> str | None:
+    """The name of a prompt as `SentenceEncoder.prompt` reads it, from what was typed."""
+    typed = typed.strip()
+    if not typed:
+        return None
+    return "" if typed == NO_PROMPT else typed
 
 
 def put_before(prompt: str, text: Text) -> Text:

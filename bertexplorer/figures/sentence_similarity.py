@@ -1,6 +1,7 @@
 """Figure for the similarity of two sentences: what each two words add to it, and what unrelated sentences have."""
 
 import numpy as np
+from jaxtyping import Float
 
 from bertexplorer.analysis.sentence_similarity import Part, SentenceSimilarity
 from bertexplorer.charts.chart import Chart
@@ -10,6 +11,7 @@ from bertexplorer.figures.style import (
     LIGHT_SIGNED,
     MONO,
     PALE,
+    SHADES,
     clip,
     count,
     decimal,
@@ -18,22 +20,28 @@ from bertexplorer.figures.style import (
     label,
     percent,
     quote,
+    safe,
     signed,
 )
 
-CELL, HISTOGRAM, GAP = 30, 120, 76  # pixels: a row, the lower panel, the gap between the panels
+CELL, TEXT, HISTOGRAM, GAP = 30, 34, 120, 92  # pixels: a row, one of several texts, the lowest panel, the gap
 BINS = 40
 NUMBERED = 12  # words of a side up to which cells show their numbers
+FEW = 4  # texts up to which cells show numbers of any size
 OFF = 0.05  # of the similarity: a gap beyond it is too large
+FAR = ("euclidean", "manhattan")  # distances: the table has them with a minus
 NAMES = {"cosine": "cosine", "dot": "dot product", "euclidean": "distance", "manhattan": "Manhattan distance"}
 
 
 def draw(result: SentenceSimilarity) -> Chart:
     """A cell for each two words; below, the similarities of unrelated pairs with a line at this one."""
-    heights = [max(120, CELL * len(result.rows)), HISTOGRAM]
+    several = [TEXT * len(result.group)] if result.group else []
+    heights = [max(120, CELL * len(result.rows)), *several, HISTOGRAM]
     fig = kit.panels(heights, GAP)
     draw_cells(fig, result)
-    draw_chance(fig, result)
+    if result.table is not None:
+        draw_group(fig, result, result.table)
+    draw_chance(fig, result, row=len(heights))
     fig.presses = switch(result)
     return finish(fig, kit.height_of(heights, GAP) + 180, margin={"l": 8, "r": 44, "t": 124, "b": 56})
 
@@ -60,6 +68,36 @@ def draw_cells(fig: Chart, result: SentenceSimilarity) -> None:
     fig.add_annotation(kit.above(f"what each two words add{unit}", 92, row=1))
 
 
+def draw_group(fig: Chart, result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> None:
+    """The similarity of each two of several texts, in the second panel. A press on a cell opens the pair."""
+    group = result.group
+    others = safe(" | ".join(group))
+    leads = [
+        [{"text": safe(first), "pair": safe(second), "set": {"others": others}} for second in group] for first in group
+    ]
+    shown = np.abs(table) if result.measure in FAR else table
+    whole = result.measure == "cosine"  # two digits fit into a cell on a phone
+    text = [[decimal(float(100 * value if whole else value), 0 if whole else 2) for value in line] for line in shown]
+    if len(group) > NUMBERED or (not whole and len(group) > FEW):
+        text = [["" for _ in line] for line in shown]
+    tips = [
+        [
+            f"{label(first, 40)}<br>{label(second, 40)}<br>{decimal(float(shown[i, j]), 3)}"
+            for j, second in enumerate(group)
+        ]
+        for i, first in enumerate(group)
+    ]
+    apart = table[~np.eye(len(group), dtype=bool)]
+    low, high = float(apart.min()), float(apart.max())
+    cells = kit.cells(table, SHADES, low - 0.01, high + 0.01, text=text, customdata=leads, gap=2)
+    fig.add_trace({**cells, "hovertext": tips, "hovertemplate": "%{hovertext}<extra></extra>"}, 2, 1)
+    names = [f"{number}. {label(text, 11)}" for number, text in enumerate(group, 1)]
+    fig.update_yaxes(**kit.down(names), row=2, col=1)
+    fig.update_xaxes(side="top", **kit.counted(len(group)), row=2, col=1)
+    unit = ", in hundredths" if whole and text[0][0] else ""
+    fig.add_annotation(kit.above(f"each two of all texts{unit};<br>press a cell to open the pair", 28, row=2))
+
+
 def hundredths(value: float) -> str:
     """A number in a cell; nothing for one that would be 0."""
     return "" if abs(value) < 0.005 else decimal(100 * value, 0)
@@ -69,7 +107,7 @@ def cell_name(part: Part) -> str:
     return label(part.label, 30) if part.position is not None else part.label
 
 
-def draw_chance(fig: Chart, result: SentenceSimilarity) -> None:
+def draw_chance(fig: Chart, result: SentenceSimilarity, row: int) -> None:
     """How many pairs of unrelated lines have each similarity."""
     low = min(float(result.chance[0]), result.similarity)
     high = max(float(result.chance[-1]), result.similarity)
@@ -78,14 +116,14 @@ def draw_chance(fig: Chart, result: SentenceSimilarity) -> None:
     middles = (edges[:-1] + edges[1:]) / 2
     hovers = [f"{decimal(float(edge))}: {count(int(n), 'pair')}" for edge, n in zip(middles, counts, strict=True)]
     bars = {"type": "bar", "x": middles.tolist(), "y": counts.tolist(), "marker": {"color": PALE}}
-    fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, 2, 1)
-    fig.add_vline(x=result.similarity, line={"color": ACCENT, "width": 3}, row=2, col=1)
-    fig.update_yaxes(visible=False, row=2, col=1)
+    fig.add_trace({**bars, "customdata": hovers, "hovertemplate": kit.HOVER}, row, 1)
+    fig.add_vline(x=result.similarity, line={"color": ACCENT, "width": 3}, row=row, col=1)
+    fig.update_yaxes(visible=False, row=row, col=1)
     fig.update_xaxes(
-        title=kit.title(NAMES[result.measure], 6, 13), showgrid=False, range=[low - room, high + room], row=2, col=1
+        title=kit.title(NAMES[result.measure], 6, 13), showgrid=False, range=[low - room, high + room], row=row, col=1
     )
     lines = "your lines" if result.own_lines else "unrelated sentences"
-    fig.add_annotation(kit.above(f"pairs of {lines}; the line: these two texts", 4, row=2))
+    fig.add_annotation(kit.above(f"pairs of {lines}; the line: these two texts", 4, row=row))
     fig.update_layout(bargap=0.05)
 
 
@@ -103,14 +141,14 @@ def colours(result: SentenceSimilarity) -> dict[int, float]:
 
 
 def say(result: SentenceSimilarity) -> str:
-    return " ".join([say_number(result), say_words(result), say_sum(result), *remarks(result)])
+    return " ".join([say_number(result), *say_group(result), say_words(result), say_sum(result), *remarks(result)])
 
 
 def say_number(result: SentenceSimilarity) -> str:
     """The similarity beside that of unrelated pairs."""
     pairs, above = len(result.chance), result.as_similar
     lines = "your lines" if result.own_lines else "unrelated sentences"
-    is_far = result.measure in ("euclidean", "manhattan")
+    is_far = result.measure in FAR
     number = decimal(-result.similarity if is_far else result.similarity)
     usual = decimal(float(abs(result.chance.mean()) if is_far else result.chance.mean()))
     as_many = {0: "none is", 1: "one is"}.get(above, f"{above:,} ({percent(above / pairs)}) are")
@@ -118,6 +156,16 @@ def say_number(result: SentenceSimilarity) -> str:
         f"The {NAMES[result.measure]} is {number}. Of {count(pairs, 'pair')} of {lines}, whose mean is {usual}, "
         f"{as_many} at least as similar."
     )
+
+
+def say_group(result: SentenceSimilarity) -> list[str]:
+    """Which two of several texts are most similar."""
+    if result.table is None:
+        return []
+    first, second = (quote(clip(result.group[i], 50)) for i in result.closest)
+    value = float(result.table[result.closest])
+    number = decimal(-value if result.measure in FAR else value)
+    return [f"Of {len(result.group)} texts, {first} and {second} are most similar ({number})."]
 
 
 def say_words(result: SentenceSimilarity) -> str:

@@ -1,5 +1,6 @@
 """Search: the ranking is that of transformers' vectors, and an index changes nothing but the time."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,13 @@ import torch
 from bertexplorer.analysis import search
 from bertexplorer.analysis.search import Options, collection
 from bertexplorer.analysis.vectors import BUILT_IN, Line
+from bertexplorer.bert import Bert
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import NEAR, Reference
+from tests.tiny import write_sentence_encoder
 from tests.tolerance import of_encoder
 
 LINES = [Line("a cat .", "x"), Line("\u200b"), Line("the bank is good ."), Line("paris"), Line("a dog or a cat .")]
@@ -130,3 +133,25 @@ def test_long_and_odd_texts_are_searched(small: Checkpoint) -> None:
 def test_rows_hold_the_hits_in_order(small: Checkpoint) -> None:
     rows = search.rows(search.run(small, "a cat", options=Options(top=3)))
     assert [row["rank"] for row in rows] == [1, 2, 3] and len({tuple(row) for row in rows}) == 1
+
+
+def test_prompts_stand_before_the_text_and_the_lines(tiny_copy: Callable[[str], Path]) -> None:
+    """As for e5: "query: " and "passage: "; the vectors are those of Python's own call."""
+    folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"})
+    prompts = {"prompts": {"query": "the cat : ", "passage": "money is "}, "default_prompt_name": "passage"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps(prompts))
+    bert = Bert(load(folder, precision="fp32", device="cpu"))
+    lines = [Line("she works in london"), Line("a dog sat on the mat"), Line("the film is good")]
+    for prompt, line_prompt, wanted in (("query", "", "passage"), ("none", "none", ""), ("", "query", "query")):
+        options = Options(prompt=prompt, line_prompt=line_prompt)
+        result = search.run(bert.checkpoint, "a cat", options=options, lines=lines)
+        query = bert.encode(["a cat"], prompt={"query": "query", "none": "", "": "passage"}[prompt])
+        vectors = bert.encode([line.text for line in lines], prompt=wanted)
+        query, vectors = (each / np.linalg.norm(each, axis=1, keepdims=True) for each in (query, vectors))
+        cosines = (vectors @ query[0]).tolist()
+        assert [hit.cosine for hit in result.hits] == pytest.approx(sorted(cosines, reverse=True), abs=1e-5)
+        assert ("Before your text stands" in result.notes) == (prompt != "none")
+    names = {search.collection(bert.checkpoint, lines, 3, "own", before) for before in ("", "money is ")}
+    assert len(names) == 2, "vectors with another prompt are others"
+    with pytest.raises(ExplorerError, match="no prompt"):
+        search.run(bert.checkpoint, "a cat", options=Options(line_prompt="nothing"), lines=lines)

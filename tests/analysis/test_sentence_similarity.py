@@ -19,6 +19,7 @@ from bertexplorer.analysis.vectors import BUILT_IN, Line
 from bertexplorer.bert import Bert
 from bertexplorer.engine import vector_parts
 from bertexplorer.errors import ExplorerError
+from bertexplorer.figures import sentence_similarity as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
@@ -242,3 +243,32 @@ def test_one_token_and_no_mask_token_are_enough(mini: Checkpoint, tiny_copy: Cal
     assert run(mini, Text("cat", "dog")).matrix.shape == (2, 2)
     only_mask = run(mini, Text("[MASK]", "dog"), terms="input words")
     assert not only_mask.by_row[0] and abs(only_mask.gap) < 0.01
+
+
+def test_several_texts_are_compared_with_each_other(tiny_copy: Callable[[str], Path]) -> None:
+    """Against the vectors of Python's own call; the first text has the prompt of a query."""
+    folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"})
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "the cat : "}}))
+    bert = Bert(encoder_of(folder))
+    others = "she works in london | money is good | A dog sat in Paris, she said."
+    result = run(bert.checkpoint, first_prompt="query", others=others)
+    group = ["The cat sat on the mat.", "A dog sat in Paris, she said.", "she works in london", "money is good"]
+    assert list(result.group) == group and result.table is not None
+    vectors = np.concatenate([bert.encode(group[:1], prompt="query"), bert.encode(group[1:])])
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    np.testing.assert_allclose(result.table, vectors @ vectors.T, atol=NEAR)
+    assert result.table[0, 1] == pytest.approx(result.similarity, abs=NEAR)
+    table = np.triu(result.table, 1)
+    assert table[result.closest] == table.max()
+    facts = Facts(bert.checkpoint, PAIR, result)
+    assert (facts.closest_first(), facts.closest_second()) == tuple(group[i] for i in result.closest)
+    cells = next(trace for trace in figure.draw(result).data if trace["yaxis"] == "y2")
+    lead = cells["customdata"][3][0]
+    assert (lead["text"], lead["pair"]) == (group[3], group[0]) and lead["set"]["others"] == " | ".join(group)
+    opened = sentence_similarity.run(
+        bert.checkpoint, Text(lead["text"], lead["pair"]), options=Options(others=lead["set"]["others"])
+    )
+    assert set(opened.group) == set(group) and "are most similar" in figure.say(opened)
+    assert run(bert.checkpoint).table is None
+    with pytest.raises(ExplorerError, match="23 texts were given to compare; the limit is 20"):
+        run(bert.checkpoint, others=" | ".join(f"a {i}" for i in range(21)))
