@@ -15,6 +15,7 @@ cache.py             a cache of expensive values, limited to a number of bytes
 sentence_encoder.py  how a checkpoint's files say to make one vector of a text: pooling, dense, normalisation
 checkpoint.py        an encoder with the heads in its file; reading config.json and the model card
 tensors.py           the tensors of a folder: safetensors only, checked before they are read
+earlier_names.py     checkpoints published before transformers had their family: configs and tensors renamed
 weight_map.py        maps our tensor names to the published ones and back, by a family's table
 initialise.py        fresh weights: a whole untrained checkpoint, or the heads that one lacks
 precision.py         the precision that `auto` selects on this machine

@@ -71,7 +71,7 @@ def test_each_part_leads_to_its_view() -> None:
         "view": "attention",
         "set": {"show": "arcs", "layer": 2, "head": 2},
     }
-    assert data["layers"][1]["feed_forward"]["door"] == {"view": "layers"}
+    assert data["layers"][1]["feed_forward"]["door"] == {"view": "neurons", "set": {"layer": 2}}
 
 
 def test_the_sentence_says_what_goes_in_and_what_comes_out() -> None:
