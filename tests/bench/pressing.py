@@ -1,0 +1,73 @@
+"""How long from a press on a word to the painted figure, in Chromium, for each view that has words to press.
+
+    python -m tests.bench.pressing ADDRESS [--rounds 10] [VIEW …]
+
+ADDRESS is that of a running server. Each view opens with its first example; then its words are pressed one after the
+other, each of which asks a question that was not asked before. The time ends with the frame after the one in which the
+figure changed last. Prints the median and the slowest of each view, and the median over the views."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Sequence
+from statistics import median
+from typing import Any
+
+from playwright.async_api import Page, async_playwright
+
+from tests.browser.conftest import FLAGS, chromium
+
+READY = "!document.querySelector('[aria-busy=true]') && document.querySelector('#figure svg, #figure canvas, #figure .bars')"
+PRESS = """index => new Promise(done => {
+    const figure = document.querySelector("#figure"), began = performance.now();
+    let last = 0;
+    const watch = new MutationObserver(() => { last = performance.now(); });
+    watch.observe(figure, { subtree: true, childList: true, attributes: true, characterData: true });
+    document.querySelectorAll(".strip button:not([disabled])")[index].click();
+    const look = () => requestAnimationFrame(() => requestAnimationFrame(() => {
+        const now = performance.now(), busy = document.querySelector("[aria-busy=true]");
+        if (now - began > 20000 || (last && !busy && now - last > 250)) { watch.disconnect(); done(last ? last - began : -1); }
+        else look();
+    }));
+    look();
+})"""
+
+
+async def press(page: Page, address: str, view: str, rounds: int) -> list[float]:
+    """Milliseconds of each press in *view*; the first one only prepares."""
+    await page.goto(f"{address}/?view={view}")
+    await page.wait_for_function(READY, timeout=60_000)
+    count = await page.locator(".strip button:not([disabled])").count()
+    times = []
+    for index in range(min(count, rounds + 1)):
+        times.append(float(await page.evaluate(PRESS, index)))
+    return [time for time in times[1:] if time > 0]
+
+
+async def measure(address: str, wanted: Sequence[str], rounds: int) -> dict[str, list[float]]:
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = await browser.new_page(viewport={"width": 1280, "height": 900})
+        reply = await page.request.get(f"{address}/api/v1/page")
+        views: dict[str, Any] = (await reply.json())["views"]
+        names = [name for name, view in views.items() if view["text"] and (not wanted or name in wanted)]
+        times = {name: await press(page, address, name, rounds) for name in names}
+        await browser.close()
+    return {name: found for name, found in times.items() if found}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser("python -m tests.bench.pressing", description=__doc__)
+    parser.add_argument("address")
+    parser.add_argument("views", nargs="*")
+    parser.add_argument("--rounds", type=int, default=10)
+    options = parser.parse_args(arguments)
+    times = asyncio.run(measure(options.address.rstrip("/"), options.views, options.rounds))
+    for name, found in sorted(times.items(), key=lambda entry: median(entry[1])):
+        print(f"{name:24}{median(found):6.0f} ms, slowest {max(found):5.0f}, of {len(found)}")
+    print(f"{'median over the views':24}{median(median(found) for found in times.values()):6.0f} ms")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
