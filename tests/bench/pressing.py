@@ -17,7 +17,8 @@ from playwright.async_api import Page, async_playwright
 
 from tests.browser.conftest import FLAGS, chromium
 
-READY = "!document.querySelector('[aria-busy=true]') && document.querySelector('#figure svg, #figure canvas, #figure .bars')"
+READY = """() => !document.querySelector("[aria-busy=true]")
+    && document.querySelector("#caption .said")?.textContent"""
 PRESS = """index => new Promise(done => {
     const figure = document.querySelector("#figure"), began = performance.now();
     let last = 0;
@@ -26,11 +27,13 @@ PRESS = """index => new Promise(done => {
     document.querySelectorAll(".strip button:not([disabled])")[index].click();
     const look = () => requestAnimationFrame(() => requestAnimationFrame(() => {
         const now = performance.now(), busy = document.querySelector("[aria-busy=true]");
-        if (now - began > 20000 || (last && !busy && now - last > 250)) { watch.disconnect(); done(last ? last - began : -1); }
-        else look();
+        const still = last && !busy && now - last > QUIET;
+        if (!still && now - began < LONGEST) return look();
+        watch.disconnect();
+        done(still ? last - began : -1);
     }));
     look();
-})"""
+})""".replace("QUIET", "250").replace("LONGEST", "20000")
 
 
 async def press(page: Page, address: str, view: str, rounds: int) -> list[float]:
