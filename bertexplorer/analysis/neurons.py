@@ -146,7 +146,8 @@ def run(
     if asked:
         board = Board(asked, config.intermediate_size, engine.neurons_off, options.word)
         curve = measure_curve(board, by_effect(checkpoint, board))
-    writers = find_writers(checkpoint, encoding, position, layer, options, board)
+    activations = engine.neuron_activations(checkpoint, encoding, layer).double().numpy()
+    writers = find_writers(checkpoint, encoding, position, activations[position], layer, options, board)
     opened = options.neuron - 1 if options.neuron else strongest(writers).neuron.number
     peaks, count = find_peaks(checkpoint, [line.text for line in lines], Neuron(layer, opened))
     return Neurons(
@@ -157,7 +158,7 @@ def run(
         total=config.num_layers * config.intermediate_size,
         writers=writers,
         open=Neuron(layer, opened),
-        along=engine.neuron_activations(checkpoint, encoding, layer)[:, opened].double().numpy(),
+        along=activations[:, opened],
         peaks=peaks,
         lines=count,
         built_in=not lines,
@@ -202,10 +203,16 @@ def measure_curve(board: Board, order: Sequence[Neuron]) -> Curve:
 
 
 def find_writers(
-    checkpoint: Checkpoint, encoding: Encoding, position: int, layer: int, options: Options, board: Board | None
+    checkpoint: Checkpoint,
+    encoding: Encoding,
+    position: int,
+    activations: Float[np.ndarray, " n"],
+    layer: int,
+    options: Options,
+    board: Board | None,
 ) -> tuple[Writer, ...]:
-    """The neurons of *layer* that write the longest vectors at the token, and the one to open."""
-    activations = engine.neuron_activations(checkpoint, encoding, layer)[position].double().numpy()
+    """The neurons of *layer* that write the longest vectors at the token, and the one to open. *activations*: of all,
+    at the token."""
     lengths = np.abs(activations) * engine.written_lengths(checkpoint, layer).double().numpy()
     numbers = np.argsort(-lengths, kind="stable")[: options.top].tolist()
     numbers += [options.neuron - 1] if options.neuron and options.neuron - 1 not in numbers else []

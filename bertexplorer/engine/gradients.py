@@ -21,7 +21,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Intervention
-from bertexplorer.model.heads import ReplacedToken
+from bertexplorer.model.heads import MaskedLM, ReplacedToken
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
@@ -46,8 +46,18 @@ class Target:
 
 def masked_target(checkpoint: Checkpoint, position: int, token: int) -> Target:
     """Natural-log probability of *token* at *position*. Raises ExplorerError if there is no MLM head."""
-    head = to_fp32(checkpoint.masked_lm, checkpoint.config)
+    head = masked_head(checkpoint)
     return Target((position,), lambda last: head(last[:, 0]).log_softmax(dim=-1)[:, token])
+
+
+def masked_head(checkpoint: Checkpoint) -> MaskedLM:
+    """The MLM head in fp32. The matrix that it shares with the word embeddings lies there unpacked already."""
+    if not checkpoint.config.tied:
+        return to_fp32(checkpoint.masked_lm, checkpoint.config)
+    head = to_fp32(checkpoint.masked_lm, checkpoint.config, without="output.weight")
+    if head is not checkpoint.masked_lm:
+        head.output.weight = nn.Parameter(checkpoint.encoder.embeddings.words.weight.float(), requires_grad=False)
+    return head
 
 
 def next_sentence_target(checkpoint: Checkpoint) -> Target:
