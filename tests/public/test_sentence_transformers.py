@@ -1,0 +1,127 @@
+"""Vectors, similarities, scores and term weights are those of sentence-transformers, and folders go both ways."""
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import bertexplorer as bx
+from bertexplorer import engine
+from bertexplorer.analysis import answer, term_weights
+from bertexplorer.model.load import load
+from bertexplorer.model.text import Text
+from tests.tiny import write, write_sentence_encoder
+
+pytestmark = pytest.mark.slow
+TEXTS = [
+    "The capital of france is Paris .",
+    "a great film",
+    "She said the doctor works as a nurse in london, and it is good.",
+]
+Tiny = Callable[[str], Path]
+WIDE = {"word_embedding_dimension": 32}  # of the encoder; only they need it
+PIPELINES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # family, 1_Pooling/config.json, the rest
+    "mean": ("bert", {"pooling_mode": "mean"}, {}),
+    "cls, as in 2021": ("bert", {"pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}, {}),
+    "max and mean": ("roberta", {"pooling_mode": ["max", "mean"]}, {"normalize": False}),
+    "last token": ("modernbert", {"pooling_mode": "lasttoken"}, {}),
+    "weighted mean": ("mpnet", {"pooling_mode": "weightedmean"}, {}),
+    "dense": ("bert", {"pooling_mode": "mean"}, {"dense": ["modules.activation.Tanh", "modules.linear.Identity"]}),
+    "a limit": ("bert", {"pooling_mode": "mean"}, {"max_seq_length": 6}),
+    "lower case": ("roberta", {"pooling_mode": "mean"}, {"do_lower_case": True}),
+    "nomic": ("nomic", {"pooling_mode": "mean"}, {}),
+    "gte": ("gte", {"pooling_mode": "cls"}, {}),
+    "eurobert": ("eurobert", {"pooling_mode": "mean"}, {}),
+}
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def theirs(folder: Path) -> Any:
+    from sentence_transformers import SentenceTransformer
+
+    return SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": torch.float32})
+
+
+def close(found: Any, wanted: Any) -> None:
+    wanted = np.asarray(wanted)
+    np.testing.assert_allclose(found, wanted, atol=2e-5 * max(1.0, float(np.abs(wanted).max())))
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_vectors_are_theirs(tiny_copy: Tiny, name: str) -> None:
+    family, pooling, more = PIPELINES[name]
+    folder = write_sentence_encoder(tiny_copy(family), WIDE | pooling, **more)
+    bert, model = bx.load(folder, precision="fp32"), theirs(folder)
+    close(bert.encode(TEXTS), model.encode(TEXTS))
+
+
+@pytest.mark.parametrize("measure", ["cosine", "dot", "euclidean", "manhattan"])
+def test_prompts_and_similarities_are_theirs(tiny_copy: Tiny, measure: str) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), {**WIDE, "pooling_mode": "mean"}, normalize=False)
+    settings = {"prompts": {"query": "the cat : ", "passage": "money : "}, "default_prompt_name": "passage"}
+    (folder / "config_sentence_transformers.json").write_text(json.dumps({**settings, "similarity_fn_name": measure}))
+    bert, model = bx.load(folder, precision="fp32"), theirs(folder)
+    close(bert.encode(TEXTS), model.encode(TEXTS))  # with the default prompt
+    close(bert.encode(TEXTS, prompt="query"), model.encode(TEXTS, prompt_name="query"))
+    first, second = model.encode(TEXTS, prompt_name="query"), model.encode(TEXTS[:2])
+    close(bert.similarity(TEXTS, TEXTS[:2], prompts=("query", None)), model.similarity(first, second))
+
+
+def test_a_run_opens_there_and_their_folder_opens_here(tiny: Tiny, tmp_path: Path) -> None:
+    rows = [{"text_a": f"a cat {i}", "text_b": f"the cat {i} sat", "score": i % 5} for i in range(20)]
+    run = bx.train(
+        tiny("bert"), task="similarity", data=rows, out=tmp_path / "run", epochs=0.5, on_event=lambda _: None
+    )
+    model = theirs(run.best)
+    close(bx.load(run.best, precision="fp32").encode(TEXTS), model.encode(TEXTS))
+    model.save(str(tmp_path / "theirs"))
+    close(bx.load(tmp_path / "theirs", precision="fp32").encode(TEXTS), model.encode(TEXTS))
+
+
+def test_a_re_ranker_scores_as_theirs(tmp_path: Path) -> None:
+    from sentence_transformers import CrossEncoder
+
+    labels = {"id2label": {"0": "LABEL_0"}, "label2id": {"LABEL_0": 0}}
+    folder = write(tmp_path / "ranker", "bert-SequenceClassification", **labels)
+    for name, more in (
+        ("config.json", {"sentence_transformers": {"version": "6.2.0"}}),
+        ("tokenizer_config.json", {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}),
+    ):
+        (folder / name).write_text(json.dumps(json.loads((folder / name).read_text()) | more))
+    model = CrossEncoder(str(folder), device="cpu", model_kwargs={"dtype": torch.float32})
+    passages = TEXTS[:2] + ["a cat sat on the mat"]
+    wanted = model.predict([(TEXTS[2], passage) for passage in passages], activation_fn=torch.nn.Identity())
+    options = answer.Options(others=" | ".join(passages[1:]))
+    result = answer.run(load(folder, precision="fp32", device="cpu"), Text(TEXTS[2], passages[0]), options=options)
+    assert result.reranks
+    found = {passage.text: passage.logit for passage in result.passages}
+    close([found[passage] for passage in passages], wanted)
+    ranked = model.rank(TEXTS[2], passages, activation_fn=torch.nn.Identity())
+    assert [passage.text for passage in result.passages] == [passages[entry["corpus_id"]] for entry in ranked]
+
+
+@pytest.mark.parametrize("family", ["bert-mlm", "distilbert"])
+def test_term_weights_are_those_of_their_splade(tiny: Tiny, family: str) -> None:
+    from sentence_transformers import SparseEncoder
+    from sentence_transformers.sparse_encoder.models import MLMTransformer, SpladePooling
+
+    transformer = MLMTransformer(str(tiny(family)), model_args={"dtype": torch.float32})
+    model = SparseEncoder(modules=[transformer, SpladePooling(pooling_strategy="max")], device="cpu")
+    checkpoint = load(tiny(family), precision="fp32", device="cpu")
+    for text in TEXTS:
+        weights, _ = engine.term_weights(checkpoint, checkpoint.tokenizer.encode(text))
+        close(weights.numpy(), model.encode([text]).to_dense()[0, : len(weights)].cpu())
+    first, second = (model.encode([text]) for text in TEXTS[:2])
+    score = term_weights.run(checkpoint, Text(TEXTS[0], TEXTS[1])).score
+    assert score == pytest.approx(float(model.similarity(first, second)), rel=1e-4)
