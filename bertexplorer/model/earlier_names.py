@@ -3,11 +3,15 @@
 Nomic BERT, GTE (then called "new") and Jina embeddings v3 came with code of their own, which named things otherwise.
 transformers reads them by the same renaming and writes them in the earlier names, so that files have both."""
 
+from __future__ import annotations
+
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.tensors import Slice, Stored
+
+if TYPE_CHECKING:
+    from bertexplorer.model.tensors import Stored
 
 THREE = ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj")
 TENSORS: dict[str, dict[str, str | tuple[str, ...]]] = {  # model_type -> pattern -> its name now, or those of its parts
@@ -124,6 +128,8 @@ def check_published(hf: dict[str, Any], published: dict[str, Any]) -> None:
 
 def current_tensors(model_type: str, stored: dict[str, Stored]) -> dict[str, Stored]:
     """*stored* by the names of today. A tensor that holds several of ours in equal slices of axis 0 comes as these."""
+    from bertexplorer.model.tensors import Slice  # with torch, which reading a config.json does without
+
     patterns = TENSORS.get(model_type)
     if patterns is None:
         return stored
