@@ -47,7 +47,7 @@ def speed(name: str, folder: Path, rounds: int) -> None:
         "fill-mask", model=str(folder), tokenizer=str(folder), device="cpu", dtype=torch.float32
     )
     precisions = ("fp32", "bf16") if has_bf16(torch.device("cpu")) else ("fp32",)
-    ours = {precision: load(folder, precision=precision, device="cpu") for precision in precisions}
+    ours = {precision: load(folder, precision=precision, device="cpu", frozen=True) for precision in precisions}
     for length in LENGTHS:
         text = " ".join(["the"] * (length - 4)) + " [MASK] ."
         cases = {"pipeline": lambda text=text: pipeline(text, top_k=5)}
