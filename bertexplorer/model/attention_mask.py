@@ -1,7 +1,7 @@
 """Which token may look at which: padding, direction, prefix and window in one mask."""
 
 import torch
-from jaxtyping import Bool, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 
@@ -35,3 +35,13 @@ def attention_mask(
         visible = mask[:, None, None, :] if visible is None else visible & mask[:, None, None, :]
         visible = visible.expand(-1, -1, tokens, -1)
     return visible
+
+
+def as_addend(mask: Bool[Tensor, "#b 1 q t"] | None, dtype: torch.dtype) -> Float[Tensor, "#b 1 q t"] | None:
+    """What *mask* adds to attention scores: 0, or the lowest number where a token must not look. Not -inf: a row that
+    sees nothing must not become NaN."""
+    if mask is None:
+        return None
+    rows = mask[:, :, :1] if mask.stride(2) == 0 else mask  # with padding alone, all rows are the same
+    addend = torch.zeros(rows.shape, dtype=dtype, device=mask.device).masked_fill(~rows, torch.finfo(dtype).min)
+    return addend.expand_as(mask)

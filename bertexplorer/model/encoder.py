@@ -9,7 +9,6 @@ Layers and heads are counted from 0 in code and from 1 on the page.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import cast
 
 import torch
@@ -17,7 +16,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from bertexplorer.model.attention_mask import attention_mask
+from bertexplorer.model.attention_mask import as_addend, attention_mask
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.forward import NO_CHANGE, Forward, Intervention
 from bertexplorer.model.positions import Angles, Distances, Relations, RelativePositions, Rotary, table
@@ -144,7 +143,7 @@ class Attention(nn.Module):
         if relations.mask is None:
             return added
         if added is None:
-            added = q.new_zeros(relations.mask.shape)
+            return relations.blocked
         return added.masked_fill(~relations.mask, torch.finfo(q.dtype).min)
 
     def by_distance(
@@ -322,14 +321,16 @@ class Encoder(nn.Module):
     ) -> list[Relations]:
         """How the tokens relate to each other in each layer."""
         config, tokens = self.config, x.shape[1]
-        is_local = [config.is_local(index) for index in range(config.num_layers)]
-        mask_of = partial(attention_mask, tokens, mask, causal=change.causal, prefix=change.prefix, device=x.device)
-        full, windowed = mask_of(), mask_of(window=config.window)
-        angles = (
-            [self.rotary(tokens, theta, x) for theta in config.rope_theta] if self.rotary and config.rope_theta else []
-        )
         distances = self.relative(tokens) if self.relative else None
-        return [
-            Relations(windowed if local else full, angles[int(local)] if angles else None, distances)
-            for local in is_local
-        ]
+
+        def of_kind(local: bool) -> Relations:
+            window = config.window if local else 0
+            allowed = attention_mask(
+                tokens, mask, causal=change.causal, prefix=change.prefix, window=window, device=x.device
+            )
+            angles = self.rotary(tokens, config.rope_theta[local], x) if self.rotary and config.rope_theta else None
+            return Relations(allowed, as_addend(allowed, x.dtype), angles, distances)
+
+        is_local = [config.is_local(index) for index in range(config.num_layers)]
+        kinds = {local: of_kind(local) for local in set(is_local)}
+        return [kinds[local] for local in is_local]

@@ -33,14 +33,16 @@ class Relations(NamedTuple):
     """What attention knows of any two tokens apart from their vectors. Each part is None in families without it."""
 
     mask: Bool[Tensor, "#b 1 q t"] | None = None  # which token may look at which; None: all at all
+    blocked: Float[Tensor, "#b 1 q t"] | None = None  # the mask as what it adds to scores: 0, or the lowest number
     angles: Angles | None = None
     distances: Distances | None = None
 
     def of(self, positions: Int[Tensor, " q"] | slice) -> "Relations":
         """The same for tokens at *positions* that look at all others."""
-        mask, distances = self.mask, self.distances
+        mask, blocked, distances = self.mask, self.blocked, self.distances
         return self._replace(
             mask=None if mask is None else mask[:, :, positions],
+            blocked=None if blocked is None else blocked[:, :, positions],
             distances=None if distances is None else distances._replace(rows=distances.rows[positions]),
         )
 
