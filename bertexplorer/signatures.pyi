@@ -201,7 +201,7 @@ def switchboard(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'm
         word: Word (or label or tag; empty: the first choice)
         controls: Random controls, 0 to 50 (sets of as many other heads and neurons)
         target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
-        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 def bertviz(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), kind: Literal['head', 'model', 'neuron'] = 'head', layers: str = '', special: Literal['shown', 'left out'] = 'shown') -> Result:
     """The data of its head view, model view and neuron view (Vig, 2019).
@@ -276,15 +276,16 @@ def layers(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini',
         top: Answers per layer, 1 to 10 (five are drawn, all are exported)
         lens: Lens (tuned: each layer in the last one's terms (Belrose et al., 2023), fitted at first use)
         target: Read (answer: the first mask if there is one, else the fine-tuned head)
-        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 def neurons(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), layer: int = 0, neuron: int = 0, top: int = 10, word: str = '', target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', tagged_word: str = '', lines: Sequence[str] | str | Path | None = None) -> Result:
     """What the feed-forward half of a layer writes at a token, neuron by neuron, and what the answer loses
     The neurons of a layer at the picked token, else at the one that the answer is read from. *lines*: of the
     uploaded file, in place of the built-in sentences.
-    Switched off, a neuron is 0 at every token. Which neurons count is estimated by a gradient (its activation times the
-    gradient, over all tokens) and then measured. Raises ExplorerError for a layer or a neuron that does not exist, for
-    a text of more than MAX_TOKENS, and for more than MAX_LINES lines.
+    Switched off, a neuron is 0 at every token. Which neurons count is measured: those that a gradient ranks first (its
+    activation times the gradient, over all tokens) and those of each layer that write the longest vectors are switched
+    off one by one; the others follow in the order of the gradient. Raises ExplorerError for a layer or a neuron that
+    does not exist, for a text of more than MAX_TOKENS, and for more than MAX_LINES lines.
         neurons.run(checkpoint, "The capital of France is [MASK].").opened.words
     Options:
         layer: Layer, 0 to 100 (0: the last)
@@ -292,7 +293,7 @@ def neurons(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         top: Neurons listed, 1 to 30
         word: Answer (a single piece, a label or a tag; empty: the first choice)
         target: Measure (answer: the first mask if there is one, else the fine-tuned head, else whether B follows A)
-        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 def answer(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), top: int = 10, longest: int = 30, others: str = '') -> Result:
     """The prediction of a fine-tuned head for a text: its label and the words that it rests on, a tag for each
@@ -320,7 +321,7 @@ def saliency(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini
         steps: Steps, 4 to 256 (of integrated gradients)
         samples: Samples, 50 to 1000 (texts that LIME and SHAP read)
         merge: Merge pieces (a word gets the sum of its pieces)
-        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), target: Literal['answer', 'mask', 'next sentence', 'label', 'tag', 'span start', 'span end', 'score'] = 'answer', word: str = '', orders: int = 10, points: int = 10, tagged_word: str = '') -> Result:
     """The faithfulness of each saliency method: words are hidden in its order, and in random orders.
@@ -332,7 +333,7 @@ def referee(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini'
         word: Answer to explain (a single piece, a label or a tag; empty: the first choice)
         orders: Random orders, 3 to 50
         points: Steps of a curve, 4 to 64 (fewer where the text has fewer words)
-        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 def masking(text: str, pair: str = '', *, checkpoint: str | Path | Bert = 'mini', precision: str = 'auto', mask: Words = (), pick: Words = (), roll: int = 1, chosen: float = 0.15, masked: float = 0.8, random: float = 0.1, whole_words: bool = False) -> Result:
     """Which tokens of a text pretraining would mask, what would replace them, and how often.
@@ -392,7 +393,7 @@ def counterfactuals(text: str, pair: str = '', *, checkpoint: str | Path | Bert 
         edits: Words that may change, 1 to 3
         candidates: Candidates for each word, 1 to 100
         function_words: Function words too (the, of, is, …: English ones)
-        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O)
+        tagged_word: Tagged word (if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced)
     """
 
 class Methods:

@@ -247,6 +247,7 @@ def tag_words(
     logits = engine.token_logits(checkpoint, [encoding], task_head.HEADS[kind])[0]
     logits = logits[[word.positions[0] for word in words]]
     all_probabilities, best = tag_probabilities(logits, crf)
+    top = max(top, len(REPLACED)) if kind == "replaced" else top
     tagged = []
     for word, word_logits, probabilities, best_tag in zip(
         words, logits.double().numpy(), all_probabilities, best, strict=True

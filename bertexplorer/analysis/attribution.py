@@ -37,7 +37,7 @@ METHODS: tuple[Method, ...] = (
 )
 Baseline = Literal["[MASK]", "[PAD]", "zero"]
 PASS_TOKENS = 16_384  # tokens that occlusion may read; LIME, SHAP and integrated gradients may read twice as many
-FEWEST = {"groups": 16, "samples": 64, "steps": 16}
+FEWEST = {"groups": 16, "samples": 64, "steps": 16, "texts a part": 3}
 LONG = 256  # tokens; beyond this, integrated gradients try TRIES steps before the requested number
 TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
 SEED = 0  # seed of the samples of LIME and SHAP
@@ -122,7 +122,7 @@ def announce_cost(question: Question, methods: Sequence[Method], steps: int, sam
         "gradient x input": progress.GRADIENT,
         "occlusion": 1 + parts,
         "LIME": min(samples, room, 2 ** min(parts, 20)),  # each text once
-        "SHAP": 2 + min(samples, room, 2 ** min(parts, 20)),
+        "SHAP": 2 + min(shap_samples(samples, parts, tokens), 2 ** min(parts, 20)),
     }
     progress.expect(tokens * sum(texts.get(method, 0) for method in methods) + more)
 
@@ -275,14 +275,13 @@ def shap(question: Question, samples: int) -> Attribution:
     in the authors' KernelSHAP; the seed is fixed. If two texts are compared, each is hidden alone while the other
     stays: with both hidden, they would be alike."""
     encoding, hideable = question.encoding, question.hideable
-    samples = min(samples, max(FEWEST["samples"], 2 * PASS_TOKENS // len(encoding)))
     texts = engine.text_positions(encoding) if question.bi_encoder else (hideable,)
     scores, read, group, exact = np.zeros(len(encoding)), 0, 1, True
     for text in texts:
         parts = group_neighbours([i for i in hideable if i in text], len(encoding))
         if not parts:
             continue
-        kept, weights = coalitions(len(parts), samples // len(texts))
+        kept, weights = coalitions(len(parts), shap_samples(samples // len(texts), len(parts), len(encoding)))
         shown = np.concatenate([np.zeros((1, len(parts)), bool), np.ones((1, len(parts)), bool), kept])
         hidden = [[i for part, seen in zip(parts, row, strict=True) if not seen for i in part] for row in shown]
         nothing, whole, *values = np.asarray(question.values([question.hidden(positions) for positions in hidden]))
@@ -293,16 +292,23 @@ def shap(question: Question, samples: int) -> Attribution:
     return Attribution("SHAP", scores, group=group, samples=read, exact=exact)
 
 
+def shap_samples(samples: int, parts: int, tokens: int) -> int:
+    """How many texts to read: more than *samples* where fewer would leave the scores undetermined, and as many as the
+    limit of a long text allows."""
+    return min(max(samples, FEWEST["texts a part"] * parts), max(FEWEST["samples"], 2 * PASS_TOKENS // tokens))
+
+
 def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], Float[np.ndarray, " n"]]:
     """(the parts that are shown, weights) of the texts to read besides that of all parts and that of none: all with a
-    few parts shown, all with a few hidden, as long as *samples* last, then random pairs of a text and its opposite."""
+    few parts shown, all with a few hidden, as long as *samples* last, then random pairs of a text and its opposite. All
+    with one part shown or one hidden are read in any case: without them, the scores would not be determined."""
     share = {size: 1 / (size * (parts - size)) for size in range(1, parts)}  # the kernel, summed over texts of a size
     rows: list[np.ndarray] = []
     weights: list[float] = []
     for size in range(1, parts // 2 + 1):
         opposite = parts - size
         count = math.comb(parts, size)
-        if len(rows) + count * (1 + (size != opposite)) > samples:
+        if size > 1 and len(rows) + count * (1 + (size != opposite)) > samples:
             break
         for shown in itertools.combinations(range(parts), size):
             row = np.isin(np.arange(parts), shown)
@@ -310,7 +316,7 @@ def coalitions(parts: int, samples: int) -> tuple[Bool[np.ndarray, "n parts"], F
         weights += [share[size] / count] * (len(rows) - len(weights))
         share[size] = share[opposite] = 0.0
     left = np.array([share[size] for size in range(1, parts)])
-    pairs = (samples - len(rows)) // 2 if left.sum() else 0
+    pairs = max(0, samples - len(rows)) // 2 if left.sum() else 0
     random = np.random.default_rng(SEED)
     for size in random.choice(np.arange(1, parts), pairs, p=left / left.sum()).tolist() if pairs else ():
         row = np.isin(np.arange(parts), random.permutation(parts)[:size])

@@ -120,8 +120,8 @@ class Editor:
         if kind not in ("mask", "tag"):
             return before
         index = next(i for i, word in enumerate(self.words) if before in word.positions)
-        piece = self.words[index].positions.index(before)
-        return read_words[sum(map(bool, new_words[:index]))].positions[piece]
+        read, piece = read_words[sum(map(bool, new_words[:index]))], self.words[index].positions.index(before)
+        return read.positions[min(piece, len(read.positions) - 1)]  # at the start of a text it may be cut otherwise
 
 
 def word_location(encoding: Encoding, word: Word) -> tuple[int, int, int]:

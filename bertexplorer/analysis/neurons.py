@@ -31,8 +31,10 @@ if TYPE_CHECKING:
 
 KEYS, MEASURE = ("kind", "name", "position"), "value"
 BEST_ONLY = True  # rows lists only those with the largest numbers
-COUNTS = (1, 2, 5, 10, 20, 50, 100, 200, 500)  # neurons that are switched off together
+COUNTS = (1, 2, 5, 10, 30, 100, 300)  # neurons that are switched off together
 ORDERS = 3  # random ones beside
+BY_GRADIENT, BY_LENGTH = 24, 4  # neurons that are switched off one by one: of all; of each layer, the longest written
+LEAST = 1e-4  # by how much a neuron raises the probability of a word that is named
 NAMED = 5  # of those that count most
 RAISED = 3  # words that a neuron raises
 LINES = 5  # that move a neuron most
@@ -79,9 +81,10 @@ class Curve:
     """The answer while several neurons are off, at every token: its probability, 0 to 1, or its score."""
 
     counts: tuple[int, ...]  # neurons off; the first is 0
-    strongest: Float[np.ndarray, " c"]  # those whose absence lowers it most, by a gradient
+    strongest: Float[np.ndarray, " c"]  # those whose absence lowers it most, the first ones measured one by one
     random: Float[np.ndarray, "orders c"]
     first: tuple[Neuron, ...]  # those that are off first in *strongest*
+    tried: int  # neurons that were switched off one by one
 
     @property
     def half(self) -> int:
@@ -122,9 +125,10 @@ def run(
     """The neurons of a layer at the picked token, else at the one that the answer is read from. *lines*: of the
     uploaded file, in place of the built-in sentences.
 
-    Switched off, a neuron is 0 at every token. Which neurons count is estimated by a gradient (its activation times the
-    gradient, over all tokens) and then measured. Raises ExplorerError for a layer or a neuron that does not exist, for
-    a text of more than MAX_TOKENS, and for more than MAX_LINES lines.
+    Switched off, a neuron is 0 at every token. Which neurons count is measured: those that a gradient ranks first (its
+    activation times the gradient, over all tokens) and those of each layer that write the longest vectors are switched
+    off one by one; the others follow in the order of the gradient. Raises ExplorerError for a layer or a neuron that
+    does not exist, for a text of more than MAX_TOKENS, and for more than MAX_LINES lines.
 
         neurons.run(checkpoint, "The capital of France is [MASK].").opened.words"""
     config = checkpoint.config
@@ -142,12 +146,29 @@ def run(
         )
     position = [*encoding.picked, asked.position if asked else longest_piece(encoding)][0]
     layer = options.layer - 1 if options.layer else config.num_layers - 1
-    board, curve = None, None
+    activations = engine.neuron_activations(checkpoint, encoding, layer).double().numpy()
+    listed, lengths = longest_written(checkpoint, activations[position], layer, options)
+    # 1. Each of these neurons, and of those that may count, off alone; then several together.
+    board, curve, changes = None, None, dict[Neuron, float]()
     if asked:
         board = Board(asked, config.intermediate_size, engine.neurons_off, options.word)
-        curve = measure_curve(board, by_effect(checkpoint, board))
-    activations = engine.neuron_activations(checkpoint, encoding, layer).double().numpy()
-    writers = find_writers(checkpoint, encoding, position, activations[position], layer, options, board)
+        by_gradient = by_effect(checkpoint, board)
+        tried = dict.fromkeys([*by_gradient[:BY_GRADIENT], *loudest(checkpoint, encoding), *listed])
+        changes = measure_alone(board, list(tried))
+        measured = sorted(changes, key=lambda neuron: changes[neuron])
+        curve = measure_curve(board, [*measured, *(n for n in by_gradient if n not in changes)], len(changes))
+    # 2. What those of the layer write, and where else the open one answers.
+    words = raised_words(checkpoint, encoding, position, layer, [neuron.number for neuron in listed])
+    writers = tuple(
+        Writer(
+            neuron,
+            float(activations[position, neuron.number]),
+            float(lengths[neuron.number]),
+            raised,
+            changes.get(neuron, float("nan")),
+        )
+        for neuron, raised in zip(listed, words, strict=True)
+    )
     opened = options.neuron - 1 if options.neuron else strongest(writers).neuron.number
     peaks, count = find_peaks(checkpoint, [line.text for line in lines], Neuron(layer, opened))
     return Neurons(
@@ -182,49 +203,53 @@ def find_answer(checkpoint: Checkpoint, text: Text | str, options: Options) -> A
 
 
 def by_effect(checkpoint: Checkpoint, board: Board) -> list[Neuron]:
-    """All neurons, the ones first whose absence lowers the answer most, to first order."""
+    """The neurons whose absence lowers the answer most, to first order: as many as are ever switched off together."""
     from bertexplorer.engine.gradients import neuron_effects
 
     effects = neuron_effects(checkpoint, board.encoding, board.gradient_target()).numpy()
-    size = effects.shape[1]
-    return [Neuron(i // size, i % size) for i in np.argsort(effects, axis=None, kind="stable").tolist()]
+    order = np.argsort(effects, axis=None, kind="stable")[: COUNTS[-1]]
+    return [Neuron(*divmod(i, effects.shape[1])) for i in order.tolist()]
 
 
-def measure_curve(board: Board, order: Sequence[Neuron]) -> Curve:
+def loudest(checkpoint: Checkpoint, encoding: Encoding) -> list[Neuron]:
+    """The neurons of each layer that write the longest vectors at any token. Their effect may be so large that a
+    gradient says nothing about it."""
+    found = []
+    for layer in range(checkpoint.config.num_layers):
+        activations = engine.neuron_activations(checkpoint, encoding, layer).abs().max(dim=0).values
+        lengths = activations * engine.written_lengths(checkpoint, layer)
+        found += [Neuron(layer, number) for number in lengths.topk(min(BY_LENGTH, len(lengths))).indices.tolist()]
+    return found
+
+
+def measure_alone(board: Board, neurons: Sequence[Neuron]) -> dict[Neuron, float]:
+    """By how much the answer changes without each of *neurons* alone: bits, or the score."""
+    first, *values = board.values(np.stack([board.off([]), *(board.off([neuron]) for neuron in neurons)])).tolist()
+    return {neuron: value - first for neuron, value in zip(neurons, values, strict=True)}
+
+
+def measure_curve(board: Board, order: Sequence[Neuron], tried: int) -> Curve:
     """The answer without the first ones of *order*, and of random orders. Half of the neurons at most are off."""
-    counts = [count for count in COUNTS if count <= len(order) // 2]
+    layers, size = board.shape
+    counts = [count for count in COUNTS if count <= max(1, layers * size // 2)]
     random = np.random.default_rng(SEED)
-    orders = [order, *([order[i] for i in random.permutation(len(order))[: counts[-1]]] for _ in range(ORDERS))]
+    drawn = [random.permutation(layers * size)[: counts[-1]].tolist() for _ in range(ORDERS)]
+    orders = [order, *([Neuron(*divmod(i, size)) for i in each] for each in drawn)]
     settings = [board.off([]), *(board.off(each[:count]) for each in orders for count in counts)]
     first, *others = board.values(np.stack(settings))
     values = np.insert(np.reshape(others, (1 + ORDERS, len(counts))), 0, first, axis=1)
     values = values if board.scored else 2.0**values
-    return Curve((0, *counts), values[0], values[1:], tuple(order[:NAMED]))
+    return Curve((0, *counts), values[0], values[1:], tuple(order[:NAMED]), tried)
 
 
-def find_writers(
-    checkpoint: Checkpoint,
-    encoding: Encoding,
-    position: int,
-    activations: Float[np.ndarray, " n"],
-    layer: int,
-    options: Options,
-    board: Board | None,
-) -> tuple[Writer, ...]:
-    """The neurons of *layer* that write the longest vectors at the token, and the one to open. *activations*: of all,
-    at the token."""
+def longest_written(
+    checkpoint: Checkpoint, activations: Float[np.ndarray, " n"], layer: int, options: Options
+) -> tuple[list[Neuron], Float[np.ndarray, " n"]]:
+    """(the neurons of *layer* that write the longest vectors, and the one to open; the lengths of all)."""
     lengths = np.abs(activations) * engine.written_lengths(checkpoint, layer).double().numpy()
     numbers = np.argsort(-lengths, kind="stable")[: options.top].tolist()
     numbers += [options.neuron - 1] if options.neuron and options.neuron - 1 not in numbers else []
-    changes = np.full(len(numbers), np.nan)
-    if board:
-        values = board.values(np.stack([board.off([]), *(board.off([(layer, number)]) for number in numbers)]))
-        changes = values[1:] - values[0]
-    words = raised_words(checkpoint, encoding, position, layer, numbers)
-    return tuple(
-        Writer(Neuron(layer, number), float(activations[number]), float(lengths[number]), raised, float(change))
-        for number, raised, change in zip(numbers, words, changes.tolist(), strict=True)
-    )
+    return [Neuron(layer, number) for number in numbers], lengths
 
 
 def raised_words(
@@ -235,8 +260,11 @@ def raised_words(
         return [()] * len(numbers)
     states = engine.states_without(checkpoint, encoding, layer, position, numbers)
     probabilities = engine.state_log_probs(checkpoint, states)[:, : checkpoint.tokenizer.vocab_size].exp()
-    gains = probabilities[:1] - probabilities[1:]
-    return [checkpoint.tokenizer.show_all(row.topk(RAISED).indices.tolist()) for row in gains]
+    best = (probabilities[:1] - probabilities[1:]).topk(min(RAISED, probabilities.shape[1]))
+    return [
+        checkpoint.tokenizer.show_all([i for i, gain in zip(*row, strict=True) if gain >= LEAST])
+        for row in zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    ]
 
 
 def strongest(writers: Sequence[Writer]) -> Writer:
@@ -247,9 +275,16 @@ def strongest(writers: Sequence[Writer]) -> Writer:
 
 def find_peaks(checkpoint: Checkpoint, lines: Sequence[str], neuron: Neuron) -> tuple[tuple[Peak, ...], int]:
     """(the lines that move *neuron* most, how many were read). Lines without a token of their own are left out."""
-    sentences = lines or [*SAMPLE, *(sentence for group in TOPICS.values() for sentence in group)]
-    encodings = [checkpoint.tokenizer.encode(Text(sentence)) for sentence in sentences if sentence.strip()]
-    encodings = [encoding for encoding in encodings if not all(encoding.special)]
+    built_in = [*SAMPLE, *(sentence for group in TOPICS.values() for sentence in group)]
+
+    def encode(sentences: Sequence[str]) -> list[Encoding]:
+        found = [checkpoint.tokenizer.encode(Text(sentence)) for sentence in sentences if sentence.strip()]
+        return [encoding for encoding in found if not all(encoding.special)]
+
+    if lines:
+        encodings = encode(lines)
+    else:
+        encodings = checkpoint.cache.get("encoded built-in sentences", lambda: encode(built_in), lambda _: 1_000_000)
     if not encodings:
         raise ExplorerError("No line has a word that the checkpoint reads. Give lines of text.")
     values, places = engine.line_peaks(checkpoint, encodings, neuron.layer)

@@ -208,6 +208,8 @@ def compare_all(
     if not others.strip():
         return (), None
     group = list(dict.fromkeys([pair.first.strip(), pair.second.strip(), *parse_candidates(others)]))
+    if len(group) < 3:
+        return (), None
     if len(group) > MAX_TEXTS:
         raise ExplorerError(f"{len(group)} texts were given to compare; the limit is {MAX_TEXTS}. Remove some.")
     encodings = [encode_sentence(checkpoint, text, names[min(i, 1)]) for i, text in enumerate(group)]

@@ -84,14 +84,15 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     off = parse_heads(options.off, layers, heads)
     neurons = parse_neurons(options.neurons, layers, checkpoint.config.intermediate_size)
     fill = replacement(checkpoint, encoding, options)
-    if neurons:  # one switch for each head, then one for each neuron
-        width, change = heads + checkpoint.config.intermediate_size, engine.heads_off(fill, heads)
-    else:
-        width, change = heads, engine.heads_off(fill)
-    board = Board(asked, width, change, options.word)
-    chosen: list[Switch] = [*off, *((layer, heads + number) for layer, number in neurons)]
+    # 1. Each head alone.
+    board = Board(asked, heads, engine.heads_off(fill), options.word)
     single_switches = [board.off([(layer, head)]) for layer in range(layers) for head in range(heads)]
     target_values = board.values(np.stack([board.off([]), *single_switches]))
+    # 2. The chosen heads and neurons together. Neurons need a switch each, so they have a board of their own.
+    chosen: list[Switch] = [*off, *((layer, heads + number) for layer, number in neurons)]
+    if neurons:
+        width = heads + checkpoint.config.intermediate_size
+        board = Board(asked, width, engine.heads_off(fill, heads), options.word)
     controls = board.values(random_sets(board, chosen, heads, options.controls if chosen else 0))
     return Switchboard(
         target=board.target,
@@ -133,10 +134,10 @@ def random_sets(board: Board, off: Sequence[Switch], heads: int, count: int) -> 
     rng = np.random.default_rng(0)
     layers, width = board.shape
     kinds = [(range(heads), sum(at < heads for _, at in off)), (range(heads, width), sum(at >= heads for _, at in off))]
-    pools = []
+    pools, chosen = [], set(off)
     for columns, _ in kinds:
         every = [(layer, at) for layer in range(layers) for at in columns]
-        others = [switch for switch in every if switch not in set(off)]
+        others = [switch for switch in every if switch not in chosen]
         pools.append((others, every))
     if not pools[0][0]:
         count = 0
@@ -165,6 +166,7 @@ def rows(result: Switchboard) -> list[dict[str, object]]:
             name: float(before + change if result.scored else before * 2.0**change),
             f"{name}_all_on": before,
             f"{name}_with_the_chosen_off": result.after.value,
+            "neurons_off": ", ".join(map(str, result.neurons)),
             "random_sets_mean": float(result.controls.mean()) if len(result.controls) else "",
         }
         for layer, line in enumerate(result.change)
@@ -174,11 +176,11 @@ def rows(result: Switchboard) -> list[dict[str, object]]:
 
 class Facts(facts.Facts[Switchboard]):
     def before(self) -> float:
-        """Probability of the answer with all heads on, 0 to 1; or its score."""
+        """Probability of the answer with all heads and neurons on, 0 to 1; or its score."""
         return self._result.before.value
 
     def after(self) -> float:
-        """Probability of the answer with the chosen heads off, 0 to 1; or its score."""
+        """Probability of the answer with the chosen heads and neurons off, 0 to 1; or its score."""
         return self._result.after.value
 
     def answer(self) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TargetKind = Literal["answer", "mask", "next sentence", "label", "tag", "span start", "span end", "score"]
 INFO = "answer: the first mask if there is one, else the fine-tuned head, else whether B follows A"
-TAGGED = "if a tag is explained; empty: the picked word, else the first that is not O"
+TAGGED = "if a tag is explained; empty: the picked word, else the first that is not O, or seems replaced"
 
 
 def resolve_target(checkpoint: Checkpoint, text: Text | str, target: TargetKind) -> TargetKind:

@@ -75,8 +75,8 @@ def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
     label is a regression, and several exclude each other."""
     if is_bi_encoder(checkpoint):  # a run; it may also have the head of the checkpoint that the run started from
         return "similarity"
-    if "token_classifier" in checkpoint.heads:
-        return "tag"
+    if "token_classifier" in checkpoint.heads and checkpoint.config.num_labels > 1:
+        return "tag"  # with one label it weighs the words of a search, as in gte-multilingual-base
     if "span" in checkpoint.heads:
         return "span"
     if "sequence_classifier" not in checkpoint.heads:

@@ -68,8 +68,8 @@ def own_or_mean(checkpoint: Checkpoint, pooling: Pooling) -> Pooling:
 
 NO_PROMPT = "none"  # what is typed for it
 WITHOUT_ADAPTERS = (
-    "This family has an adapter for each task, which is not read here: these are the vectors of the encoder alone. For "
-    "those of a task, merge its adapter with PEFT first."
+    "This family has an adapter for each task, which is not read here. Unless one was merged into the checkpoint with "
+    "PEFT, these are the vectors of the encoder alone."
 )
 
 
@@ -78,17 +78,16 @@ def departure(checkpoint: Checkpoint, pooling: str, layer: int, *, lengths: bool
     encoder, or that its adapters are missing; '' if it does not, or if there is none. *lengths*: whether the lengths of
     vectors matter, as they do not for cosines."""
     own = checkpoint.sentence_encoder
-    if checkpoint.family == "jina_embeddings_v3":
-        return WITHOUT_ADAPTERS
+    about = WITHOUT_ADAPTERS if checkpoint.family == "jina_embeddings_v3" else ""
     if own is None:
-        return ""
+        return about
     if own.problem:
-        return own.problem
+        return f"{about} {own.problem}".strip()
     steps = own.steps[:-1] if own.normalizes and not lengths else own.steps
     alike = pooling == "own" or (not steps and engine.sentence_encoder_of(checkpoint, pooling).modes == own.modes)
     if alike and pooling != "last four summed" and layer == checkpoint.config.num_layers:
-        return ""
-    return f"This departs from the checkpoint's own sentence encoder: {own}, at the last layer."
+        return about
+    return f"{about} This departs from the checkpoint's own sentence encoder: {own}, at the last layer.".strip()
 
 
 def encode_sentence(checkpoint: Checkpoint, text: Text | str, prompt: str | None = None) -> Encoding:

@@ -43,7 +43,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
     if "auto_map" in checkpoint.hf_config:
         items["Code"] = f"its own (auto_map) is not run: it is read as {checkpoint.family}"
     if checkpoint.family == "jina_embeddings_v3":
-        items["Adapters"] = "those by task are not read; merge one with PEFT first"
+        items["Adapters"] = "those by task are not read; one may have been merged into it"
     if checkpoint.unused:
         items["Unused weights"] = f"a head that no view reads ({', '.join(checkpoint.unused)})"
     return list(items.items())

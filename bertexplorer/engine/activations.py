@@ -179,7 +179,7 @@ class LayerHalves:
     weights: Float[Tensor, "h q t"]  # of the attention
     attended: Float[Tensor, "q d"]  # the vectors after the attention half, normalised where the family does so
     fed: Float[Tensor, "q d"]  # what the feed-forward half adds to them
-    output: Float[Tensor, "q d"]  # the vectors after the layer; in ModernBERT before the encoder's last LayerNorm
+    output: Float[Tensor, "q d"]  # the vectors after the layer, before the encoder's last norm if it has one
 
 
 @torch.inference_mode()

@@ -24,7 +24,7 @@ def layer_log_probs(
     input of the first layer; the last one equals `masked_log_probs`. fp32 on the CPU.
 
     This is the logit lens (nostalgebraist, 2020), with the whole MLM head instead of the bare output matrix. If the
-    encoder ends in a LayerNorm (ModernBERT), that norm is applied after the earlier layers too, as the head was
+    encoder ends in a norm (ModernBERT, EuroBERT), that norm is applied after the earlier layers too, as the head was
     trained on normalised vectors. *lens*: the tuned lens, whose maps come before that norm. Raises ExplorerError if
     there is no MLM head, or if the result is not finite."""
     _ = checkpoint.masked_lm  # raises before anything runs if there is none

@@ -30,9 +30,13 @@ def neuron_activations(checkpoint: Checkpoint, encoding: Encoding, layer: int) -
 @torch.inference_mode()
 def written_lengths(checkpoint: Checkpoint, layer: int) -> Float[Tensor, " n"]:
     """The length of the vector that each neuron of the 0-based *layer* writes at an activation of 1. fp32 on the
-    CPU."""
+    CPU; cached."""
     module = cast(Layer, checkpoint.encoder.layers[layer])
-    return module.feed_forward.contract.weight.to_dense().float().norm(dim=0).cpu()
+
+    def measure() -> Tensor:
+        return module.feed_forward.contract.weight.to_dense().float().norm(dim=0).cpu()
+
+    return cast(Tensor, checkpoint.cache.get(("written lengths", layer), measure, Tensor.numel))
 
 
 @torch.inference_mode()

@@ -184,7 +184,7 @@ def say_together(result: Neurons) -> list[str]:
     named = f" ({join_names(first)})" if len(first) == curve.counts[at] else ""
     return [
         f"{start}. Without {few} of {result.total:,} neurons that {verb} most for it{named}, {left} is left; without "
-        f"{as_many}, {random}."
+        f"{as_many}, {random}. {curve.tried} were switched off one by one to find them."
     ]
 
 

@@ -239,9 +239,9 @@ def remarks(result: Saliency) -> list[str]:
             sentences.append(
                 f"The text is long: {name} hid up to {attribution.group} neighbouring tokens at a time{read}."
             )
-        if attribution.method == "SHAP" and attribution.samples:
-            how = "is exact: it read all" if attribution.exact else "is estimated from"
-            sentences.append(f"SHAP {how} {attribution.samples} texts with some words hidden.")
+        elif attribution.method == "SHAP" and attribution.samples:
+            how = "is exact: it read every combination" if attribution.exact else "is estimated"
+            sentences.append(f"SHAP {how}, {attribution.samples} texts.")
     if result.precision != "fp32" and any(a.method in GRADIENTS for a in result.attributions):
         sentences.append("Gradients were taken in fp32.")
     if len(result.units) > DRAWN:

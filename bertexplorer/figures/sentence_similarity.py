@@ -71,10 +71,7 @@ def draw_cells(fig: Chart, result: SentenceSimilarity) -> None:
 def draw_group(fig: Chart, result: SentenceSimilarity, table: Float[np.ndarray, "k k"]) -> None:
     """The similarity of each two of several texts, in the second panel. A press on a cell opens the pair."""
     group = result.group
-    others = safe(" | ".join(group))
-    leads = [
-        [{"text": safe(first), "pair": safe(second), "set": {"others": others}} for second in group] for first in group
-    ]
+    leads = [[open_pair(result, first, second) for second in group] for first in group]
     shown = np.abs(table) if result.measure in FAR else table
     whole = result.measure == "cosine"  # two digits fit into a cell on a phone
     text = [[decimal(float(100 * value if whole else value), 0 if whole else 2) for value in line] for line in shown]
@@ -96,6 +93,12 @@ def draw_group(fig: Chart, result: SentenceSimilarity, table: Float[np.ndarray, 
     fig.update_xaxes(side="top", **kit.counted(len(group)), row=2, col=1)
     unit = ", in hundredths" if whole and text[0][0] else ""
     fig.add_annotation(kit.above(f"each two of all texts{unit};<br>press a cell to open the pair", 28, row=2))
+
+
+def open_pair(result: SentenceSimilarity, first: str, second: str) -> dict[str, object]:
+    """Where a press on a cell leads: to this pair, with the other texts beside it."""
+    others = [text for text in result.group if text not in (first, second) and "|" not in text]
+    return {"text": safe(first), "pair": safe(second), "set": {"others": safe(" | ".join(others))}}
 
 
 def hundredths(value: float) -> str:

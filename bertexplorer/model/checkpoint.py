@@ -166,7 +166,8 @@ def translate(family: Family, hf: dict[str, Any]) -> EncoderConfig:
     if hf.get("lora_adaptations"):
         raise ExplorerError(
             f"config.json names adapters by task ({', '.join(map(str, hf['lora_adaptations'])):.80}), which are not "
-            "read here: without them its vectors would be wrong. Merge one with PEFT first."
+            "read here: without them its vectors would be wrong. Take jinaai/jina-embeddings-v3-hf, and merge one of "
+            "its adapters with PEFT."
         )
     for odd in ("is_decoder", "rope_scaling"):
         if hf.get(odd):

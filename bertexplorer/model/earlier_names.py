@@ -57,6 +57,7 @@ NOMIC = {  # config.json had the names of GPT-2
     "resid_pdrop": "hidden_dropout_prob",
     "attn_pdrop": "attention_probs_dropout_prob",
 }
+NOMIC_DENSE, NOMIC_WORDS = "cls.predictions.transform.dense", "nomic_bert.embeddings.word_embeddings"
 NOMIC_PUBLISHED = {  # what all of them have in common
     "rotary_emb_fraction": 1.0,
     "rotary_emb_interleaved": False,
@@ -77,12 +78,12 @@ GTE_PUBLISHED = {
 
 
 def current_config(hf: dict[str, Any]) -> dict[str, Any]:
-    """*hf*, a config.json, as transformers would write it today. Raises ExplorerError for a layout that it has not."""
+    """*hf*, a config.json, as transformers would write it today. Raises ExplorerError for a layout that it has not, and
+    TypeError or ValueError for fields of another kind."""
     if hf.get("model_type") == "nomic_bert" and "n_embd" in hf:
         return current_nomic(hf)
-    if hf.get("model_type") == "new":
-        return current_gte(hf)
-    return hf
+    earlier = hf.get("model_type") == "gte" and ("pack_qkv" in hf or "position_embedding_type" in hf)
+    return current_gte(hf) if earlier or hf.get("model_type") == "new" else hf
 
 
 def current_nomic(hf: dict[str, Any]) -> dict[str, Any]:
@@ -127,8 +128,9 @@ def check_published(hf: dict[str, Any], published: dict[str, Any]) -> None:
 
 
 def current_tensors(model_type: str, stored: dict[str, Stored]) -> dict[str, Stored]:
-    """*stored* by the names of today. A tensor that holds several of ours in equal slices of axis 0 comes as these."""
-    from bertexplorer.model.tensors import Slice  # with torch, which reading a config.json does without
+    """*stored* by the names of today. A tensor that holds several of ours in equal slices of axis 0 comes as these; the
+    patterns before it in TENSORS have been applied to them."""
+    from bertexplorer.model.tensors import Slice, Zeros  # with torch, which reading a config.json does without
 
     patterns = TENSORS.get(model_type)
     if patterns is None:
@@ -146,4 +148,8 @@ def current_tensors(model_type: str, stored: dict[str, Stored]) -> dict[str, Sto
         sizes = (entry.shape[0] // len(parts), *entry.shape[1:]) if entry.shape else entry.shape
         for i, part in enumerate(parts):
             tensors[part] = Slice(entry.file, part, sizes, entry.dtype, entry, i, len(parts))
+    dense, words = (tensors.get(f"{name}.weight") for name in (NOMIC_DENSE, NOMIC_WORDS))
+    if model_type == "nomic_bert" and dense and words:  # their MLM head has no biases, transformers' has them
+        for name, count in ((f"{NOMIC_DENSE}.bias", dense.shape[0]), ("cls.predictions.bias", words.shape[0])):
+            tensors.setdefault(name, Zeros(dense.file, name, (count,), dense.dtype))
     return tensors

@@ -41,6 +41,14 @@ class Slice(Stored):
         return self.whole.read().chunk(self.parts)[self.part] if self.parts > 1 else self.whole.read()
 
 
+@dataclass(frozen=True)
+class Zeros(Stored):
+    """A bias that a layout does without."""
+
+    def read(self) -> Tensor:
+        return torch.zeros(self.shape, dtype=DTYPES[self.dtype])
+
+
 def stored_tensors(folder: Path) -> dict[str, Stored]:
     """Name -> header entry for all tensors in *folder*. Raises ExplorerError if there is no valid file."""
     tensors: dict[str, Stored] = {}

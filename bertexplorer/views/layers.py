@@ -39,7 +39,9 @@ NEURONS = View(
         "lines may suggest another meaning (Bolukbasi et al., 2021). The words are those that become less probable if "
         "it does not write, read by a head that was trained on the last layer, so in early layers they say little. "
         "That the answer falls without a few neurons does not mean that they hold the fact: others prepare what they "
-        "read. A random order is the measure of what any loss would do."
+        "read, and some, such as 1·857 of mini, count for nearly every answer. Random ones are the measure of what any "
+        "loss would do. The neurons that count were looked for among those that a gradient ranks first and those that "
+        "write most; one may have been missed."
     ),
     papers=(
         "Geva et al., 2021, Transformer Feed-Forward Layers Are Key-Value Memories",

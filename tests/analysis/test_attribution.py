@@ -164,6 +164,21 @@ def test_shapley_values_are_estimated_from_the_texts_that_weigh_most() -> None:
     assert attribution.shapley(every, gains, all_weights, exact.sum()) == pytest.approx(exact)
 
 
+@pytest.mark.parametrize(("parts", "samples"), [(126, 200), (40, 50), (99, 64)])
+def test_few_samples_still_determine_every_score(parts: int, samples: int) -> None:
+    """Each part adds its own number: any set of texts that determines the scores gives exactly these."""
+    alone = np.random.default_rng(2).normal(size=parts)
+    kept, weights = attribution.coalitions(parts, samples)
+    assert np.linalg.matrix_rank(kept[:, :-1] - kept[:, -1:].astype(float)) == parts - 1
+    assert attribution.shapley(kept, kept @ alone, weights, alone.sum()) == pytest.approx(alone)
+
+
+@pytest.mark.parametrize("tokens", [20, 64, 130, 257, 512, 1024])
+def test_a_text_of_any_length_is_read_often_enough(tokens: int) -> None:
+    parts = len(attribution.group_neighbours(range(tokens - 3), tokens))
+    assert 2 * parts <= attribution.shap_samples(50, parts, tokens)
+
+
 @pytest.mark.parametrize(("parts", "texts"), [(1, 0), (2, 2), (3, 6), (4, 14), (5, 30)])
 def test_a_few_parts_have_every_combination_once(parts: int, texts: int) -> None:
     kept, weights = attribution.coalitions(parts, 50)

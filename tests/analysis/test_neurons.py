@@ -23,6 +23,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.tuned import of_problem, tuned
+from tests.tiny import write
 
 TEXT = "The capital of france is [MASK]."
 Tiny = Callable[[str], Path]
@@ -115,6 +116,20 @@ def test_the_answer_is_measured_without_the_neurons_that_count_most(tiny: Tiny, 
     assert curve.counts[-1] <= result.total // 2
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["The capital of France is [MASK].", "A pigeon is not a [MASK].", "The keys to the cabinet [MASK] on the table."],
+)
+@pytest.mark.slow
+def test_the_neurons_that_count_most_are_those_of_a_search_through_all(mini: Checkpoint, text: str) -> None:
+    """All 9,216 are switched off one by one; the gradient alone misses 1·857, which counts most in the first text."""
+    result = neurons.run(mini, text)
+    board = Board(ask(mini, text, "mask"), 1536, engine.neurons_off)
+    every = [Neuron(layer, number) for layer in range(6) for number in range(1536)]
+    changes = neurons.measure_alone(board, every)
+    assert result.curve and result.curve.first == tuple(sorted(every, key=lambda neuron: changes[neuron])[:5])
+
+
 def test_the_words_are_those_that_fall_without_what_the_neuron_writes(tiny: Tiny) -> None:
     """In the last layer, at one token alone: what transformers answers there."""
     checkpoint, theirs = load(tiny("bert-mlm"), precision="fp32", device="cpu"), reference(tiny("bert-mlm"))
@@ -126,8 +141,9 @@ def test_the_words_are_those_that_fall_without_what_the_neuron_writes(tiny: Tiny
         for writer in result.writers:
             with hooked(theirs, "bert-mlm", {2: off([writer.neuron.number], result.position)}):
                 rest = theirs(ids).logits[0, result.position].softmax(-1)
-            fallen = (whole - rest).topk(3).indices.tolist()
-            assert writer.words == checkpoint.tokenizer.show_all(fallen)
+            fallen = (whole - rest).topk(3)
+            named = [i for i, fall in zip(*map(Tensor.tolist, reversed(fallen)), strict=True) if fall >= neurons.LEAST]
+            assert writer.words == checkpoint.tokenizer.show_all(named)
     weight = theirs.bert.encoder.layer[2].output.dense.weight
     lengths = [abs(w.activation) * weight[:, w.neuron.number].norm().item() for w in result.writers]
     assert [w.length for w in result.writers] == pytest.approx(lengths, rel=1e-4)
@@ -221,14 +237,25 @@ def test_bad_lines_and_long_texts_are_named(tiny: Tiny, monkeypatch: pytest.Monk
         neurons.run(checkpoint, TEXT)
 
 
+def test_a_neuron_that_writes_nothing_raises_no_word(mini: Checkpoint) -> None:
+    result = neurons.run(mini, "The capital of France is [MASK].", options=Options(layer=6, neuron=46))
+    assert result.opened.words == () and "raises" not in figure.say(result)
+
+
+def test_the_smallest_encoder_has_a_curve(tmp_path: Path) -> None:
+    folder = write(tmp_path, "bert-mlm", num_hidden_layers=1, intermediate_size=1)
+    result = neurons.run(load(folder, precision="fp32", device="cpu"), TEXT)
+    assert result.total == 1 and result.curve and result.curve.counts == (0, 1)
+
+
 def test_few_neurons_of_mini_carry_an_answer(mini: Checkpoint) -> None:
     result = neurons.run(mini, "The farmers cultivate the [MASK] to grow crops.")
     facts = Facts(mini, Text(""), result)
-    assert facts.half() <= 5 and facts.without(20) < 0.1 * facts.before() < facts.without_random(500)
+    assert facts.half() <= 5 and facts.without(30) < 0.1 * facts.before() < facts.without_random(300)
     assert facts.answer() in [facts.raises(rank) for rank in (1, 2, 3)] and facts.total() == 9216
     rows = neurons.rows(result)
     assert len({tuple(row) for row in rows}) == 1
-    assert [row["kind"] for row in rows].count("off at random") == 10
+    assert [row["kind"] for row in rows].count("off at random") == 8
     chart = figure.draw(result)
     assert chart.data[0]["customdata"][0] == {"set": {"layer": 6, "neuron": result.writers[0].neuron.number + 1}}
     assert all(press["set"]["layer"] for press in chart.presses)

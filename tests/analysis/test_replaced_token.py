@@ -56,6 +56,11 @@ def test_each_token_has_the_probability_that_transformers_gives(checkpoint: Chec
     assert fact == pytest.approx(wanted[result.tokens.index(WORD)], abs=1e-5)
 
 
+def test_both_judgements_are_kept_however_few_answers_are_wanted(checkpoint: Checkpoint) -> None:
+    result = answer.run(checkpoint, TEXT, options=answer.Options(top=1))
+    assert all(len(word.labels) == 2 for word in result.words) and figure.draw(result).data
+
+
 def test_a_hidden_word_may_be_judged_too(checkpoint: Checkpoint) -> None:
     assert "[MASK]" in [word.word for word in answer.run(checkpoint, "the [MASK] works").words]
 

@@ -264,11 +264,12 @@ def test_several_texts_are_compared_with_each_other(tiny_copy: Callable[[str], P
     assert (facts.closest_first(), facts.closest_second()) == tuple(group[i] for i in result.closest)
     cells = next(trace for trace in figure.draw(result).data if trace["yaxis"] == "y2")
     lead = cells["customdata"][3][0]
-    assert (lead["text"], lead["pair"]) == (group[3], group[0]) and lead["set"]["others"] == " | ".join(group)
+    assert (lead["text"], lead["pair"]) == (group[3], group[0]) and lead["set"]["others"] == " | ".join(group[1:3])
     opened = sentence_similarity.run(
         bert.checkpoint, Text(lead["text"], lead["pair"]), options=Options(others=lead["set"]["others"])
     )
     assert set(opened.group) == set(group) and "are most similar" in figure.say(opened)
     assert run(bert.checkpoint).table is None
+    assert run(bert.checkpoint, Text("a cat", "a cat"), others="a cat | a cat").table is None
     with pytest.raises(ExplorerError, match="23 texts were given to compare; the limit is 20"):
         run(bert.checkpoint, others=" | ".join(f"a {i}" for i in range(21)))

@@ -177,10 +177,10 @@ POINTS: dict[str, dict[str, str]] = {
         "The farmers": 'rank("land") == 1 and rank("rice") > 3',
     },
     "neurons": {
-        "The farmers": 'raises() == "land" and half() == 2 and without_random(500) > 0.8 * before()',
-        "The capital of France": 'counts_most() == "4·1280" and without(10) < 0.1 * before()',
-        "The keys to the cabinet": 'answer() == "are" and raises() == "are" and half() == 5',
-        "A key": 'counts_most() == "4·1280" and peak_token() == "the"',
+        "The farmers": 'raises() == "land" and half() == 2 and without_random(300) > 0.8 * before()',
+        "The capital of France": 'half() == 1 and without(10) < 0.1 * before() < without_random(300)',
+        "The keys to the cabinet": 'answer() == "are" and raises() == "are" and half() <= 5',
+        "A key": 'change() < -0.5 and peak_token() == "the"',
         "Nothing hidden": 'answer() == ""',
     },
     "sentence-similarity": {

@@ -11,12 +11,14 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.core.provenance import checkpoint_facts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.earlier_names import NOMIC, NOMIC_PUBLISHED
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from tests.model.conftest import make_case
+from tests.tiny import write
 from tests.tolerance import assert_same
 
 Tiny = Callable[[str], Path]
@@ -93,6 +95,34 @@ def test_a_published_one_is_saved_as_transformers_reads_it(
     assert_same(first.config, logits[case.mask], case.refer().logits[case.mask])
 
 
+def test_the_head_of_nomic_as_published_has_no_biases(tiny: Tiny, tiny_copy: Tiny) -> None:
+    """As transformers reads it: biases of zeros."""
+    folder = tiny_copy("nomic")
+    rewrite_config(folder, as_nomic_published)
+    tensors = load_file(folder / "model.safetensors")
+    for name in ("cls.predictions.transform.dense.bias", "cls.predictions.bias"):
+        del tensors[name]
+    save_file(tensors, folder / "model.safetensors")
+    published = load(folder, precision="fp32", device="cpu")
+    assert not published.masked_lm.dense.bias.any() and not published.masked_lm.output.bias.any()
+    whole = load(tiny("nomic"), precision="fp32", device="cpu")
+    assert torch.equal(published.masked_lm.dense.weight, whole.masked_lm.dense.weight)
+
+
+def test_gte_by_its_own_name_may_have_the_keys_of_its_authors(tiny_copy: Tiny) -> None:
+    folder = tiny_copy("gte")
+    rewrite_config(folder, lambda hf: as_gte_published(hf) | {"model_type": "gte"})
+    config = load(folder, precision="fp32", device="cpu").config
+    assert config.rope_theta == (160_000.0, 160_000.0) and config.rope_factor == pytest.approx(8 ** (2 / 8))
+
+
+def test_a_token_classifier_with_one_label_is_no_tagger(tmp_path: Path) -> None:
+    """gte-multilingual-base has one, which weighs the words of a search."""
+    folder = write(tmp_path, "gte-TokenClassification", id2label={"0": "LABEL_0"}, label2id={"LABEL_0": 0})
+    checkpoint = load(folder, precision="fp32", device="cpu")
+    assert "token_classifier" in checkpoint.heads and kind_of(checkpoint) is None
+
+
 def test_code_beside_a_built_in_family_is_not_run(tiny_copy: Tiny) -> None:
     folder = tiny_copy("bert")
     (folder / "modeling_own.py").write_text("raise SystemExit('run')")
@@ -103,6 +133,9 @@ def test_code_beside_a_built_in_family_is_not_run(tiny_copy: Tiny) -> None:
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
+        ("nomic", {"activation_function": ["swiglu"]}, "cannot be used"),
+        ("nomic", {"n_positions": "8192"}, "cannot be used"),
+        ("gte", {"architectures": 5}, "cannot be used"),
         ("nomic", {"prenorm": True}, "prenorm = True"),
         ("nomic", {"rotary_emb_fraction": 0.5}, "rotary_emb_fraction = 0.5"),
         ("nomic", {"activation_function": "gelu"}, "activation_function 'gelu'; wanted one of swiglu, geglu"),

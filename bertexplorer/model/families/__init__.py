@@ -95,7 +95,10 @@ def read_config(folder: Path) -> dict[str, Any]:
         raise ExplorerError(f"config.json is not valid JSON ({error}). Download it again.") from error
     if not isinstance(hf, dict):
         raise ExplorerError(f"config.json holds a {type(hf).__name__}; wanted an object. Download it again.")
-    hf = current_config(hf)
+    try:
+        hf = current_config(hf)
+    except (TypeError, ValueError, AttributeError) as error:
+        raise ExplorerError(f"config.json cannot be used: {error}. Download it again.") from error
     known = "model_type" not in hf or (isinstance(hf["model_type"], str) and hf["model_type"] in BY_MODEL_TYPE)
     if "auto_map" in hf and not (known and "model_type" in hf):
         raise ExplorerError(
