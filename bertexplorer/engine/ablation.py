@@ -11,7 +11,7 @@ from torch import Tensor
 from bertexplorer.engine import progress
 from bertexplorer.engine.activations import cached_forward, head_outputs
 from bertexplorer.engine.bi_encoder import select_tokens, text_positions
-from bertexplorer.engine.collate import TOKEN_BUDGET
+from bertexplorer.engine.collate import token_budget
 from bertexplorer.engine.inference import check_finite, vocabulary_logits
 from bertexplorer.engine.task_heads import read_next_sentence, read_sequence, read_tokens
 from bertexplorer.model.checkpoint import Checkpoint
@@ -56,7 +56,7 @@ def run_ablated(
     settings = torch.from_numpy(switches)
     switched = (settings != 1).any(dim=2)
     lowest = torch.where(switched.any(dim=1), switched.float().argmax(dim=1), len(inputs) - 1)
-    batch_size = max(1, TOKEN_BUDGET // len(encoding))
+    batch_size = max(1, token_budget(checkpoint.device) // len(encoding))
     results: list[Tensor] = [torch.empty(0)] * len(switches)
     done, total = 0, len(switches) * len(encoding)
     progress.report(0, total)

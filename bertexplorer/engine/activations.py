@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from bertexplorer.engine.collate import TOKEN_BUDGET, collate
+from bertexplorer.engine.collate import collate, token_budget
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Layer
 from bertexplorer.model.forward import Forward
@@ -32,7 +32,8 @@ class CachedForward:
         # bf16 rounds differently next to padding, so there only texts of the same length share a pass
         like = (id(checkpoint), len(encoding) if checkpoint.precision == "bf16" else 0)
         run_batch = partial(run_shared_pass, checkpoint)
-        hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), TOKEN_BUDGET, run_batch)
+        budget = token_budget(checkpoint.device)
+        hidden = self.scheduler.run_batched(like, (encoding, self.rows), len(encoding), budget, run_batch)
         self.inputs: tuple[Tensor, ...] = hidden[:-1]  # l of them, 1 x t x d
         self.last: Tensor = hidden[-1]  # 1 x q x d
 

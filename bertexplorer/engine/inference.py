@@ -8,7 +8,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from bertexplorer.engine import activations, progress
-from bertexplorer.engine.collate import batches, collate
+from bertexplorer.engine.collate import batches, collate, token_budget
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import CAUSAL, NO_CHANGE, Forward, Intervention
@@ -51,7 +51,7 @@ def batches_by_length(
     order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
     done, tokens, total = 0, 0, sum(map(len, encodings))
     progress.report(0, total)
-    for batch in batches([encodings[i] for i in order]):
+    for batch in batches([encodings[i] for i in order], token_budget(checkpoint.device)):
         yield order[done : done + len(batch)], forward(checkpoint, batch, positions=positions)
         done, tokens = done + len(batch), tokens + sum(map(len, batch))
         progress.report(tokens, total)
@@ -96,7 +96,7 @@ def masked_log_probs(
     all_positions = list(positions) if positions is not None else [e.masked for e in encodings]
     done, tokens, total = 0, 0, sum(map(len, encodings))
     progress.report(0, total)
-    for batch in batches(encodings):
+    for batch in batches(encodings, token_budget(checkpoint.device)):
         batch_positions = all_positions[done : done + len(batch)]
         done += len(batch)
         counts = [len(row_positions) for row_positions in batch_positions]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from bertexplorer.engine import progress
 from bertexplorer.engine.activations import after_both, attend, cached_forward
-from bertexplorer.engine.collate import batches, collate
+from bertexplorer.engine.collate import batches, collate, token_budget
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.encoder import Layer
 from bertexplorer.model.text import Encoding
@@ -79,7 +79,7 @@ def find_peaks(checkpoint: Checkpoint, encodings: Sequence[Encoding], layer: int
     places: dict[int, Tensor] = {}
     total, done = sum(map(len, encodings)), 0
     progress.report(0, total)
-    for batch in batches([encodings[i] for i in order]):
+    for batch in batches([encodings[i] for i in order], token_budget(checkpoint.device)):
         ids, segments, mask = collate(batch, checkpoint.tokenizer.pad_id, checkpoint.device)
         with checkpoint.scheduler.slot(heavy=True):
             x = encoder.embeddings(ids, segments if checkpoint.config.num_segments else None)

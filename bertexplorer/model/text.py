@@ -2,7 +2,6 @@
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -102,16 +101,14 @@ class Encoding:
         return self.with_ids(dict.fromkeys(positions, self.mask_id))
 
 
+INVISIBLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\u200b\u2060]")  # but tab and line ends
+
+
 def clean(text: str) -> tuple[str, int]:
     """(*text* without invisible characters, how many were removed). These are lone surrogates, control characters, BOM
     and zero-width space."""
-    visible = [c for c in text if not invisible(c)]
-    return "".join(visible), len(text) - len(visible)
-
-
-def invisible(character: str) -> bool:
-    control = character not in "\t\n\r" and unicodedata.category(character) in ("Cc", "Cs")
-    return control or character in "\ufeff\u200b\u2060"
+    visible = INVISIBLE.sub("", text)
+    return visible, len(text) - len(visible)
 
 
 def split_words(text: str) -> list[tuple[int, int]]:
@@ -304,12 +301,16 @@ class Tokenizer:
             words=tuple(words),
             special=special,
             mask_id=self.mask,
-            picked=tuple(
-                i
-                for i, span in enumerate(spans)
-                if any(overlap(span or Span(TOKENS, i, i + 1), picked) for picked in text.picked)
-            ),
+            picked=self.find_picked(spans, text),
         )
+
+    @staticmethod
+    def find_picked(spans: Sequence[Span | None], text: Text) -> tuple[int, ...]:
+        """The tokens that the picked spans of *text* cover."""
+        if not text.picked:
+            return ()
+        places = [span or Span(TOKENS, i, i + 1) for i, span in enumerate(spans)]
+        return tuple(i for i, place in enumerate(places) if any(overlap(place, picked) for picked in text.picked))
 
     def slice(self, encoding: Encoding, position: int) -> str:
         """The characters that the piece at *position* covers; '' for [CLS] and [SEP]."""

@@ -206,7 +206,7 @@ def test_the_engine_keeps_the_order_for_every_budget(twin: Twin, monkeypatch: py
     encodings = [twin.ours.tokenizer.encode(text) for text in texts]
     whole = task_heads.next_sentence_logits(twin.ours, encodings)
     split = inference.batches
-    monkeypatch.setattr(inference, "batches", lambda given: split(given, 40))
+    monkeypatch.setattr(inference, "batches", lambda given, budget: split(given, 40))
     apart = task_heads.next_sentence_logits(twin.ours, encodings)
     assert_same(twin.ours.config, whole, apart)
     for text, row in zip(texts, whole, strict=True):

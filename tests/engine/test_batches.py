@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bertexplorer.engine.collate import TOKEN_BUDGET, batches, collate
+from bertexplorer.engine.collate import batches, collate, token_budget
 from tests.engine.conftest import Twin
 
 
@@ -59,7 +59,9 @@ def test_batches_equal_those_made_by_hand(lengths: list[int], budget: int, wante
 
 
 def test_long_texts_respect_the_budget() -> None:
-    assert max(map(sum, split([512] * 20, TOKEN_BUDGET))) <= TOKEN_BUDGET
+    for kind in ("cpu", "cuda"):
+        budget = token_budget(torch.device(kind))
+        assert max(map(sum, split([512] * 20, budget))) <= budget
 
 
 def test_padding_is_on_the_right(twin: Twin) -> None:

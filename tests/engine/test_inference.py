@@ -30,7 +30,7 @@ def test_positions_have_the_requested_order(twin: Twin) -> None:
 
 def test_a_small_budget_changes_nothing(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = list(masked_log_probs(twin.ours, twin.encodings))
-    monkeypatch.setattr(engine, "batches", lambda encodings: ([e] for e in encodings))
+    monkeypatch.setattr(engine, "batches", lambda encodings, budget: ([e] for e in encodings))
     for one, other in zip(whole, masked_log_probs(twin.ours, twin.encodings), strict=True):
         assert_same(twin.ours.config, one, other)
 

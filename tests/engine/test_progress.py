@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pytest
 import torch
 
 from bertexplorer import engine
-from bertexplorer.engine import collate, gradients, progress
+from bertexplorer.engine import gradients, progress
 from bertexplorer.engine.progress import QUICK, Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -67,8 +66,8 @@ LOOPS = (masked, pairs, pooled, switched, sloped)
 @pytest.fixture
 def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every loop has two of these texts per batch."""
-    monkeypatch.setattr("bertexplorer.engine.inference.batches", partial(collate.batches, budget=10))
-    monkeypatch.setattr("bertexplorer.engine.ablation.TOKEN_BUDGET", 10)
+    for module in ("inference", "ablation"):
+        monkeypatch.setattr(f"bertexplorer.engine.{module}.token_budget", lambda device: 10)
     monkeypatch.setattr("bertexplorer.engine.gradients.TOKEN_BUDGET", 10)
 
 

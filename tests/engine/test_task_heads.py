@@ -85,7 +85,7 @@ def test_logits_equal_a_loop_over_transformers(tuned: Tuned) -> None:
 
 def test_a_small_budget_changes_nothing(tuned: Tuned, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = tuned.logits(tuned.encodings)
-    monkeypatch.setattr("bertexplorer.engine.inference.batches", lambda encodings: ([e] for e in encodings))
+    monkeypatch.setattr("bertexplorer.engine.inference.batches", lambda encodings, budget: ([e] for e in encodings))
     for one, other in zip(whole, tuned.logits(tuned.encodings), strict=True):
         assert_same(tuned.ours.config, one, other)
 
