@@ -11,7 +11,7 @@ from jaxtyping import Float
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.analysis.heads import HEAD, Head, name_heads, one_or_all, parse_heads
+from bertexplorer.analysis.heads import PLACE, Head, name_heads, one_or_all, parse_heads
 from bertexplorer.analysis.strongest_heads import Link, is_punctuation, strongest_links
 from bertexplorer.analysis.word_merging import Unit, merge_attention, units
 from bertexplorer.errors import ExplorerError
@@ -239,7 +239,7 @@ def rows(result: Attention) -> list[dict[str, object]]:
 
 def name_row(heads: Any, source: Any, _: Any, target: Any, __: Any) -> str:
     """The name of a row in a comparison: head 1·3 (“didn” → “'”)."""
-    name = f"head {heads}" if HEAD.fullmatch(heads) else heads
+    name = f"head {heads}" if PLACE.fullmatch(heads) else heads
     return f"{name} (“{source}” → “{target}”)"
 
 

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from bertexplorer.errors import ExplorerError
 
-HEAD = re.compile(r"(\d{1,4})\s*[·.\-:/]\s*(\d{1,4})")
-NEURON = re.compile(r"(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})")
+PLACE = re.compile(r"(\d{1,4})\s*[·.\-:/]\s*(\d{1,6})")
 LAYERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 MAX_TYPED = 2_000  # characters
 
@@ -27,18 +26,7 @@ class Head(NamedTuple):
 def parse_heads(typed: str, num_layers: int, num_heads: int) -> tuple[Head, ...]:
     """The heads in a line such as "5·3, 5.7, 2-1", each once, in their order; () for an empty line. Raises
     ExplorerError for text that is not a head, and for a head that this checkpoint does not have."""
-    heads = []
-    for part in split_list(typed):
-        match = HEAD.fullmatch(part)
-        if not match:
-            raise ExplorerError(
-                f"{part[:20]!r} is not a head; expected a layer and a head such as 5·3 or 5.3, separated by commas."
-            )
-        layer, head = (int(number) for number in match.groups())
-        check_number(layer, num_layers, "layer")
-        check_number(head, num_heads, "head")
-        heads.append(Head(layer - 1, head - 1))
-    return tuple(dict.fromkeys(heads))
+    return tuple(Head(*place) for place in parse_places(typed, "head", "5·3 or 5.3", num_layers, num_heads))
 
 
 class Neuron(NamedTuple):
@@ -53,19 +41,23 @@ class Neuron(NamedTuple):
 
 def parse_neurons(typed: str, num_layers: int, num_neurons: int) -> tuple[Neuron, ...]:
     """As `parse_heads`, for neurons such as "5·812"."""
-    neurons = []
+    return tuple(Neuron(*place) for place in parse_places(typed, "neuron", "5·812 or 5.812", num_layers, num_neurons))
+
+
+def parse_places(typed: str, kind: str, example: str, num_layers: int, count: int) -> list[tuple[int, int]]:
+    """(layer, number) of each entry of a line, both 0-based, each once. *count*: of this *kind* in a layer."""
+    places: dict[tuple[int, int], None] = {}
     for part in split_list(typed):
-        match = NEURON.fullmatch(part)
+        match = PLACE.fullmatch(part)
         if not match:
             raise ExplorerError(
-                f"{part[:20]!r} is not a neuron; expected a layer and a number such as 5·812 or 5.812, separated by "
-                "commas."
+                f"{part[:20]!r} is not a {kind}; expected a layer and a {kind} such as {example}, separated by commas."
             )
-        layer, number = (int(digits) for digits in match.groups())
+        layer, number = int(match[1]), int(match[2])
         check_number(layer, num_layers, "layer")
-        check_number(number, num_neurons, "neuron")
-        neurons.append(Neuron(layer - 1, number - 1))
-    return tuple(dict.fromkeys(neurons))
+        check_number(number, count, kind)
+        places[layer - 1, number - 1] = None
+    return list(places)
 
 
 def parse_layers(typed: str, num_layers: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
@@ -235,7 +236,9 @@ def measure_curve(board: Board, order: Sequence[Neuron], tried: int) -> Curve:
     random = np.random.default_rng(SEED)
     drawn = [random.permutation(layers * size)[: counts[-1]].tolist() for _ in range(ORDERS)]
     orders = [order, *([Neuron(*divmod(i, size)) for i in each] for each in drawn)]
-    settings = [board.off([]), *(board.off(each[:count]) for each in orders for count in counts)]
+    settings = [board.off([])]
+    for each in orders:
+        settings += [board.off(each[:count]) for count in counts]
     first, *others = board.values(np.stack(settings))
     values = np.insert(np.reshape(others, (1 + ORDERS, len(counts))), 0, first, axis=1)
     values = values if board.scored else 2.0**values
@@ -275,7 +278,7 @@ def strongest(writers: Sequence[Writer]) -> Writer:
 
 def find_peaks(checkpoint: Checkpoint, lines: Sequence[str], neuron: Neuron) -> tuple[tuple[Peak, ...], int]:
     """(the lines that move *neuron* most, how many were read). Lines without a token of their own are left out."""
-    built_in = [*SAMPLE, *(sentence for group in TOPICS.values() for sentence in group)]
+    built_in = [*SAMPLE, *chain.from_iterable(TOPICS.values())]
 
     def encode(sentences: Sequence[str]) -> list[Encoding]:
         found = [checkpoint.tokenizer.encode(Text(sentence)) for sentence in sentences if sentence.strip()]

@@ -133,7 +133,8 @@ def random_sets(board: Board, off: Sequence[Switch], heads: int, count: int) -> 
     if all heads are off. Each layer has *heads* heads, then its neurons."""
     rng = np.random.default_rng(0)
     layers, width = board.shape
-    kinds = [(range(heads), sum(at < heads for _, at in off)), (range(heads, width), sum(at >= heads for _, at in off))]
+    heads_off = sum(at < heads for _, at in off)
+    kinds = [(range(heads), heads_off), (range(heads, width), len(off) - heads_off)]
     pools, chosen = [], set(off)
     for columns, _ in kinds:
         every = [(layer, at) for layer in range(layers) for at in columns]
