@@ -147,19 +147,22 @@ def run(
         )
     position = [*encoding.picked, asked.position if asked else longest_piece(encoding)][0]
     layer = options.layer - 1 if options.layer else config.num_layers - 1
-    activations = engine.neuron_activations(checkpoint, encoding, layer).double().numpy()
+    passes = split_passes(encoding, asked)
+    activations = activations_of(checkpoint, encoding, passes, layer)
     listed, lengths = longest_written(checkpoint, activations[position], layer, options)
     # 1. Each of these neurons, and of those that may count, off alone; then several together.
     board, curve, changes = None, None, dict[Neuron, float]()
     if asked:
         board = Board(asked, config.intermediate_size, engine.neurons_off, options.word)
         by_gradient = by_effect(checkpoint, board)
-        tried = dict.fromkeys([*by_gradient[:BY_GRADIENT], *loudest(checkpoint, encoding), *listed])
+        tried = dict.fromkeys([*by_gradient[:BY_GRADIENT], *loudest(checkpoint, encoding, passes), *listed])
         changes = measure_alone(board, list(tried))
         measured = sorted(changes, key=lambda neuron: changes[neuron])
         curve = measure_curve(board, [*measured, *(n for n in by_gradient if n not in changes)], len(changes))
     # 2. What those of the layer write, and where else the open one answers.
-    words = raised_words(checkpoint, encoding, position, layer, [neuron.number for neuron in listed])
+    own = next(tokens for tokens in passes if position in tokens)
+    alone = encoding if len(passes) == 1 else engine.select_tokens(encoding, own)
+    words = raised_words(checkpoint, alone, own.index(position), layer, [neuron.number for neuron in listed])
     writers = tuple(
         Writer(
             neuron,
@@ -203,6 +206,26 @@ def find_answer(checkpoint: Checkpoint, text: Text | str, options: Options) -> A
     return ask(checkpoint, text, options.target, options.word, options.tagged_word)
 
 
+def split_passes(encoding: Encoding, asked: Asked | None) -> tuple[tuple[int, ...], ...]:
+    """The tokens of each pass: all of them, or those of each of two texts that are compared."""
+    if asked and asked.decision and asked.decision.answer_kind == "similarity":
+        return tuple(tuple(positions) for positions in engine.text_positions(encoding))
+    return (tuple(range(len(encoding))),)
+
+
+def activations_of(
+    checkpoint: Checkpoint, encoding: Encoding, passes: Sequence[tuple[int, ...]], layer: int
+) -> Float[np.ndarray, "t n"]:
+    """The activations of *layer* at every token, each text in a pass of its own if there are several *passes*."""
+    if len(passes) == 1:
+        return np.asarray(engine.neuron_activations(checkpoint, encoding, layer).double().numpy())
+    found = np.zeros((len(encoding), checkpoint.config.intermediate_size))
+    for tokens in reversed(passes):  # [CLS] belongs to both: it is that of the first
+        read = engine.neuron_activations(checkpoint, engine.select_tokens(encoding, tokens), layer)
+        found[list(tokens)] = read.double().numpy()
+    return found
+
+
 def by_effect(checkpoint: Checkpoint, board: Board) -> list[Neuron]:
     """The neurons whose absence lowers the answer most, to first order: as many as are ever switched off together."""
     from bertexplorer.engine.gradients import neuron_effects
@@ -212,14 +235,14 @@ def by_effect(checkpoint: Checkpoint, board: Board) -> list[Neuron]:
     return [Neuron(*divmod(i, effects.shape[1])) for i in order.tolist()]
 
 
-def loudest(checkpoint: Checkpoint, encoding: Encoding) -> list[Neuron]:
+def loudest(checkpoint: Checkpoint, encoding: Encoding, passes: Sequence[tuple[int, ...]]) -> list[Neuron]:
     """The neurons of each layer that write the longest vectors at any token. Their effect may be so large that a
     gradient says nothing about it."""
     found = []
     for layer in range(checkpoint.config.num_layers):
-        activations = engine.neuron_activations(checkpoint, encoding, layer).abs().max(dim=0).values
-        lengths = activations * engine.written_lengths(checkpoint, layer)
-        found += [Neuron(layer, number) for number in lengths.topk(min(BY_LENGTH, len(lengths))).indices.tolist()]
+        activations = np.abs(activations_of(checkpoint, encoding, passes, layer)).max(axis=0)
+        lengths = activations * engine.written_lengths(checkpoint, layer).double().numpy()
+        found += [Neuron(layer, number) for number in np.argsort(-lengths, kind="stable")[:BY_LENGTH].tolist()]
     return found
 
 

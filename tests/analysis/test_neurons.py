@@ -23,7 +23,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.tuned import of_problem, tuned
-from tests.tiny import write
+from tests.tiny import write, write_sentence_encoder
 
 TEXT = "The capital of france is [MASK]."
 Tiny = Callable[[str], Path]
@@ -197,6 +197,19 @@ def test_every_kind_of_answer_is_measured(tiny: Tiny, what: str) -> None:
     assert result.answer and result.curve and len(result.along) == len(result.tokens)
     assert result.scored == (what == "score") and not np.isnan(result.opened.change)
     assert figure.say(result) and figure.draw(result).data
+
+
+def test_two_texts_that_are_compared_are_read_alone(tiny_copy: Tiny) -> None:
+    folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"})
+    checkpoint = load(folder, precision="fp32", device="cpu")
+    first, second = "a cat sat .", "it is a dog ."
+    result = neurons.run(checkpoint, Text(first, second), options=Options(layer=2, neuron=3))
+    assert result.answer == "cosine" and result.scored and result.curve
+    one, other = (checkpoint.tokenizer.encode(text) for text in (first, second))
+    wanted = [engine.neuron_activations(checkpoint, encoding, 1)[:, 2] for encoding in (one, other)]
+    assert result.along[: len(one)] == pytest.approx(wanted[0].numpy(), abs=1e-5)
+    assert result.along[len(one) : -1] == pytest.approx(wanted[1][1:-1].numpy(), abs=1e-5)  # the last [SEP] is shared
+    assert figure.say(result)
 
 
 def test_a_picked_token_is_followed_and_an_answer_need_not_be_asked_for(tiny: Tiny) -> None:
