@@ -3,14 +3,13 @@
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from functools import partial
 from itertools import count
 from typing import Any
 
 import httpx
 import pytest
 
-from bertexplorer.engine import collate, inference
+from bertexplorer.engine import inference
 from tests.model.test_scheduler import until
 from tests.server.conftest import Running
 from tests.server.talk import VIEW, asking, state
@@ -41,7 +40,7 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[Held]:
     """Batches hold two of these texts, and work counts as long beyond two of them."""
     passes = Held()
     monkeypatch.setattr(inference, "forward", passes)
-    monkeypatch.setattr(inference, "batches", partial(collate.batches, budget=200))
+    monkeypatch.setattr(inference, "token_budget", lambda device: 200)
     monkeypatch.setattr("bertexplorer.engine.progress.QUICK", 200)
     yield passes
     passes.go.set()
