@@ -44,7 +44,7 @@ def draw(result: Neurons) -> Chart:
     for neuron in result.curve.first[:OFFERED] if result.curve else ():
         if neuron != result.open:
             lead = {"set": {"layer": neuron.layer + 1, "neuron": neuron.number + 1}}
-            fig.presses.append({"text": f"Open {neuron}, which counts", **lead})
+            fig.presses.append({"text": f"Neuron {neuron} counts too", **lead})
     return finish(fig, kit.height_of(heights, GAP) + 80, margin={"l": 8, "r": 12, "t": 72, "b": 8})
 
 
