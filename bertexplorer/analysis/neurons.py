@@ -22,12 +22,12 @@ from bertexplorer.analysis.nearest_pieces import longest_piece
 from bertexplorer.analysis.sample_sentences import SAMPLE, TOPICS
 from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.uploads import check_given
+from bertexplorer.analysis.vectors import Line, encode_lines
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
-    from bertexplorer.analysis.vectors import Line
     from bertexplorer.model.checkpoint import Checkpoint
 
 KEYS, MEASURE = ("kind", "name", "position"), "value"
@@ -114,6 +114,7 @@ class Neurons:
     other_masks: int = 0
     left_out: int = 0  # tokens beyond the checkpoint's limit
     caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
+    notes: str = ""  # on lines that were left out
 
     @property
     def opened(self) -> Writer:
@@ -174,7 +175,7 @@ def run(
         for neuron, raised in zip(listed, words, strict=True)
     )
     opened = options.neuron - 1 if options.neuron else strongest(writers).neuron.number
-    peaks, count = find_peaks(checkpoint, [line.text for line in lines], Neuron(layer, opened))
+    peaks, count, notes = find_peaks(checkpoint, lines, Neuron(layer, opened))
     return Neurons(
         tokens=checkpoint.tokenizer.show_all(encoding.ids),
         position=position,
@@ -194,6 +195,7 @@ def run(
         other_masks=max(0, len(encoding.masked) - 1) if asked and asked.target == "mask" else 0,
         left_out=encoding.left_out,
         caveats=asked.decision.caveats if asked and asked.decision else (),
+        notes=notes,
     )
 
 
@@ -258,7 +260,9 @@ def measure_curve(board: Board, order: Sequence[Neuron], tried: int) -> Curve:
     counts = [count for count in COUNTS if count <= max(1, layers * size // 2)]
     random = np.random.default_rng(SEED)
     drawn = [random.permutation(layers * size)[: counts[-1]].tolist() for _ in range(ORDERS)]
-    orders = [order, *([Neuron(*divmod(i, size)) for i in each] for each in drawn)]
+    orders = [order]
+    for each in drawn:
+        orders.append([Neuron(*divmod(i, size)) for i in each])
     settings = [board.off([])]
     for each in orders:
         settings += [board.off(each[:count]) for count in counts]
@@ -299,22 +303,22 @@ def strongest(writers: Sequence[Writer]) -> Writer:
     return max(measured, key=lambda writer: abs(writer.change)) if measured else writers[0]
 
 
-def find_peaks(checkpoint: Checkpoint, lines: Sequence[str], neuron: Neuron) -> tuple[tuple[Peak, ...], int]:
-    """(the lines that move *neuron* most, how many were read). Lines without a token of their own are left out."""
-    built_in = [*SAMPLE, *chain.from_iterable(TOPICS.values())]
-
-    def encode(sentences: Sequence[str]) -> list[Encoding]:
-        found = [checkpoint.tokenizer.encode(Text(sentence)) for sentence in sentences if sentence.strip()]
-        return [encoding for encoding in found if not all(encoding.special)]
-
+def find_peaks(checkpoint: Checkpoint, lines: Sequence[Line], neuron: Neuron) -> tuple[tuple[Peak, ...], int, str]:
+    """(the lines that move *neuron* most, how many were read, a note on those that were left out)."""
     if lines:
-        encodings = encode(lines)
+        encodings, _, notes = encode_lines(checkpoint.tokenizer.encode, lines)
     else:
-        encodings = checkpoint.cache.get("encoded built-in sentences", lambda: encode(built_in), lambda _: 1_000_000)
-    if not encodings:
-        raise ExplorerError("No line has a word that the checkpoint reads. Give lines of text.")
+        built_in = [Line(sentence) for sentence in (*SAMPLE, *chain.from_iterable(TOPICS.values()))]
+        encodings, _, notes = checkpoint.cache.get(
+            "encoded built-in sentences",
+            lambda: encode_lines(checkpoint.tokenizer.encode, built_in),
+            lambda _: 1_000_000,
+        )
     values, places = engine.line_peaks(checkpoint, encodings, neuron.layer)
-    best = values[:, neuron.number].argsort(descending=True, stable=True)[:LINES].tolist()
+    order = values[:, neuron.number].argsort(descending=True, stable=True)[:LINES].tolist()
+    best = [i for i in order if values[i, neuron.number].isfinite()]  # the others hold special tokens alone
+    if not best:
+        raise ExplorerError("No line has a word that the checkpoint reads. Give lines of text.")
     peaks = (
         Peak(
             encodings[i].texts[0],
@@ -323,7 +327,7 @@ def find_peaks(checkpoint: Checkpoint, lines: Sequence[str], neuron: Neuron) -> 
         )
         for i in best
     )
-    return tuple(peaks), len(encodings)
+    return tuple(peaks), len(encodings), notes
 
 
 def rows(result: Neurons) -> list[dict[str, object]]:

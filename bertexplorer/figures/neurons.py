@@ -5,6 +5,7 @@ import numpy as np
 from bertexplorer.analysis.neurons import Neurons, Peak, Writer
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
+from bertexplorer.figures.referee import BAND
 from bertexplorer.figures.search import two_lines
 from bertexplorer.figures.style import (
     ACCENT,
@@ -27,7 +28,6 @@ from bertexplorer.figures.style import (
 WRITER, CURVE, TOKEN, LINE, GAP = 40, 200, 24, 62, 76  # px: a neuron, the curve, a token, a line, between two panels
 DRAWN = 40  # tokens
 OFFERED = 3  # of the neurons that count most
-BAND = "rgba(138,148,163,0.28)"
 SHARE = 0.72  # of the width for the curve, whose names are to the right
 
 
@@ -62,8 +62,10 @@ def draw_writers(fig: Chart, result: Neurons) -> None:
     fig.update_xaxes(range=[0, 1.04 * (max(lengths) or 1.0)], row=1, col=1, **kit.HIDDEN)
     fig.update_yaxes(range=[len(writers) - 0.7, -0.85], row=1, col=1, **kit.HIDDEN)
     title = f"Layer {result.layer + 1}: how much each neuron<br>writes at {label(result.tokens[result.position], 14)}"
-    title += ", the words it raises" * any(writer.words for writer in writers)
-    title += f",<br>and {name_number(result)} without it" * bool(result.curve)
+    if any(writer.words for writer in writers):
+        title += ", the words it raises"
+    if result.curve:
+        title += f",<br>and {name_number(result)} without it"
     fig.add_annotation(kit.above(title, row=1))
 
 
@@ -163,6 +165,7 @@ def colours(result: Neurons) -> dict[int, float]:
 
 def say(result: Neurons) -> str:
     sentences = [*say_together(result), say_opened(result), say_peak(result, result.peaks[0])]
+    sentences += [result.notes] if result.notes else []
     if len(result.tokens) > DRAWN:
         sentences.append(f"The first {DRAWN} of {len(result.tokens):,} tokens are drawn.")
     return " ".join([*sentences, *result.caveats, *only_first_mask(result.other_masks), *beyond_limit(result.left_out)])

@@ -181,7 +181,9 @@ def test_the_lines_are_those_with_the_highest_activation(tiny: Tiny, monkeypatch
     wanted.sort(key=lambda entry: -entry[0])
     assert [(peak.token, peak.text) for peak in result.peaks] == [(token, text) for _, token, text in wanted]
     assert [peak.activation for peak in result.peaks] == pytest.approx([value for value, *_ in wanted], abs=1e-4)
-    assert result.lines == 4 and not result.built_in
+    assert result.lines == 4 and not result.built_in and result.notes == ""
+    odd = neurons.run(checkpoint, TEXT, lines=[Line("\u200b"), Line("a cat sat"), Line(" ")])
+    assert odd.lines == 1 and odd.notes and odd.notes in figure.say(odd)
     assert neurons.run(checkpoint, TEXT).built_in and neurons.run(checkpoint, TEXT).lines == 80
 
 
@@ -241,8 +243,11 @@ def test_bad_settings_are_named(tiny: Tiny, options: Options, message: str) -> N
 
 def test_bad_lines_and_long_texts_are_named(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint = load(tiny("bert-mlm"), precision="fp32", device="cpu")
-    with pytest.raises(ExplorerError, match="No line has a word"):
+    with pytest.raises(ExplorerError, match="None of the 1 lines can be read"):
         neurons.run(checkpoint, TEXT, lines=[Line(" ")])
+    with pytest.raises(ExplorerError, match="No line has a word"):
+        neurons.run(checkpoint, TEXT, lines=[Line("[SEP]")])
+    assert len(neurons.run(checkpoint, TEXT, lines=[Line("[SEP]"), Line("a cat")]).peaks) == 1
     with pytest.raises(ExplorerError, match="1,001 lines were given; the limit is 1,000"):
         neurons.run(checkpoint, TEXT, lines=[Line("a")] * 1001)
     monkeypatch.setattr(neurons, "MAX_TOKENS", 8)
