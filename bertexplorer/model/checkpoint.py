@@ -118,7 +118,8 @@ class Checkpoint:
     def num_bytes(self) -> int:
         """Bytes of memory that the weights take, including packed copies."""
         modules = nn.ModuleList([self.encoder, *self.heads.values()])
-        return sum(p.numel() * p.element_size() for p in modules.parameters())
+        copies = sum(getattr(module, "packed_bytes", 0) for module in set(modules.modules()))
+        return copies + sum(p.numel() * p.element_size() for p in modules.parameters())
 
     @cached_property
     def revision(self) -> str:
