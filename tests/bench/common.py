@@ -1,4 +1,4 @@
-"""Helpers for the benchmarks: interleaved cases, and a checkpoint of BERT-base's shape."""
+"""Helpers for the benchmarks: cases in turn, a checkpoint of BERT-base's shape, the limits of the machine."""
 
 import platform
 import time
@@ -8,6 +8,7 @@ from pathlib import Path
 import torch
 
 from bertexplorer.model.precision import has_bf16
+from bertexplorer.model.prepacked_linear import multiply, pack_weight
 
 MINI = Path(__file__).parents[2] / "assets" / "checkpoints" / "mini"
 
@@ -21,17 +22,35 @@ def base_shape(folder: Path, kind: str = "BertForMaskedLM") -> Path:
     return folder
 
 
-def medians(cases: dict[str, Callable[[], object]], rounds: int) -> dict[str, float]:
-    """Median milliseconds of each case; the cases are interleaved."""
+def medians(cases: dict[str, Callable[[], object]], rounds: int, block: int = 1) -> dict[str, float]:
+    """Median milliseconds of each case. The cases take turns, *block* calls each: the threads of another engine slow
+    the first call after it, which is left out where a block has several."""
     for case in cases.values():
         case()
     times: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
         for name, case in cases.items():
-            started = time.perf_counter()
-            case()
-            times[name].append(1000 * (time.perf_counter() - started))
+            for _ in range(1 if block > 1 else 0):
+                case()
+            for _ in range(block):
+                started = time.perf_counter()
+                case()
+                times[name].append(1000 * (time.perf_counter() - started))
     return {name: sorted(result)[len(result) // 2] for name, result in times.items()}
+
+
+def read_ms(num_bytes: int) -> float:
+    """Milliseconds in which torch reads *num_bytes* of fp32 numbers once: their sum."""
+    numbers = torch.ones(num_bytes // 4)
+    return medians({"read": numbers.sum}, 21)["read"]
+
+
+def multiply_ms(flops: float) -> float:
+    """Milliseconds in which oneDNN computes *flops* in one fp32 product of packed matrices that stay in the caches."""
+    size = 1024
+    a, b = torch.randn(size, size), pack_weight(torch.randn(size, size))
+    with torch.inference_mode():
+        return medians({"multiply": lambda: multiply(a, b, None)}, 21)["multiply"] * flops / (2 * size**3)
 
 
 def machine() -> str:
