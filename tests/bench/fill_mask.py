@@ -81,12 +81,13 @@ def speed(name: str, folder: Path, lengths: Sequence[int], rounds: int) -> None:
 
 def limit_ms(checkpoint: Checkpoint, tokens: int) -> float:
     """Milliseconds for reading what a text of *tokens* tokens reads of the weights, or for its products with the
-    layers, whichever is longer."""
+    layers and in attention, whichever is longer."""
     config = checkpoint.config
     layers = sum(p.numel() for p in checkpoint.encoder.layers.parameters())
     head = config.vocab_size * config.word_size
     half = isinstance(checkpoint.masked_lm.output, HalfPackedLinear)
-    return max(read_ms((2 if half else 4) * (layers + head)), multiply_ms(2 * (tokens * layers + head)))
+    attention = 4 * config.num_layers * config.hidden_size * tokens**2
+    return max(read_ms((2 if half else 4) * (layers + head)), multiply_ms(2 * (tokens * layers + head) + attention))
 
 
 def agreement(fp32: Checkpoint, bf16: Checkpoint) -> None:
