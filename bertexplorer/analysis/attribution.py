@@ -110,6 +110,22 @@ def attribute(question: Question, method: Method, *, baseline: Baseline, steps: 
     return attention(question, method)
 
 
+def read_once(
+    values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]],
+) -> Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]:
+    """*values*, but each text is read once, however many methods ask for it: of eight words, 256 parts can be hidden,
+    and SHAP hides them all."""
+    known: dict[tuple[int, ...], float] = {}
+
+    def read(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
+        new = {encoding.ids: encoding for encoding in encodings if encoding.ids not in known}
+        if new:
+            known.update(zip(new, values(list(new.values())).tolist(), strict=True))
+        return np.array([known[encoding.ids] for encoding in encodings])
+
+    return read
+
+
 def announce_cost(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
     """Announce how many tokens *methods* will read, plus *more* after them, so that the time left is known from the
     start. Raises ExplorerError if they are too many."""

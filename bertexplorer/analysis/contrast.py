@@ -69,7 +69,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     rows = engine.masked_log_probs(checkpoint, encodings, positions=[e.masked[:1] for e in encodings])
     first, second = (row[0].numpy() for row in rows)
     size = checkpoint.tokenizer.vocab_size
-    vocabulary = checkpoint.tokenizer.show_all(range(size))
+    vocabulary = checkpoint.tokenizer.all_pieces
     return Contrast(
         texts=(first_encoding.texts[0], second_encoding.texts[0]),
         first=first[:size],

@@ -156,10 +156,12 @@ def starts_word(tokenizer: Tokenizer, token: int) -> bool:
 def piece_classes(tokenizer: Tokenizer) -> Int[np.ndarray, " v"]:
     """The class of every piece of the vocabulary. Special and unused pieces, and those that continue a word, have
     none."""
-    ids = range(tokenizer.vocab_size)
-    names = ["" if i in tokenizer.special_ids else tokenizer.show(i) for i in ids]
+    special = tokenizer.special_ids
     return np.array(
-        [character_class(name, spaced=starts_word(tokenizer, i)) for i, name in zip(ids, names, strict=True)]
+        [
+            character_class("" if i in special else piece, spaced=starts_word(tokenizer, i))
+            for i, piece in enumerate(tokenizer.all_pieces)
+        ]
     )
 
 

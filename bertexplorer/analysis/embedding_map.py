@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -27,8 +26,8 @@ from bertexplorer.analysis.vectors import (
     baseline,
     departure,
     encode_lines,
-    encode_sentence,
     layer_of,
+    line_vectors,
     mean_cosine,
     principal,
     trustworthiness,
@@ -179,16 +178,23 @@ def sentence_points(
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The lines; or the sentences of the text among the built-in ones."""
     own_lines = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
-    all_lines = [*lines, *own_lines, *(() if lines else BUILT_IN)]
-    if len(all_lines) > MAX_POINTS:
-        raise ExplorerError(f"{len(all_lines):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
-    encodings, line_indices, notes = encode_lines(partial(encode_sentence, checkpoint), all_lines)
-    points = [Point(all_lines[i].text, all_lines[i].label, i, position) for position, i in enumerate(line_indices)]
-    vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=options.pooling).numpy()
+    groups = [lines] if lines else [own_lines, BUILT_IN] if own_lines else [BUILT_IN]
+    if sum(map(len, groups)) > MAX_POINTS:
+        raise ExplorerError(f"{sum(map(len, groups)):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
+    points: list[Point] = []
+    vectors, notes, first_line = [], "", 0
+    for group in groups:
+        group_vectors, indices, group_notes = line_vectors(checkpoint, group, layer, options.pooling)
+        points += [
+            Point(group[i].text, group[i].label, first_line + i, position)
+            for position, i in enumerate(indices, len(points))
+        ]
+        vectors.append(group_vectors)
+        notes, first_line = f"{notes} {group_notes}".strip(), first_line + len(group)
     notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
     plural = "s" * (len(own_lines) != 1)
     own_source = f"{len(own_lines)} sentence{plural} of the text among {len(BUILT_IN)} built-in ones"
-    return points, vectors, f"{len(points):,} uploaded lines" if lines else own_source, notes
+    return points, np.concatenate(vectors), f"{len(points):,} uploaded lines" if lines else own_source, notes
 
 
 def select_point(points: Sequence[Point], above: Encoding, options: Options, uploaded: bool) -> int | None:

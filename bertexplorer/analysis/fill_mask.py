@@ -119,7 +119,7 @@ def best_candidates(log_probs: Tensor, name: Callable[[int], str], count: int) -
 @lru_cache(maxsize=2)
 def ids_by_label(tokenizer: Tokenizer) -> dict[str, int]:
     """Every piece of the vocabulary, as `show` spells it -> its id."""
-    return {tokenizer.show(id): id for id in reversed(range(tokenizer.vocab_size))}
+    return {piece: id for id, piece in reversed([*enumerate(tokenizer.all_pieces)])}
 
 
 def probability_of(checkpoint: Checkpoint, blank: Blank, token: str) -> float | None:

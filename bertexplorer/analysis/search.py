@@ -6,7 +6,7 @@ each result comes with the mean cosine of two unrelated sentences (over all pair
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated
@@ -25,9 +25,9 @@ from bertexplorer.analysis.vectors import (
     Pooling,
     VectorIndex,
     departure,
-    encode_lines,
     encode_sentence,
     layer_of,
+    line_vectors,
     mean_cosine,
     own_or_mean,
     prompt_name,
@@ -35,7 +35,7 @@ from bertexplorer.analysis.vectors import (
 )
 from bertexplorer.engine.progress import working
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Encoding, Text
+from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
 if TYPE_CHECKING:
@@ -99,8 +99,9 @@ def run(
     options = replace(options, pooling=own_or_mean(checkpoint, options.pooling))
     encoding = encode_sentence(checkpoint, text, prompt_name(options.prompt))
     _ = engine.prompt_of(checkpoint, prompt_name(options.line_prompt))  # raises before any line is read
-    searched = list(lines) or list(BUILT_IN)
-    query = vectors(checkpoint, [encoding], layer, options.pooling)[0]
+    searched = lines or BUILT_IN
+    pooled = engine.sentence_vectors(checkpoint, [encoding], layer=layer, pooling=options.pooling)
+    query = unit_vectors(pooled.numpy())[0]
     if index is None or not lines:
         best, count, indexed, notes = search_lines(checkpoint, searched, query, layer, options)
     else:
@@ -126,18 +127,6 @@ def run(
     )
 
 
-def vectors(
-    checkpoint: Checkpoint, encodings: Sequence[Encoding], layer: int, pooling: str
-) -> Float[np.ndarray, "n d"]:
-    """Sentence vectors at length 1."""
-    return unit_vectors(engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling).numpy())
-
-
-def read_line(checkpoint: Checkpoint, options: Options) -> Callable[[str], Encoding]:
-    """The encoding of a line, after its prompt."""
-    return lambda line: encode_sentence(checkpoint, line, prompt_name(options.line_prompt))
-
-
 def say_prompts(checkpoint: Checkpoint, options: Options) -> str:
     """What stands before the texts; "" if nothing does."""
     before = [engine.prompt_of(checkpoint, prompt_name(name)) for name in (options.prompt, options.line_prompt)]
@@ -150,8 +139,9 @@ def say_prompts(checkpoint: Checkpoint, options: Options) -> str:
 def search_lines(
     checkpoint: Checkpoint, lines: Sequence[Line], query: Float[np.ndarray, " d"], layer: int, options: Options
 ) -> tuple[list[tuple[float, int]], int, str, str]:
-    encodings, line_indices, notes = encode_lines(read_line(checkpoint, options), lines)
-    cosines = vectors(checkpoint, encodings, layer, options.pooling) @ query
+    prompt = prompt_name(options.line_prompt)
+    found, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
+    cosines = unit_vectors(found) @ query
     best = np.argsort(-cosines, kind="stable")[: options.top]
     return [(float(cosines[i]), line_indices[i]) for i in best], len(line_indices), "", notes
 
@@ -170,12 +160,12 @@ def search_index(
     stored = index.count(name)
     best = index.query(name, query, options.top) if stored else []
     if not best or best[0][1]["of"] != stored:  # empty, or the process that filled it was stopped midway
-        encodings, line_indices, notes = encode_lines(read_line(checkpoint, options), lines)
+        prompt = prompt_name(options.line_prompt)
+        found, line_indices, notes = line_vectors(checkpoint, lines, layer, options.pooling, prompt)
         about = {"of": len(line_indices), "notes": notes}
-        line_vectors = vectors(checkpoint, encodings, layer, options.pooling)
         index.upsert(
             name,
-            line_vectors,
+            unit_vectors(found),
             [{"line": i, "text": lines[i].text, "label": lines[i].label, **about} for i in line_indices],
         )
         best, stored, indexed = index.query(name, query, options.top), len(line_indices), "new"
@@ -198,9 +188,8 @@ def chance(checkpoint: Checkpoint, layer: int, pooling: str, prompt: str | None 
     """Mean cosine of two built-in sentences. Cached with the checkpoint."""
 
     def measure() -> float:
-        encodings = [encode_sentence(checkpoint, line.text, prompt) for line in BUILT_IN]
         with working(None):
-            return mean_cosine(vectors(checkpoint, encodings, layer, pooling))
+            return mean_cosine(line_vectors(checkpoint, BUILT_IN, layer, pooling, prompt)[0])
 
     return float(checkpoint.cache.get(("chance of sentences", layer, pooling, prompt), measure, lambda _: 8))
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis.attribution import Question
+from bertexplorer.analysis.attribution import Question, read_once
 from bertexplorer.analysis.decision import DECISIONS, DecisionKind, decide
 from bertexplorer.analysis.fill_mask import encode_masked
 from bertexplorer.analysis.next_sentence import encode_pair
@@ -53,10 +54,12 @@ def build_question(
     '' for the checkpoint's first choice."""
     resolved = resolve_target(checkpoint, text, target)
     if decision_kind := head_decision(resolved):
-        return resolved, head_question(checkpoint, text, decision_kind, word, tagged_word)
-    return resolved, mask_question(checkpoint, text, word) if resolved == "mask" else next_sentence_question(
-        checkpoint, text
-    )
+        question = head_question(checkpoint, text, decision_kind, word, tagged_word)
+    elif resolved == "mask":
+        question = mask_question(checkpoint, text, word)
+    else:
+        question = next_sentence_question(checkpoint, text)
+    return resolved, replace(question, values=read_once(question.values))
 
 
 def mask_question(checkpoint: Checkpoint, text: Text | str, word: str) -> Question:

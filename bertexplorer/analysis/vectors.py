@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -149,6 +150,25 @@ def encode_lines(encode: Callable[[str], Encoding], lines: Sequence[Line]) -> tu
     if cut := cut_note(encodings, "line"):
         notices.append(cut)
     return encodings, indices, " ".join(notices)
+
+
+def line_vectors(
+    checkpoint: Checkpoint, lines: Sequence[Line], layer: int, pooling: str, prompt: str | None = None
+) -> tuple[Float[np.ndarray, "n d"], list[int], str]:
+    """(sentence vectors of *lines*, their indices in *lines*, a note for the user), as in `encode_lines`. *prompt*: as
+    in `encode_sentence`. The vectors of BUILT_IN are cached with the checkpoint."""
+
+    def make() -> tuple[Float[np.ndarray, "n d"], list[int], str]:
+        encodings, indices, notes = encode_lines(partial(encode_sentence, checkpoint, prompt=prompt), lines)
+        vectors = engine.sentence_vectors(checkpoint, encodings, layer=layer, pooling=pooling)
+        return vectors.numpy(), indices, notes
+
+    if lines is not BUILT_IN:
+        return make()
+    found: tuple[Float[np.ndarray, "n d"], list[int], str] = checkpoint.cache.get(
+        ("built-in sentences", layer, pooling, prompt), make, lambda made: made[0].nbytes
+    )
+    return found
 
 
 def cut_note(encodings: Sequence[Encoding], noun: str) -> str:

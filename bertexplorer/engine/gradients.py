@@ -1,13 +1,14 @@
 """Gradients of one number of a prediction with respect to the word vectors, in fp32 whatever the checkpoint runs in.
 
 bf16 keeps three digits at every step of every layer. On the bundled checkpoint the integral of the gradients then
-misses the sum that it should have by up to a tenth, and no number of steps corrects that. So the call widens the
-weights to fp32, in a copy that is dropped afterwards.
+misses the sum that it should have by up to a tenth, and no number of steps corrects that. So the weights are widened
+to fp32, in a copy that is cached, unless it is large.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from functools import partial
+from typing import Literal, TypeVar, cast
 
 import torch
 import torch.nn.functional as F
@@ -20,12 +21,15 @@ from bertexplorer.engine.collate import collate
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
+from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.forward import NO_CHANGE, Intervention
 from bertexplorer.model.heads import MaskedLM, ReplacedToken
+from bertexplorer.model.prepacked_linear import can_pack, pack_two_ways
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Encoding
 
 TOKEN_BUDGET = 1024  # tokens of one batch: larger ones are no faster, and all activations stay in memory
+MAX_COPY = 128_000_000  # bytes of a cached copy
 M = TypeVar("M", bound=nn.Module)
 Link = Literal["softmax", "sigmoid", "identity"]
 LINKS: dict[Link, Callable[[Tensor], Tensor]] = {
@@ -204,7 +208,7 @@ def target_function(
     checkpoint: Checkpoint, encoding: Encoding, target: Target, change: Intervention = NO_CHANGE
 ) -> Callable[[Float[Tensor, "b t e"]], Float[Tensor, " b"]]:
     """A function that computes *target* in fp32 for word vectors that replace those of *encoding*, under *change*."""
-    encoder = to_fp32(checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
+    encoder = fp32_encoder(checkpoint)
     positions = torch.tensor(target.positions, device=checkpoint.device)
     _, segments, _ = collate([encoding], checkpoint.tokenizer.pad_id, checkpoint.device)
 
@@ -219,6 +223,23 @@ def target_function(
         return target.read(encoder.from_embeddings(start, intervention=change, positions=positions).last)
 
     return read
+
+
+def fp32_encoder(checkpoint: Checkpoint) -> Encoder:
+    """The encoder in fp32, without its table of words. On a CPU it is packed for both directions and cached."""
+    plain = partial(to_fp32, checkpoint.encoder, checkpoint.config, without="embeddings.words.weight")
+    size = 2 * 4 * sum(parameter.numel() for parameter in checkpoint.encoder.layers.parameters())
+    if size > MAX_COPY or checkpoint.device.type != "cpu" or not can_pack(torch.float32):
+        return plain()
+
+    def make() -> Encoder:
+        encoder = plain()
+        if encoder is checkpoint.encoder:  # it may still be trained
+            return encoder
+        pack_two_ways(encoder)
+        return encoder
+
+    return cast(Encoder, checkpoint.cache.get("fp32 encoder", make, lambda _: size))
 
 
 def to_fp32(module: M, config: EncoderConfig, without: str = "") -> M:

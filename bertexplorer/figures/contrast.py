@@ -11,7 +11,7 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.style import ACCENT, GREY, MONO, ORANGE, clip, finish, label, quote, safe
 
 LINE = 34  # characters of a sentence below the plot, on a phone
-CELLS = 180  # along each axis; a cell is about one dot wide
+CELLS = 120  # along each axis; a cell is about one dot wide
 FAINT = 0.25  # the opacity of one word
 MANY = 1000  # a larger ratio of two probabilities is not worth its digits
 

@@ -13,7 +13,7 @@ The operators are not public, so `can_pack` and `can_pack_half` test them first.
 
 from collections import Counter
 from functools import cache
-from typing import cast
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -75,6 +75,39 @@ class HalfPackedLinear(PackedLinear):
         destination[prefix + "weight"] = self.weight.float()
 
 
+class TwoWayLinear(nn.Module):
+    """A frozen fp32 nn.Linear, packed once for its product and once, transposed, for the gradient of its input."""
+
+    def __init__(self, plain: nn.Linear) -> None:
+        super().__init__()
+        self.packed, self.transposed = pack_weight(plain.weight), pack_weight(plain.weight.t().contiguous())
+        self.bias = plain.bias
+
+    def forward(self, x: Float[Tensor, "*n in"]) -> Float[Tensor, "*n out"]:
+        return cast(Tensor, Product.apply(x, self.packed, self.transposed, self.bias))
+
+
+class Product(torch.autograd.Function):
+    """x Wᵀ + b, whose gradient with respect to x is another product of packed weights."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, packed: Tensor, transposed: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.transposed = transposed
+        return multiply(x, packed, bias)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        return multiply(gradients[0].contiguous(), ctx.transposed, None), None, None, None
+
+
+def pack_two_ways(root: nn.Module) -> None:
+    """Replace the nn.Linear layers of *root*, which is frozen, in fp32 and on the CPU, by a TwoWayLinear."""
+    for module in root.modules():
+        for name, child in list(module.named_children()):
+            if type(child) is nn.Linear:
+                setattr(module, name, TwoWayLinear(child))
+
+
 def in_16_bits(weight: Float[Tensor, "out in"]) -> Tensor | None:
     """*weight* as bf16 or fp16 without loss, if fp16 changes each row by at most 2^-24 of its length, as one rounding
     of fp32 would: what was stored in bf16 loses digits below 8e-6 only, what was stored in fp16 none. Else None."""
@@ -134,7 +167,7 @@ def pack(root: nn.Module, *, shared: bool = False, fp32: bool = False) -> None:
                 continue
             narrow = in_16_bits(weight) if weight.dtype == torch.float32 and can_pack_half() else None
             if narrow is not None:
-                kept = nn.Parameter(narrow, requires_grad=False) if alone else weight
+                kept = nn.Parameter(narrow, requires_grad=False) if alone else cast(nn.Parameter, weight)
                 setattr(module, name, HalfPackedLinear(child, kept))
             elif alone or weight.dtype == torch.bfloat16 or weight.nbytes <= MAX_COPY:
                 setattr(module, name, PackedLinear(child))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -343,6 +343,11 @@ class Tokenizer:
         text: str = self.backend.decode([token], skip_special_tokens=False)
         starts = piece[:1] in "Ġ▁" or text[:1].isspace() or not text[:1].isalnum()
         return text.strip() or repr(text) if starts else f"…{text}"
+
+    @cached_property
+    def all_pieces(self) -> tuple[str, ...]:
+        """The whole vocabulary for display."""
+        return self.show_all(range(self.vocab_size))
 
     def show_all(self, tokens: Iterable[int]) -> tuple[str, ...]:
         """Each of *tokens* for display."""

@@ -24,10 +24,9 @@ from hashlib import file_digest, sha256
 from itertools import islice
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bertexplorer.errors import ExplorerError, need
-from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.settings import ASSETS
 from bertexplorer.store.parsing import read_table
 from bertexplorer.training import learners
@@ -38,6 +37,9 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, number_of_steps, task_of
 from bertexplorer.training.tasks.classification import PREFIX
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
 
 BUILT_IN = ASSETS / "data"
 FOLDER = ".prepared"  # in the folder of the runs

@@ -2,9 +2,10 @@
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,13 +13,14 @@ import torch
 import transformers
 from captum.attr import IntegratedGradients, LayerGradientXActivation, LayerIntegratedGradients
 
-from bertexplorer.analysis import attribution, saliency
+from bertexplorer import engine
+from bertexplorer.analysis import attribution, referee, saliency
 from bertexplorer.analysis.attribution import METHODS, Baseline, Method, Question
 from bertexplorer.analysis.saliency import Options, Saliency
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Text
+from bertexplorer.model.text import Encoding, Text
 from tests.analysis.conftest import LOGITS, MINI, refer
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
@@ -29,10 +31,10 @@ STEPS = 12
 
 
 class Twin:
-    """One tiny family, loaded here and by transformers, with a mask in a sentence."""
+    """One tiny family, loaded here as the page loads it and by transformers, with a mask in a sentence."""
 
     def __init__(self, folder: Path, precision: str = "fp32") -> None:
-        self.ours = load(folder, name=folder.name, precision=precision, device="cpu")  # type: ignore[arg-type]
+        self.ours = load(folder, name=folder.name, precision=precision, device="cpu", frozen=True)  # type: ignore[arg-type]
         self.reference = refer(folder)
         self.encoding = self.ours.tokenizer.encode(SENTENCE)
         self.ids = torch.tensor([self.encoding.ids])
@@ -293,3 +295,17 @@ def test_a_long_text_takes_fewer_steps(mini: Checkpoint, monkeypatch: pytest.Mon
         result = saliency.run(mini, text).attributions[0].completeness
         assert result.steps == steps
         monkeypatch.setattr(attribution, "MISSED", abs(result.error / result.rise) / 2)
+
+
+def test_each_text_is_read_once(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LIME, SHAP, occlusion and the referee's curves hide many of the same words."""
+    read: list[tuple[int, ...]] = []
+    original = engine.masked_log_probs
+
+    def watched(checkpoint: Checkpoint, encodings: Sequence[Encoding], **more: Any) -> Any:
+        read.extend(encoding.ids for encoding in encodings)
+        return original(checkpoint, encodings, **more)
+
+    monkeypatch.setattr(engine, "masked_log_probs", watched)
+    referee.run(twin.ours, SENTENCE)
+    assert len(read) - 1 == len(set(read))  # once more for the answer that is explained

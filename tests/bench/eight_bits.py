@@ -69,11 +69,11 @@ def onnxruntime_int8(folder: Path, head: bool) -> Run:
     from onnxruntime.quantization import quantize_dynamic
 
     axes = {0: torch.export.Dim("b", max=512), 1: torch.export.Dim("t", min=2, max=512)}
-    ids = torch.ones(2, 5, dtype=torch.long)
+    ids, mask = 5 * torch.ones(2, 5, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)  # one tensor is one input
     with tempfile.TemporaryDirectory() as scratch, warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")
         plain, small = Path(scratch, "plain.onnx"), Path(scratch, "small.onnx")
-        program = torch.onnx.export(Last(folder, head), (ids, ids), dynamic_shapes=(axes, axes), dynamo=True)
+        program = torch.onnx.export(Last(folder, head), (ids, mask), dynamic_shapes=(axes, axes), dynamo=True)
         program.save(plain)
         quantize_dynamic(plain, small, per_channel=True)
         options = onnxruntime.SessionOptions()
@@ -89,8 +89,8 @@ def openvino_int8(folder: Path, head: bool) -> Run:
     import openvino
 
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    ids = torch.ones(2, 5, dtype=torch.long)
-    model = openvino.convert_model(Last(folder, head), example_input=(ids, ids))
+    ids, mask = 5 * torch.ones(2, 5, dtype=torch.long), torch.ones(2, 5, dtype=torch.long)
+    model = openvino.convert_model(Last(folder, head), example_input=(ids, mask))
     given = [tokenizer([text], return_tensors="np", truncation=True, max_length=512) for text in make_texts(300)]
     ranges = nncf.Dataset([(one["input_ids"], one["attention_mask"]) for one in given])
     small = nncf.quantize(model, ranges, model_type=nncf.ModelType.TRANSFORMER, subset_size=300)
