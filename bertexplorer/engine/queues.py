@@ -1,10 +1,11 @@
 """Request queues: quick and long work wait in separate queues, so nobody waits for someone else's long analysis."""
 
+import ctypes
 import threading
 import time
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 
 from bertexplorer.engine.progress import Stopped, Work, working
@@ -13,6 +14,12 @@ from bertexplorer.model.scheduler import available_cores
 
 SLOW_WAITING = 8  # requests to slow views that may wait
 MEMORY = 0.9  # weight of the old mean time of an answer when a new one arrives
+
+
+def return_freed_memory() -> None:
+    """Give back to the system what long work has freed, which glibc keeps for the thread that asked for it."""
+    with suppress(OSError, AttributeError):  # other systems have another library, and do without
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
 
 
 class Busy(ExplorerError):
@@ -151,6 +158,8 @@ class RequestQueues:
                 work.check()
                 yield
         finally:
+            if any(queue is self.slow for queue, _ in tickets):
+                return_freed_memory()
             for queue, ticket in tickets:
                 queue.leave(ticket)
 

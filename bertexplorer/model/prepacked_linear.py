@@ -12,6 +12,7 @@ The operators are not public, so `can_pack` and `can_pack_half` test them first.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
 
@@ -80,24 +81,36 @@ class TwoWayLinear(nn.Module):
 
     def __init__(self, plain: nn.Linear) -> None:
         super().__init__()
-        self.packed, self.transposed = pack_weight(plain.weight), pack_weight(plain.weight.t().contiguous())
-        self.bias = plain.bias
+        self.product = packed_product(plain.weight, plain.bias)
+        self.transposed = packed_product(plain.weight.t().contiguous(), None)
 
     def forward(self, x: Float[Tensor, "*n in"]) -> Float[Tensor, "*n out"]:
-        return cast(Tensor, Product.apply(x, self.packed, self.transposed, self.bias))
+        return cast(Tensor, Product.apply(x, self.product, self.transposed))
+
+
+Multiply = Callable[[Tensor], Tensor]
+
+
+def packed_product(weight: Float[Tensor, "out in"], bias: Tensor | None) -> Multiply:
+    """x -> x Wᵀ + b, by the library that holds W in fewer bytes."""
+    if can_pack_half() and in_16_bits(weight) is not None:
+        half = torch.ops.quantized.linear_prepack_fp16(weight.detach(), bias)
+        return lambda x: cast(Tensor, torch.ops.quantized.linear_dynamic_fp16(x, half))
+    packed = pack_weight(weight)
+    return lambda x: multiply(x, packed, bias)
 
 
 class Product(torch.autograd.Function):
-    """x Wᵀ + b, whose gradient with respect to x is another product of packed weights."""
+    """A product whose gradient with respect to x is another one."""
 
     @staticmethod
-    def forward(ctx: Any, x: Tensor, packed: Tensor, transposed: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(ctx: Any, x: Tensor, product: Multiply, transposed: Multiply) -> Tensor:
         ctx.transposed = transposed
-        return multiply(x, packed, bias)
+        return product(x)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
-        return multiply(gradients[0].contiguous(), ctx.transposed, None), None, None, None
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return ctx.transposed(gradients[0].contiguous()), None, None
 
 
 def pack_two_ways(root: nn.Module) -> None:
