@@ -146,8 +146,10 @@ class TaskResponse(Response):
         started, wait = False, FIRST_REPORT_S
         while not result.done() and not disconnect.done():
             await asyncio.wait(events, timeout=wait, return_when=asyncio.FIRST_COMPLETED)
+            if result.done() or not self.lines:
+                continue
             lines = [sent_lines.get_nowait() for _ in range(sent_lines.qsize())] or [self.task.progress()]
-            if self.lines and not result.done() and lines[-1]:
+            if lines[-1]:
                 if not started:
                     await send(response_start(200, LINES, {}))
                 started, wait = True, REPORT_INTERVAL_S

@@ -45,10 +45,11 @@ def routes(
     catalogue = LessonCatalogue.of(explore.registry.settings)
     answering = backend or InProcess(explore, admission, opening)
     rooms = Classroom(explore.registry.settings.data_dir / "class")
+    page = view.routes(explore, admission, opening, catalogue, answering)
     parts = [
         analyses.routes(answering, checkpoint),
         checkpoints.routes(explore, admission, backend),
-        view.routes(explore, admission, opening, catalogue, answering),
+        page,
         lessons.routes(explore, admission, catalogue, opening, answering),
         classroom.routes(explore, admission, catalogue, rooms, opening, answering),
     ]
@@ -61,8 +62,8 @@ def routes(
         ]
     parts += [documents.routes([route for part in parts for route in part.routes])]
     router, known = APIRouter(), [route for part in parts for route in part.routes]
-    for part in parts:
-        router.include_router(part)
+    for part in sorted(parts, key=lambda part: part is not page):  # routes are tried in turn: what is asked most, first
+        router.routes.extend(part.routes)
 
     @router.api_route("/mcp", methods=METHODS, include_in_schema=False)
     async def no_tools() -> Response:

@@ -12,6 +12,7 @@ from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available_cores
 
+TOGETHER = 8  # quick requests for each core that are answered at once: those that wait for a core share a pass
 SLOW_WAITING = 8  # requests to slow views that may wait
 MEMORY = 0.9  # weight of the old mean time of an answer when a new one arrives
 
@@ -113,12 +114,18 @@ class RequestQueues:
     """The queue of quick requests and that of slow ones."""
 
     def __init__(
-        self, cores: int = 0, quick_waiting: int = 50, slow_waiting: int = SLOW_WAITING, limit: int = 0
+        self,
+        cores: int = 0,
+        quick_waiting: int = 50,
+        slow_waiting: int = SLOW_WAITING,
+        limit: int = 0,
+        together: int = TOGETHER,
     ) -> None:
-        """*limit*: tokens that one question may compute, 0 for any number."""
+        """*limit*: tokens that one question may compute, 0 for any number. *together*: quick requests for each core
+        that are answered at once."""
         cores = cores or available_cores()
         self.limit = limit
-        self.quick = RequestQueue(cores, quick_waiting)
+        self.quick = RequestQueue(together * cores, quick_waiting)
         self.slow = RequestQueue(max(1, cores - 1), slow_waiting)
 
     def new_work(self) -> Work:

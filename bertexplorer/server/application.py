@@ -67,7 +67,7 @@ def create_api(
         app.router.routes.append(Route("/mcp", mcp))
     else:
         app = FastAPI(**without_docs)
-    app.include_router(routes(explore, queues, opening, service, backend))
+    app.router.routes.extend(routes(explore, queues, opening, service, backend).routes)
     for path in ("/j", "/j/{code}"):
         app.router.routes.append(Route(path, phone))
     return app

@@ -76,13 +76,13 @@ def test_an_error_frees_the_place() -> None:
 
 def test_slow_work_leaves_one_core_to_quick_work() -> None:
     queues = RequestQueues(cores=2, quick_waiting=7, slow_waiting=3)
-    assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 2, 1 + 3 + 2 + 7)
+    assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 16, 1 + 3 + 16 + 7)
     with queues.turn(queues.new_work(), slow=True):
         assert len(queues.slow.active) == 1 and not queues.quick.active
 
 
 def test_waiting_work_knows_its_position_and_is_served_in_order() -> None:
-    queues, hold, served = RequestQueues(cores=1), threading.Event(), []
+    queues, hold, served = RequestQueues(cores=1, together=1), threading.Event(), []
     works = [queues.new_work() for _ in range(4)]
 
     def visit(number: int) -> None:
@@ -105,7 +105,7 @@ def test_waiting_work_knows_its_position_and_is_served_in_order() -> None:
 
 
 def test_stopped_work_leaves_the_queue_and_the_others_move_up() -> None:
-    queues, hold, served, ended = RequestQueues(cores=1), threading.Event(), [], []
+    queues, hold, served, ended = RequestQueues(cores=1, together=1), threading.Event(), [], []
     works = [queues.new_work() for _ in range(4)]
 
     def visit(number: int) -> None:

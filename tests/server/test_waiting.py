@@ -28,7 +28,7 @@ class Service:
     """Admission control around work that a test controls."""
 
     def __init__(self) -> None:
-        self.queues, self.compute = RequestQueues(cores=1, quick_waiting=2), self.soon
+        self.queues, self.compute = RequestQueues(cores=1, quick_waiting=2, together=1), self.soon
         self.admission = Admission(self.queues)
         self.go = threading.Semaphore(0)
 
