@@ -97,16 +97,16 @@ def blank(
 ) -> Blank:
     """The Blank for one row of log-probabilities (natural log, v long)."""
     tokenizer, was = checkpoint.tokenizer, encoding.original_ids[position]
-    with_piece = log_probs[: tokenizer.vocab_size]
+    with_piece, shares = log_probs[: tokenizer.vocab_size], log_probs.exp()
     rank = 1 + int((with_piece > log_probs[was]).sum())
     original = Candidate(tokenizer.show(was), was, float(log_probs[was].exp()), rank)
     return Blank(
         position=position,
         candidates=best_candidates(with_piece, tokenizer.show, top),
         original=None if was == encoding.mask_id else original,
-        entropy=float(-(log_probs.exp() * log_probs).sum() / math.log(2)),
+        entropy=float(-(shares * log_probs).sum() / math.log(2)),
         words=score_words(checkpoint, encoding, position, log_probs, words),
-        probabilities=log_probs.float().exp().numpy(),
+        probabilities=shares.float().numpy(),
     )
 
 

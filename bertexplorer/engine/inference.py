@@ -59,7 +59,7 @@ def batches_by_length(
 
 def check_finite(checkpoint: Checkpoint, numbers: Tensor) -> Tensor:
     """Return *numbers*. Raises ExplorerError if one of them is not finite."""
-    if not numbers.isfinite().all():
+    if not numbers.sum().isfinite() and not numbers.isfinite().all():  # the sum is quicker
         raise ExplorerError(f"{checkpoint.name} gave numbers that are not finite. Try precision fp32.")
     return numbers
 

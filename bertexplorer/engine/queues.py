@@ -12,7 +12,7 @@ from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available_cores
 
-TOGETHER = 8  # quick requests for each core that are answered at once: those that wait for a core share a pass
+TOGETHER = 16  # quick requests for each core that are answered at once: those that wait for a core share a pass
 SLOW_WAITING = 8  # requests to slow views that may wait
 MEMORY = 0.9  # weight of the old mean time of an answer when a new one arrives
 

@@ -273,8 +273,9 @@ class Tokenizer:
         """The Encoding of the backend's *encoded*. *texts*: cleaned; *text*: with the hidden and picked spans."""
         spans: list[Span | None] = []
         words: list[int | None] = []
-        count = 1 + max((w for w, s in zip(encoded.word_ids, encoded.sequence_ids, strict=True) if s == 0), default=-1)
-        for (start, end), side, word in zip(encoded.offsets, encoded.sequence_ids, encoded.word_ids, strict=True):
+        ids, tokens, sides, word_ids = encoded.ids, encoded.tokens, encoded.sequence_ids, encoded.word_ids
+        count = 1 + max((w for w, s in zip(word_ids, sides, strict=True) if s == 0), default=-1)
+        for (start, end), side, word in zip(encoded.offsets, sides, word_ids, strict=True):
             if side is None:
                 spans.append(None)
                 words.append(None)
@@ -282,20 +283,22 @@ class Tokenizer:
             piece = texts[side][start:end]
             start += len(piece) - len(piece.lstrip())  # some byte-level tokenizers count the space before a word
             spans.append(Span(side, start, max(start, end)))
-            words.append(word + (count if side else 0))
+            words.append(word + count if side else word)
         if text.hidden and self.mask is None:
             raise ExplorerError(f"{NO_MASK}.")
-        special = tuple(i in self.special_ids and i != self.mask for i in encoded.ids)
-        typed = [odd and token != self.special.get("unk") for odd, token in zip(special, encoded.tokens, strict=True)]
-        ids = [
-            self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
-            for i, s, odd in zip(encoded.ids, spans, typed, strict=True)
-        ]
+        special = tuple(i in self.special_ids and i != self.mask for i in ids)
+        seen = ids
+        if text.hidden:
+            typed = [odd and token != self.special.get("unk") for odd, token in zip(special, tokens, strict=True)]
+            seen = [
+                self.mask_id if s is not None and not odd and any(overlap(s, h) for h in text.hidden) else i
+                for i, s, odd in zip(ids, spans, typed, strict=True)
+            ]
         return Encoding(
             texts=texts,
-            tokens=tuple(encoded.tokens),
-            original_ids=tuple(encoded.ids),
-            ids=tuple(ids),
+            tokens=tuple(tokens),
+            original_ids=tuple(ids),
+            ids=tuple(seen),
             segments=tuple(encoded.type_ids),
             spans=tuple(spans),
             words=tuple(words),

@@ -76,7 +76,7 @@ def test_an_error_frees_the_place() -> None:
 
 def test_slow_work_leaves_one_core_to_quick_work() -> None:
     queues = RequestQueues(cores=2, quick_waiting=7, slow_waiting=3)
-    assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 16, 1 + 3 + 16 + 7)
+    assert (queues.slow.capacity, queues.quick.capacity, queues.max_requests) == (1, 32, 1 + 3 + 32 + 7)
     with queues.turn(queues.new_work(), slow=True):
         assert len(queues.slow.active) == 1 and not queues.quick.active
 
