@@ -1,4 +1,4 @@
-"""The tuned lens of a checkpoint: fitted once on built-in sentences, then cached with the checkpoint."""
+"""The tuned lens of a checkpoint: read from beside its weights, else fitted once on built-in sentences; then cached."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Fit:
 
 
 def cached_lens(checkpoint: Checkpoint) -> engine.TunedLens:
-    """The tuned lens of *checkpoint*, fitted at the first call and then cached. Raises ExplorerError if there is no MLM
-    head, or if the built-in sentences leave nothing to fit on."""
+    """The tuned lens of *checkpoint*, read or fitted at the first call. Raises ExplorerError without an MLM head, and
+    if the built-in sentences leave nothing to fit on."""
     fit: Fit = checkpoint.cache.get("fit of the tuned lens", Fit, lambda _: 0)
 
     def make() -> engine.TunedLens:
         fit.work = progress.current.get()
-        return fit_on_samples(checkpoint)
+        return engine.read_tuned_lens(checkpoint) or fit_on_samples(checkpoint)
 
     while True:
         try:

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
         span_logits,
         token_logits,
     )
-    from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens
+    from bertexplorer.engine.tuned_lens import TunedLens, fit_tuned_lens, read_tuned_lens
     from bertexplorer.engine.vector_parts import Parts, token_parts
     from bertexplorer.engine.vectors import (
         prompt_of,
@@ -99,6 +99,7 @@ __all__ = [
     "prompt_of",
     "select_tokens",
     "queries_and_keys",
+    "read_tuned_lens",
     "token_scores",
     "sentence_encoder_of",
     "sentence_vectors",
@@ -148,6 +149,7 @@ MODULES = {
     "prompt_of": "vectors",
     "select_tokens": "bi_encoder",
     "queries_and_keys": "activations",
+    "read_tuned_lens": "tuned_lens",
     "token_scores": "activations",
     "sentence_encoder_of": "vectors",
     "sentence_vectors": "vectors",

@@ -6,16 +6,21 @@ vocabulary this would take minutes, so the loss is over the likely pieces and a 
 stands for all of them. What is reported covers the whole vocabulary, at positions that the fit has not seen.
 """
 
+import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
 from bertexplorer.engine import progress
@@ -26,6 +31,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.heads import MaskedLM
 from bertexplorer.model.text import Encoding
 
+FILE = "tuned-lens.safetensors"  # beside the weights that it belongs to
 EPOCHS, BATCH = 6, 64
 RATE = 2e-3  # of the first step; it falls to 0 in a straight line
 DECAY = 3.0  # weight decay, toward the identity
@@ -55,6 +61,36 @@ class TunedLens:
     def translate(self, layer: int, states: Float[Tensor, "n d"]) -> Float[Tensor, "n d"]:
         """Hidden states of a layer in the terms of the last one, before the norm that the encoder may end in."""
         return apply_affine(states.float(), (self.weights[layer], self.biases[layer])).to(states.dtype)
+
+
+def save_tuned_lens(lens: TunedLens, checkpoint: Checkpoint, folder: Path) -> None:
+    """Write *lens* to *folder*, in fp16, for `read_tuned_lens`."""
+    about = {name: getattr(lens, name) for name in ("positions", "held_out", "raw", "tuned", "seconds")}
+    tensors = {"weights": lens.weights.half().cpu().contiguous(), "biases": lens.biases.half().cpu().contiguous()}
+    save_file(tensors, folder / FILE, metadata={"lens": json.dumps({**about, "revision": checkpoint.revision})})
+
+
+def read_tuned_lens(checkpoint: Checkpoint) -> TunedLens | None:
+    """The lens beside the weights of *checkpoint*, which was fitted to them; None if there is none, or if it was fitted
+    to other weights."""
+    config = checkpoint.config
+    shape = (config.num_layers, config.hidden_size, config.hidden_size)
+    try:
+        with safe_open(checkpoint.folder / FILE, "pt", device=str(checkpoint.device)) as file:
+            about: dict[str, Any] = json.loads(file.metadata()["lens"])
+            lens = TunedLens(
+                weights=file.get_tensor("weights").float(),
+                biases=file.get_tensor("biases").float(),
+                positions=about["positions"],
+                held_out=about["held_out"],
+                raw=tuple(about["raw"]),
+                tuned=tuple(about["tuned"]),
+                seconds=about["seconds"],
+            )
+    except (OSError, SafetensorError, KeyError, TypeError, ValueError):
+        return None
+    fits = lens.weights.shape == shape and lens.biases.shape == shape[:2]
+    return lens if fits and about.get("revision") == checkpoint.revision else None
 
 
 def apply_affine(states: Float[Tensor, "n d"], by: Affine) -> Float[Tensor, "n d"]:

@@ -1,5 +1,6 @@
 """The tuned lens in Layers: nearer to the final answer than the raw one on sentences that its fit has not seen."""
 
+import shutil
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from bertexplorer.analysis.layers import Layers, Options, Tuned
 from bertexplorer.engine import progress
 from bertexplorer.engine.progress import Stopped, Work, working
 from bertexplorer.engine.queues import RequestQueues
-from bertexplorer.engine.tuned_lens import EPOCHS, FULL
+from bertexplorer.engine.tuned_lens import EPOCHS, FILE, FULL, save_tuned_lens
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -55,6 +56,35 @@ def test_rows_hold_both_lenses(tuned: Layers, mini: Checkpoint) -> None:
     held_out = (third["held_out_kl_raw_bits"], third["held_out_kl_tuned_bits"])
     assert held_out == (tuned.tuned.raw[3], tuned.tuned.tuned[3])
     assert rows[-1]["layer"] == 6 and rows[-1]["held_out_kl_tuned_bits"] == 0
+
+
+@pytest.mark.slow
+def test_the_lens_of_mini_is_the_one_that_a_fit_gives(mini: Checkpoint) -> None:
+    shipped, fitted = engine.read_tuned_lens(mini), tuned_lens.fit_on_samples(mini)
+    assert shipped is not None and (shipped.positions, shipped.held_out) == (fitted.positions, fitted.held_out)
+    assert fitted.tuned == pytest.approx(shipped.tuned, rel=0.01), "run python -m tests.bench.tuned_lens"
+    states = torch.randn(50, mini.config.hidden_size, generator=torch.Generator().manual_seed(0))
+    for layer in range(mini.config.num_layers):
+        first, second = (lens.translate(layer, states) for lens in (shipped, fitted))
+        assert torch.cosine_similarity(first, second).min() > 0.999
+
+
+def test_a_lens_is_read_only_beside_the_weights_that_it_was_fitted_to(
+    bundled: Path, small: Checkpoint, tiny: Callable[[str], Path], tmp_path: Path
+) -> None:
+    assert engine.read_tuned_lens(load(bundled, device="cpu")) is not None
+    assert engine.read_tuned_lens(small) is None
+    folder = Path(shutil.copytree(tiny("bert-mlm"), tmp_path / "own"))
+    checkpoint = load(folder, device="cpu")
+    lens = tuned_lens.fit_on_samples(checkpoint)
+    save_tuned_lens(lens, checkpoint, folder)
+    found = engine.read_tuned_lens(checkpoint)
+    assert found is not None and found.tuned == lens.tuned
+    torch.testing.assert_close(found.weights, lens.weights, rtol=2**-10, atol=1e-6)  # stored in fp16
+    (folder / FILE).write_bytes((bundled / FILE).read_bytes())
+    assert engine.read_tuned_lens(checkpoint) is None, "it belongs to mini"
+    (folder / FILE).write_bytes(b"no lens")
+    assert engine.read_tuned_lens(checkpoint) is None
 
 
 def test_worse_layers_are_named() -> None:
