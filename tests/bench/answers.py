@@ -2,8 +2,9 @@
 
     python -m tests.bench.answers [--rounds 9] [VIEW …]
 
-One caller; the server is in a thread of the same process, with mini in fp32. Prints the median of each view, and the
-median over the quick views. Views without a text of their own (suite, probe) and slow ones are left out."""
+One caller; the server is in a thread of the same process, with mini in fp32. Prints the median of each view, its
+slowest answer and the processor time of one, and the median over the views. Views without a text of their own (suite,
+probe) and slow ones are left out."""
 
 import argparse
 import sys
@@ -31,14 +32,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
             example = view["examples"][0]
             state = {"view": name, "checkpoint": "mini", "precision": "fp32", "pair": example["pair"]}
             state["options"] = {s["name"]: s["default"] for s in view["settings"]} | example["options"]
-            times = []
+            times, cpu_began = [], 0.0
             for person in NAMES[: options.rounds + 1]:
+                cpu_began = cpu_began or (time.process_time() if times else 0.0)  # the first one only prepares
                 asked = {**state, "text": f"{example['text']} {person} saw it.", "picked": example["picked"]}
                 began = time.perf_counter()
                 client.post("/view", json={"state": asked}).raise_for_status()
                 times.append(1000 * (time.perf_counter() - began))
+            cpu = 1000 * (time.process_time() - cpu_began) / options.rounds
             medians[name] = median(times[1:])
-            print(f"{name:20} {medians[name]:7.1f} ms")
+            print(f"{name:20} {medians[name]:7.1f} ms, slowest {max(times[1:]):6.1f}, processor {cpu:6.1f}", flush=True)
     print(f"{'median over views':20} {median(medians.values()):7.1f} ms")
     return 0
 

@@ -1,20 +1,23 @@
 """How long from a press on a word to the painted figure, in Chromium, for each view that has words to press.
 
-    python -m tests.bench.pressing ADDRESS [--rounds 10] [VIEW …]
+    python -m tests.bench.pressing [--address ADDRESS] [--rounds 10] [VIEW …]
 
-ADDRESS is that of a running server. Each view opens with its first example; then its words are pressed one after the
-other, each of which asks a question that was not asked before. The time ends with the frame after the one in which the
-figure changed last. Prints the median and the slowest of each view, and the median over the views."""
+ADDRESS is that of a running server; without it, one is started, in fp32. Each view opens with its first example; then
+its words are pressed one after the other, each of which asks a question that was not asked before. The time ends with
+the last change of the figure. Prints the median and the slowest of each view, and the median over the views."""
 
 import argparse
 import asyncio
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from statistics import median
 from typing import Any
 
 from playwright.async_api import Page, async_playwright
 
+from tests.bench.serving import Server
 from tests.browser.conftest import FLAGS, chromium
 
 READY = """() => !document.querySelector("[aria-busy=true]")
@@ -59,13 +62,29 @@ async def measure(address: str, wanted: Sequence[str], rounds: int) -> dict[str,
     return {name: found for name, found in times.items() if found}
 
 
+@contextmanager
+def running(address: str | None) -> Iterator[str]:
+    """*address*, or that of a server that runs meanwhile."""
+    if address:
+        yield address
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, BERTEXPLORER_PRECISION="fp32")
+        try:
+            server.wait("/readyz")
+            yield server.url
+        finally:
+            server.end()
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m tests.bench.pressing", description=__doc__)
-    parser.add_argument("address")
     parser.add_argument("views", nargs="*")
+    parser.add_argument("--address")
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args(arguments)
-    times = asyncio.run(measure(options.address.rstrip("/"), options.views, options.rounds))
+    with running(options.address) as address:
+        times = asyncio.run(measure(address.rstrip("/"), options.views, options.rounds))
     for name, found in sorted(times.items(), key=lambda entry: median(entry[1])):
         print(f"{name:24}{median(found):6.0f} ms, slowest {max(found):5.0f}, of {len(found)}")
     print(f"{'median over the views':24}{median(median(found) for found in times.values()):6.0f} ms")
