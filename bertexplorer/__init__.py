@@ -13,6 +13,7 @@ its modules.
 errors.py               the error for people, and the message for unexpected ones
 arguments.py            checks of what a program passes to the package
 options.py              a setting declared once -> a form on the page, a flag, a field in a file
+wording.py              numbers in sentences
 csv_safety.py           escapes text so that spreadsheets do not run it as a formula
 locks.py                whether a process uses a file; the system releases the lock when the process ends
 version.py              the version, in one place

@@ -143,7 +143,8 @@ class Settings:
     @property
     def quota(self) -> int:
         """Bytes of the disk for one browser. 0: no limit, the default if only this machine can reach the page."""
-        return 1_000_000 * ((0 if self.local else QUOTA_MB) if self.quota_mb is None else self.quota_mb)
+        usual = 0 if self.local else QUOTA_MB
+        return 1_000_000 * (usual if self.quota_mb is None else self.quota_mb)
 
     @property
     def uploads_dir(self) -> Path:

@@ -198,7 +198,9 @@ def rows(result: Attention) -> list[dict[str, object]]:
     """A row for each pair of tokens; in a grid, for each head too. If a grid has more than MAX_ROWS weights, only those
     of the tokens that the view is about are listed, and the measure says so. Positions are those of a unit's first
     token."""
-    unit = "norm" if result.norms else "share of the norms" if result.norm_shares else "weight"
+    unit = "share of the norms" if result.norm_shares else "weight"
+    if result.norms:
+        unit = "norm"
 
     def entry(heads: str, source: str, position: int, target: Unit, value: float) -> dict[str, object]:
         looks = {

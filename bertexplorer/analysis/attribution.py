@@ -65,7 +65,9 @@ class Question:
     def hideable(self) -> tuple[int, ...]:
         """Positions of the tokens that can be hidden: all but the masks and those that frame the text, such as [CLS]
         and [SEP]."""
-        frame, ids, mask = frame_flags(self.checkpoint, self.encoding), self.encoding.ids, self.encoding.mask_id
+        frame = frame_flags(self.checkpoint, self.encoding)
+        ids = self.encoding.ids
+        mask = self.encoding.mask_id
         return tuple(i for i, (odd, token) in enumerate(zip(frame, ids, strict=True)) if not odd and token != mask)
 
     def hidden(self, positions: Sequence[int]) -> Encoding:
@@ -189,12 +191,17 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
     replaced = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
     steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
     parts = engine.text_positions(encoding) if question.bi_encoder else (range(len(encoding)),)
-    scores, rise, error, count = np.zeros(len(encoding)), 0.0, 0.0, 0
+    scores = np.zeros(len(encoding))
+    rise = 0.0
+    error = 0.0
+    count = 0
     for part in parts:
         start = words.clone()
         start[[i for i in question.hideable if i in part]] = replaced
         part_scores, completeness = path_integral(question, start, words, steps)
-        scores, rise, error = scores + part_scores, rise + completeness.rise, error + completeness.error
+        scores = scores + part_scores
+        rise = rise + completeness.rise
+        error = error + completeness.error
         count = max(count, completeness.steps)
     return Attribution("integrated gradients", scores, Completeness(rise, error, count))
 
@@ -205,7 +212,9 @@ def path_integral(
     """The scores on the line from *start* to *words*."""
     from bertexplorer.engine import gradients
 
-    checkpoint, encoding, target = question.checkpoint, question.encoding, question.target()
+    checkpoint = question.checkpoint
+    encoding = question.encoding
+    target = question.target()
     ends = gradients.path_values(checkpoint, encoding, target, start, words, words.new_tensor([0.0, 1.0]))
     rise = float(ends[1] - ends[0])
     tries = [fewer for fewer in TRIES if fewer < steps] if len(encoding) > LONG else []
@@ -292,7 +301,10 @@ def shap(question: Question, samples: int) -> Attribution:
     stays: with both hidden, they would be alike."""
     encoding, hideable = question.encoding, question.hideable
     texts = engine.text_positions(encoding) if question.bi_encoder else (hideable,)
-    scores, read, group, exact = np.zeros(len(encoding)), 0, 1, True
+    scores = np.zeros(len(encoding))
+    read = 0
+    group = 1
+    exact = True
     for text in texts:
         parts = group_neighbours([i for i in hideable if i in text], len(encoding))
         if not parts:

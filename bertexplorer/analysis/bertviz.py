@@ -16,6 +16,7 @@ from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
+from bertexplorer.wording import counted, plural
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -99,10 +100,10 @@ def check_size(kind: str, tokens: int, layer: int, layers: int) -> None:
     if tokens <= MAX_TOKENS[kind] and layer * layers <= MAX_NUMBERS[kind]:
         return
     few = 0 if tokens > MAX_TOKENS[kind] else MAX_NUMBERS[kind] // layer
-    instead = f"Name up to {few} layer{'s' * (few > 1)} in the options, or shorten the text" if few else "Shorten it"
+    instead = f"Name up to {counted(few, 'layer')} in the options, or shorten the text" if few else "Shorten it"
     raise ExplorerError(
         f"The text has {tokens:,} tokens, and the {kind} view of BertViz would freeze the page with {layers} "
-        f"layer{'s' * (layers > 1)} of it. {instead}; the view 'Heads' draws long texts."
+        f"{plural('layer', layers)} of it. {instead}; the view 'Heads' draws long texts."
     )
 
 

@@ -92,8 +92,13 @@ class Board:
     def __init__(self, asked: Asked, width: int, change: Change, word: str = "") -> None:
         """*width*: the switches of each layer; *change*: what they do. *word*: the answer to measure at a mask; "": the
         first choice."""
-        checkpoint, encoding, decision = asked.checkpoint, asked.encoding, asked.decision
-        self.checkpoint, self.encoding, self.decision, self.change = checkpoint, encoding, decision, change
+        checkpoint = asked.checkpoint
+        encoding = asked.encoding
+        decision = asked.decision
+        self.checkpoint = checkpoint
+        self.encoding = encoding
+        self.decision = decision
+        self.change = change
         self.scored = decision is not None and decision.kind == "score"
         self.shape = checkpoint.config.num_layers, width
         self.only_pair = asked.target == "next sentence"

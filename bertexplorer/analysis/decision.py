@@ -164,7 +164,9 @@ def tagged_word_index(words: Sequence[Word], encoding: Encoding, tagged_word: st
     if tagged_word.strip():
         return match_name([word.text for word in words], tagged_word, "word")
     picked = [i for i, word in enumerate(words) if set(word.positions) & set(encoding.picked)]
-    return picked[0] if picked else list(tagged).index(True) if any(tagged) else 0
+    if picked:
+        return picked[0]
+    return list(tagged).index(True) if any(tagged) else 0
 
 
 def span_decision(checkpoint: Checkpoint, encoding: Encoding, kind: DecisionKind, answer: str) -> Decision:

@@ -45,7 +45,9 @@ def search(editor: Editor, base: EvaluatedDraft, propose: Propose, edits: int, c
     """Beam search: edits of one word and, as long as none of them changes the answer, of one word more, up to *edits*.
     *candidates*: words that *propose* gives for each word."""
     free, untried = words_to_try(editor, propose is propose_by_gradient, edits, candidates)
-    beam, seen_changes, evaluated = [base], {frozenset[tuple[int, str]]()}, list[EvaluatedDraft]()
+    beam = [base]
+    seen_changes = {frozenset[tuple[int, str]]()}
+    evaluated = list[EvaluatedDraft]()
     for _ in range(edits):
         drafts = []
         for candidate in beam:
@@ -109,7 +111,11 @@ def reduce(editor: Editor, base: EvaluatedDraft) -> Outcome:
     neighbouring words are removed together until few are left."""
     if len(editor.words) < 2 or not editor.free:
         raise ExplorerError("The text has no word to remove. Type a longer sentence.")
-    current, left, tried, widest, spent = base.draft, list(editor.free), 0, 1, 0
+    current = base.draft
+    left = list(editor.free)
+    tried = 0
+    widest = 1
+    spent = 0
     finest = len(left)
     steps: list[tuple[int, ...]] = []
     accepted: list[EvaluatedDraft] = []

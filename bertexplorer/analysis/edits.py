@@ -91,7 +91,9 @@ class Editor:
         by word, with one piece for each new word."""
         texts, new_words = [], [changes.get(i, word.text) for i, word in enumerate(self.words)]
         for side, text in enumerate(self.encoding.texts):
-            parts, copied, remaining = [], 0, 0
+            parts = []
+            copied = 0
+            remaining = 0
             for index, new in enumerate(new_words):
                 word_side, start, end = self.locations[index]
                 if word_side != side:
@@ -168,7 +170,9 @@ def piece_classes(tokenizer: Tokenizer) -> Int[np.ndarray, " v"]:
 def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], count: int) -> list[str]:
     """The *count* words of the vocabulary with the highest *scores* that are of the class of the word at *index*. The
     word itself is left out, and at a mask the answer and the wanted answer, which would only be copied."""
-    tokenizer, predictor, word = editor.checkpoint.tokenizer, editor.predictor, editor.words[index]
+    tokenizer = editor.checkpoint.tokenizer
+    predictor = editor.predictor
+    word = editor.words[index]
     first = editor.encoding.ids[word.positions[0]]
     same_class = piece_classes(tokenizer) == character_class(word.text, spaced=starts_word(tokenizer, first))
     excluded = {word.text.casefold()}

@@ -36,6 +36,7 @@ from bertexplorer.analysis.vectors import (
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import TOKENS, Encoding, Span, Text
 from bertexplorer.options import Option
+from bertexplorer.wording import counted
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -159,7 +160,9 @@ def token_points(
             break
         for i in positions:
             span = encoding.spans[i]
-            label = lines[line_index].label if lines else f"sentence {'AB'[span.side]}" if span else "special"
+            label = f"sentence {'AB'[span.side]}" if span else "special"
+            if lines:
+                label = lines[line_index].label
             span = span or Span(TOKENS, i, i + 1)
             picks = "" if lines else f"{span.side}:{span.start}-{span.end}"
             points.append(Point(checkpoint.tokenizer.show(encoding.ids[i]), label, line_index, i, picks))
@@ -178,11 +181,13 @@ def sentence_points(
 ) -> tuple[list[Point], Float[np.ndarray, "n d"], str, str]:
     """The lines; or the sentences of the text among the built-in ones."""
     own_lines = [Line(part[a:b], ABOVE) for part in above.texts for a, b in sentences(part)] if not lines else []
-    groups = [lines] if lines else [own_lines, BUILT_IN] if own_lines else [BUILT_IN]
+    groups = [group for group in ([lines] if lines else [own_lines, BUILT_IN]) if group]
     if sum(map(len, groups)) > MAX_POINTS:
         raise ExplorerError(f"{sum(map(len, groups)):,} lines were given; the limit is {MAX_POINTS:,}. Give fewer.")
     points: list[Point] = []
-    vectors, notes, first_line = [], "", 0
+    vectors = []
+    notes = ""
+    first_line = 0
     for group in groups:
         group_vectors, indices, group_notes = line_vectors(checkpoint, group, layer, options.pooling)
         points += [
@@ -192,8 +197,7 @@ def sentence_points(
         vectors.append(group_vectors)
         notes, first_line = f"{notes} {group_notes}".strip(), first_line + len(group)
     notes = f"{notes} {departure(checkpoint, options.pooling, layer, lengths=False)}".strip()
-    plural = "s" * (len(own_lines) != 1)
-    own_source = f"{len(own_lines)} sentence{plural} of the text among {len(BUILT_IN)} built-in ones"
+    own_source = f"{counted(len(own_lines), 'sentence')} of the text among {len(BUILT_IN)} built-in ones"
     return points, np.concatenate(vectors), f"{len(points):,} uploaded lines" if lines else own_source, notes
 
 

@@ -154,8 +154,14 @@ def as_python(
 
 def call(analysis: Analysis, question: Question) -> str:
     """The call of the method that answers *question*, without the settings at their defaults."""
-    name, text, options = analysis.__name__.rpartition(".")[2], question.text, question.options
-    arguments = [] if name in FIRST else [repr(text.first), *([repr(text.second)] if text.second else [])]
+    name = analysis.__name__.rpartition(".")[2]
+    text = question.text
+    options = question.options
+    arguments = []
+    if name not in FIRST:
+        arguments.append(repr(text.first))
+        if text.second:
+            arguments.append(repr(text.second))
     spans_by_argument = {"mask": text.hidden, "pick": text.picked}
     arguments += [f"{kind}={[tuple(span) for span in spans]}" for kind, spans in spans_by_argument.items() if spans]
     defaults = {field.name: field.default for field in dataclasses.fields(options)}

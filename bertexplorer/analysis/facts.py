@@ -23,7 +23,9 @@ class Facts(Generic[R]):
     input of the first layer."""
 
     def __init__(self, checkpoint: Checkpoint, text: Text, result: R) -> None:
-        self._checkpoint, self._text, self._result = checkpoint, text, result
+        self._checkpoint = checkpoint
+        self._text = text
+        self._result = result
 
     def parameters(self) -> float:
         """Parameters of the checkpoint, in millions."""

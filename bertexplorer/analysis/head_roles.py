@@ -112,7 +112,10 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     measures = {name: np.mean([of_text[name] for of_text in by_text], axis=0) for name in MEASURES}
     among = measure_among(weights, fits, [encoding.special for encoding in encodings])
     reads = read_all(checkpoint) if options.on == "sample" or options.show == "gallery" else []
-    points, preserved, divergences, compared = None, 0.0, None, 0
+    points = None
+    preserved = 0.0
+    divergences = None
+    compared = 0
     if options.show == "map":
         rows = stack_rows(weights, heads)
         divergences, compared = distances(rows), rows.shape[1]

@@ -152,7 +152,9 @@ def run(
     activations = activations_of(checkpoint, encoding, passes, layer)
     listed, lengths = longest_written(checkpoint, activations[position], layer, options)
     # 1. Each of these neurons, and of those that may count, off alone; then several together.
-    board, curve, changes = None, None, dict[Neuron, float]()
+    board = None
+    curve = None
+    changes = dict[Neuron, float]()
     if asked:
         board = Board(asked, config.intermediate_size, engine.neurons_off, options.word)
         by_gradient = by_effect(checkpoint, board)

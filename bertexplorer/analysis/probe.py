@@ -124,7 +124,10 @@ def run_probes(name: str, data: ProbeData, vectors: Float[np.ndarray, "layers n 
     labels = tuple(sorted({example.label for example in data.examples}))
     targets = np.array([labels.index(example.label) for example in data.examples])
     documents = [example.document for example in data.examples]
-    size, count, unconverged, done = len(vectors), len(targets), 0, 0
+    size = len(vectors)
+    count = len(targets)
+    unconverged = 0
+    done = 0
     accuracies, controls = np.zeros((2, size, seeds))
     predicted = np.full((size, seeds, count), -1)
     margins = np.full((size, seeds, count), np.nan)

@@ -25,6 +25,7 @@ from bertexplorer.analysis.word_occurrences import is_uncased, word_pattern
 from bertexplorer.errors import ExplorerError, first_clause
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.settings import ASSETS
+from bertexplorer.wording import counted
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -157,7 +158,7 @@ def find_word(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple
         raise UnusableRow(f"has nth = {nth!r:.40}; wanted a whole number from 1")
     spans = [match.span() for match in word_pattern(tokenizer, word).finditer(text)]
     if len(spans) < int(nth[:6]):
-        times = f"{len(spans)} time{'s' * (len(spans) != 1)}"
+        times = counted(len(spans), "time")
         raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
     return spans[int(nth[:6]) - 1]
 
@@ -166,7 +167,7 @@ def check_trainable(examples: Sequence[Example], unusable: Sequence[RowProblem])
     """Raises ExplorerError if a probe cannot be trained and tested on *examples*."""
     if len(examples) < FEWEST:
         why = f" Line {unusable[0].line} {unusable[0].what}." if unusable else ""
-        usable = f"{len(examples)} row{'s' * (len(examples) != 1)}"
+        usable = counted(len(examples), "row")
         raise ExplorerError(f"{usable} can be used; wanted {FEWEST} at least.{why} Give more rows.")
     counts = Counter(example.label for example in examples)
     if len(counts) == 1:

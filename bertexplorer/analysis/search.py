@@ -168,7 +168,9 @@ def search_index(
             unit_vectors(found),
             [{"line": i, "text": lines[i].text, "label": lines[i].label, **about} for i in line_indices],
         )
-        best, stored, indexed = index.query(name, query, options.top), len(line_indices), "new"
+        best = index.query(name, query, options.top)
+        stored = len(line_indices)
+        indexed = "new"
     return [(cosine, int(payload["line"])) for cosine, payload in best], stored, indexed, str(best[0][1]["notes"])
 
 

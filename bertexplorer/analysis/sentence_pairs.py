@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 
 KEYS, MEASURE = ("pair",), "is_next"
 PAIRS = 10
-NEXT, OTHER, SAME = "next", "other document", "same document"
+NEXT = "next"
+OTHER = "other document"
+SAME = "same document"
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,9 @@ def draw_pairs(documents: list[list[str]], options: Options, rng: np.random.Gene
     pairs = []
     for _ in range(PAIRS):
         wrong, same = rng.random() < options.not_next, rng.random() < options.same_document
-        kind = NEXT if not wrong else SAME if same and remaining[SAME] else OTHER
+        kind = NEXT
+        if wrong:
+            kind = SAME if same and remaining[SAME] else OTHER
         if remaining[kind]:
             pairs.append(remaining[kind].pop(int(rng.integers(len(remaining[kind])))))
     return tuple(pairs)

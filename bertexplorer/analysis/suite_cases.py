@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS
+from bertexplorer.wording import plural
 
 Kind = Literal["minimal pairs", "stereotype pairs", "cloze", "next sentence", "invariance", "labels"]
 BuiltIn = Literal["everyday", "agreement", "role reversal", "negation", "occupations", "next sentences"]
@@ -154,7 +155,9 @@ def category(cells: Cells) -> str:
 
 def as_list(cell: Any) -> list[Any]:
     """A cell as a list."""
-    return cell if isinstance(cell, list) else [cell] if cell else []
+    if isinstance(cell, list):
+        return cell
+    return [cell] if cell else []
 
 
 def cell_text(cell: Any) -> str:
@@ -205,7 +208,7 @@ def lama(cells: Cells) -> CaseParts:
 def require_one_mask(text: str) -> str:
     """*text*, if it has exactly one mask. Raises UnusableRow."""
     if (count := text.count(MASK)) != 1:
-        raise UnusableRow(f"has {count or 'no'} {MASK}{'s' * (count > 1)}; wanted one")
+        raise UnusableRow(f"has {count or 'no'} {plural(MASK, count or 1)}; wanted one")
     return text
 
 

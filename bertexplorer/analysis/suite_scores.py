@@ -48,7 +48,9 @@ class Scorer:
     """Scores cases of one kind with one checkpoint. Raises ExplorerError if it lacks the head that the kind needs."""
 
     def __init__(self, checkpoint: Checkpoint, kind: Kind, scoring: Scoring) -> None:
-        self.checkpoint, self.kind, self.scoring = checkpoint, kind, scoring
+        self.checkpoint = checkpoint
+        self.kind = kind
+        self.scoring = scoring
         self.tokenizer = checkpoint.tokenizer
         if kind == "next sentence":
             _ = checkpoint.next_sentence

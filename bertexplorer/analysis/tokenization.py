@@ -134,7 +134,9 @@ def longest_match_first(
 
     Returns the steps and, if the whole word is unknown, the reason. *model* is the tokenizer's own description: its
     unknown token, prefix and longest word."""
-    unknown, prefix, longest = model["unk_token"], model["continuing_subword_prefix"], model["max_input_chars_per_word"]
+    unknown = model["unk_token"]
+    prefix = model["continuing_subword_prefix"]
+    longest = model["max_input_chars_per_word"]
     whole_unknown = (Step(unknown, vocabulary[unknown], 0, len(word), ""),) if unknown in vocabulary else ()
     if len(word) > longest:
         return whole_unknown, f"it has {len(word)} characters, and more than {longest} are not tried"

@@ -254,7 +254,9 @@ def baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
 def measure_baseline(checkpoint: Checkpoint) -> Float[np.ndarray, " layers"]:
     """As `baseline`, computed."""
     encodings = [checkpoint.tokenizer.encode(line.text) for line in BUILT_IN]
-    names, sentence_indices, groups = [], [], []
+    names = []
+    sentence_indices = []
+    groups = []
     for sentence_index, encoding in enumerate(encodings):
         occurrences = [
             (match[0].lower(), piece_positions(encoding, Span(0, *match.span())))

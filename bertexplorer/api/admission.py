@@ -17,7 +17,9 @@ from bertexplorer.engine.progress import Stopped, Work
 from bertexplorer.engine.queues import Busy, RequestQueues
 from bertexplorer.errors import ExplorerError, unforeseen
 
-JSON, LINES, PROBLEM = "application/json", "application/x-ndjson", "application/problem+json"
+JSON = "application/json"
+LINES = "application/x-ndjson"
+PROBLEM = "application/problem+json"
 SPARE_THREADS = 16  # in addition to those for full queues, to reject further requests at once
 FIRST_REPORT_S, REPORT_INTERVAL_S = 0.2, 0.5  # of progress to a client
 log = logging.getLogger(__name__)
@@ -95,7 +97,10 @@ class LocalTask:
     """A task that a thread of this process computes."""
 
     def __init__(self, admission: Admission, compute: Callable[[SendLine], Reply], slow: bool, queued: bool) -> None:
-        self.admission, self.compute, self.slow, self.queued = admission, compute, slow, queued
+        self.admission = admission
+        self.compute = compute
+        self.slow = slow
+        self.queued = queued
         self.work: Work = admission.queues.new_work()
 
     def start(self, send_line: SendLine) -> "Future[Reply]":

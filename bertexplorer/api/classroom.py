@@ -95,7 +95,9 @@ def routes(
         """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
         room, owner = find_room(rooms, request, code)
         given = fields(parse_json(await request.body()), "question", "phase", "to")
-        question, phase, to = integer(given, "question"), str(given["phase"]), str(given["to"])
+        question = integer(given, "question")
+        phase = str(given["phase"])
+        to = str(given["to"])
         require_teacher(room, owner)
         reveal = None
         if to == "reveal" and (room.at, room.phase) == (question, phase):

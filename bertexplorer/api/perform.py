@@ -42,7 +42,9 @@ class InProcess:
     """The backend of a server that answers by itself, with its own threads and queues."""
 
     def __init__(self, explore: Explore, admission: Admission, opening: State) -> None:
-        self.explore, self.admission, self.opening = explore, admission, opening
+        self.explore = explore
+        self.admission = admission
+        self.opening = opening
 
     def task(self, call: Call) -> LocalTask:
         explore = self.explore.for_owner(call.owner)

@@ -136,7 +136,9 @@ class ToolCalls:
     """Answers the calls of tools. *backend*: where their views are computed."""
 
     def __init__(self, tools: dict[str, Tool], explore: Explore, backend: Backend) -> None:
-        self.tools, self.explore, self.backend = tools, explore, backend
+        self.tools = tools
+        self.explore = explore
+        self.backend = backend
 
     async def __call__(self, name: str, arguments: dict[str, Any], request: Request | None) -> dict[str, Any]:
         """The result of the tool called *name*. Raises ExplorerError. *request*: if it came over HTTP; if its client

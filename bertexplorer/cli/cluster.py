@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bertexplorer.cluster.check import check_cluster
 from bertexplorer.settings import Settings
+from bertexplorer.wording import counted
 
 
 def command(settings: Settings, arguments: Sequence[str]) -> int:
@@ -20,5 +21,5 @@ def command(settings: Settings, arguments: Sequence[str]) -> int:
         problems += bool(problem)
         print(f"{node}: {problem or 'no problems'}")
     if problems:
-        print(f"bertexplorer: {problems} problem{'s' * (problems > 1)} to fix.", file=sys.stderr)
+        print(f"bertexplorer: {counted(problems, 'problem')} to fix.", file=sys.stderr)
     return 1 if problems else 0

@@ -14,6 +14,7 @@ from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.result import as_table
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.wording import counted
 
 
 def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
@@ -61,10 +62,10 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
         for line in check.check(explore, lesson, opening(library.settings), checkpoint):
             problems += line.wrong
             where = f"{name}:{line.line}: {line.block}".rstrip(": ")
-            print(f"{where}: {'WRONG: ' * line.wrong}{line.text}")
+            print(f"{where}: {'WRONG: ' if line.wrong else ''}{line.text}")
         print(f"{name}: {len(lesson.questions)} questions, {time.perf_counter() - started:.1f} s")
     if problems:
-        print(f"bertexplorer: {problems} problem{'s' * (problems > 1)} to fix.", file=sys.stderr)
+        print(f"bertexplorer: {counted(problems, 'problem')} to fix.", file=sys.stderr)
     return 1 if problems else 0
 
 

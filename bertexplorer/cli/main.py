@@ -90,7 +90,9 @@ def make_parser() -> argparse.ArgumentParser:
             command.add_argument("text", help="a sentence, [MASK] where a word is hidden")
             command.add_argument("pair", nargs="?", default="", help="a second sentence, read as segment B")
         several: dict[str, Any] = {"action": "append", "default": []} if name == "suite" else {"default": "mini"}
-        about = "a name from the list, a hub name or a folder" + "; repeat it to compare several" * (name == "suite")
+        about = "a name from the list, a hub name or a folder"
+        if name == "suite":
+            about += "; repeat it to compare several"
         command.add_argument("--checkpoint", help=about, **several)
         command.add_argument("--precision", default="auto", choices=PRECISIONS)
         command.add_argument("--pick", default="", help="the word of the text that the analysis is about")
@@ -200,9 +202,9 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
     folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
     for progress in folder.run(catch_stop_signals()):
         done, left = progress.done, progress.seconds_left
-        rest = (
-            "" if left is None else f", about {left / 60:.0f} min left" if left > 90 else f", about {left:.0f} s left"
-        )
+        rest = ""
+        if left is not None:
+            rest = f", about {left / 60:.0f} min left" if left > 90 else f", about {left:.0f} s left"
         print(f"\r{done:,} of {progress.total:,} cases{rest}    ", end="", file=sys.stderr)
     print(file=sys.stderr)
     if done < progress.total:

@@ -18,6 +18,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.scheduler import available_cores
 from bertexplorer.settings import Settings
 from bertexplorer.version import __version__
+from bertexplorer.wording import counted
 
 MAX_CLOCK_DIFFERENCE_S = 5.0
 TIMEOUT_S = 60.0  # for the facts of a node
@@ -134,7 +135,7 @@ def cluster_problems(nodes: Sequence[Node], settings: Settings) -> Iterator[str]
     fitting, cpus = sum(room(node, settings) for node in nodes), sum(node.cpus for node in nodes)
     if fitting < wanted:
         yield (
-            f"there is room for {fitting} of {wanted} replicas of {threads} CPU{'s' * (threads > 1)} and "
+            f"there is room for {fitting} of {wanted} replicas of {counted(threads, 'CPU')} and "
             f"{settings.memory_mb + BASE_MB:,} MB. Add nodes, or lower BERTEXPLORER_WORKERS or BERTEXPLORER_MEMORY_MB."
         )
     elif settings.runs == "ray" and cpus - wanted * threads < 1:
@@ -179,7 +180,9 @@ def check_cluster(settings: Settings) -> Iterator[tuple[str, str]]:
             f"{settings.data_dir} cannot be written: {error.strerror}. Set BERTEXPLORER_DATA."
         ) from error
     try:
-        remote_facts, nodes, asked_at = ray.remote(node_facts), live_nodes(), time.time()
+        remote_facts = ray.remote(node_facts)
+        nodes = live_nodes()
+        asked_at = time.time()
         yield from (("the cluster", problem) for problem in cluster_problems(nodes, settings))
         pending = {}  # the nodes are asked at the same time, as each has to start a process
         for node in nodes:

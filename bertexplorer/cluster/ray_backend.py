@@ -98,7 +98,9 @@ class RayTask:
     """A call that a replica answers."""
 
     def __init__(self, backend: RayBackend, header: Header, routing_key: tuple[str, str]) -> None:
-        self.backend, self.header, self.routing_key = backend, header, routing_key
+        self.backend = backend
+        self.header = header
+        self.routing_key = routing_key
         self.last_progress: dict[str, Any] = {}
         self.reply: Future[Reply] | None = None
 

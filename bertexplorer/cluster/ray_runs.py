@@ -51,7 +51,10 @@ class RunActor:
     node sees *folder*."""
 
     def __init__(self, command: Sequence[str], folder: str, environment: Mapping[str, str], url: str = "") -> None:
-        self.command, self.folder, self.environment, self.url = command, Path(folder), dict(environment), url
+        self.command = command
+        self.folder = Path(folder)
+        self.environment = dict(environment)
+        self.url = url
         self.exit_code: int | None = None
         self.error = ""
         self.stopping = threading.Event()  # a stop was asked for

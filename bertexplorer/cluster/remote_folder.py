@@ -161,7 +161,9 @@ class RemoteFolder:
             if known[:2] != (size, mtime):
                 known = self.digests[str(path)] = (size, mtime, digest(path))
             return (self.reuse_or_add(known[2], size, path, contents),)
-        data, blobs, position = path.read_bytes(), [], 0
+        data = path.read_bytes()
+        blobs = []
+        position = 0
         for blob in self.state.get(name, ()) if name in LOGS else ():
             if sha256(data[position : position + blob[1]]).hexdigest() != sha_of(blob):
                 break

@@ -45,7 +45,9 @@ class FollowedRun:
     lock_name = "launch"
 
     def __init__(self, folder: Path, start_on_node: Callable[[], NodeRun], node_run: NodeRun | None = None) -> None:
-        self.folder, self.start_on_node, self.node_run = folder, start_on_node, node_run
+        self.folder = folder
+        self.start_on_node = start_on_node
+        self.node_run = node_run
         self.exit_code: int | None = None  # once the whole folder is here
         self.node_exit_code: int | None = None  # as soon as the process has ended
         self.closing = threading.Event()

@@ -28,7 +28,9 @@ class RemoteTask:
     """A call that a worker answers. *dispatch*: sends the task to a worker."""
 
     def __init__(self, header: Header, routing_key: tuple[str, str], dispatch: Callable[[RemoteTask], None]) -> None:
-        self.header, self.routing_key, self.dispatch = header, routing_key, dispatch
+        self.header = header
+        self.routing_key = routing_key
+        self.dispatch = dispatch
         self.result: Future[Reply] = Future()
         self.link: WorkerLink | None = None
         self.id = self.deaths = 0
@@ -71,7 +73,10 @@ class WorkerLink:
         on_end: Callable[[WorkerLink, list[RemoteTask]], None],
         command: Sequence[str] = COMMAND,
     ) -> None:
-        self.name, self.setup, self.on_end, self.command = name, setup, on_end, command
+        self.name = name
+        self.setup = setup
+        self.on_end = on_end
+        self.command = command
         self.lock = threading.Lock()
         self.process: subprocess.Popen[bytes] | None = None
         self.frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
@@ -96,7 +101,9 @@ class WorkerLink:
             if not self.alive:
                 return False
             self.last_id += 1
-            task.id, task.link, task.last_progress = self.last_id, self, {}
+            task.id = self.last_id
+            task.link = self
+            task.last_progress = {}
             self.tasks[task.id] = task
             self.frames.put(pack_frame({**task.header, "id": task.id}))
         return True

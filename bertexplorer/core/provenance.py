@@ -30,7 +30,7 @@ def checkpoint_facts(checkpoint: Checkpoint) -> list[tuple[str, str]]:
         "Family": checkpoint.family,
         "Shape": f"{config.num_layers} layers of {config.num_heads} heads, {config.hidden_size:,} wide",
         "Size": f"{checkpoint.num_parameters / 1e6:,.1f} M parameters, {checkpoint.num_bytes / 1e6:,.0f} MB in memory",
-        "Heads": (", ".join(present) or "none") + f" (absent: {', '.join(absent)})" * bool(absent),
+        "Heads": (", ".join(present) or "none") + (f" (absent: {', '.join(absent)})" if absent else ""),
         "Licence": checkpoint.licence
         or (BY_NAME[checkpoint.name].licence if checkpoint.name in BY_NAME else "not stated"),
         "Revision": checkpoint.revision,

@@ -159,7 +159,9 @@ def token_scores(checkpoint: Checkpoint, encoding: Encoding, layer: int, head: i
     module, x, relations = next(islice(attention_inputs(checkpoint, encoding), layer, None))
     attention = module.attention
     queries, keys = attention.queries_keys(x, relations.angles, torch.tensor([position], device=x.device))
-    queries, keys, relations = queries.float(), keys.float(), relations.of(slice(position, position + 1))
+    queries = queries.float()
+    keys = keys.float()
+    relations = relations.of(slice(position, position + 1))
     distance = None if relations.distances is None else attention.by_distance(queries, keys, relations.distances)
     weights = attention.weigh(queries, keys, attention.bias(queries, keys, relations))
     visible = torch.ones(len(encoding), dtype=torch.bool) if relations.mask is None else relations.mask[0, 0, 0].cpu()

@@ -49,7 +49,9 @@ def batches_by_length(
     """(indices into *encodings*, their pass) for each batch. Texts of similar length share a batch, which keeps the
     padding small. *positions* as in `Encoder.forward`."""
     order = sorted(range(len(encodings)), key=lambda i: len(encodings[i]))
-    done, tokens, total = 0, 0, sum(map(len, encodings))
+    done = 0
+    tokens = 0
+    total = sum(map(len, encodings))
     progress.report(0, total)
     for batch in batches([encodings[i] for i in order], token_budget(checkpoint.device)):
         yield order[done : done + len(batch)], forward(checkpoint, batch, positions=positions)
@@ -94,7 +96,9 @@ def masked_log_probs(
     finite."""
     _ = checkpoint.masked_lm  # raises before anything runs if there is none
     all_positions = list(positions) if positions is not None else [e.masked for e in encodings]
-    done, tokens, total = 0, 0, sum(map(len, encodings))
+    done = 0
+    tokens = 0
+    total = sum(map(len, encodings))
     progress.report(0, total)
     for batch in batches(encodings, token_budget(checkpoint.device)):
         batch_positions = all_positions[done : done + len(batch)]

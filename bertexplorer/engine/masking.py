@@ -9,7 +9,10 @@ from numpy.typing import NDArray
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.options import Option
 
-MASKED, SAME, RANDOM = 0, 1, 2  # kinds of chosen tokens
+# kinds of chosen tokens
+MASKED = 0
+SAME = 1
+RANDOM = 2
 
 
 @dataclass(frozen=True)

@@ -112,9 +112,9 @@ def say(first: Tokenization, second: Tokenization) -> str:
         for result, piece_list in zip((first, second), both_pieces, strict=True)
     )
     cut = first.left_out or second.left_out
+    whole = "the whole text" if cut else "the text"
     parts = [
-        "the part of the text that its checkpoint reads" if result.left_out else f"the {'whole ' if cut else ''}text"
-        for result in (first, second)
+        "the part of the text that its checkpoint reads" if result.left_out else whole for result in (first, second)
     ]
     return (
         f"The first tokenizer ({first.kind}) cuts {parts[0]} into {len(both_pieces[0])} pieces, the second "

@@ -32,7 +32,11 @@ from bertexplorer.figures.style import (
     signed,
 )
 
-BAR, WORD, SPAN, PLACES, GAP = 30, 24, 44, 200, 60  # pixels: a label, a word, a span, the lower panel, the gap
+BAR = 30  # px: a label
+WORD = 24  # px: a word
+SPAN = 44  # px: a span
+PLACES = 200  # px: the lower panel
+GAP = 60  # px: the gap
 HIDDEN = 12  # words of the panel of hidden words
 FELT = 0.05  # the least change of a probability or a score that the sentence names
 DRAWN = 60  # words
@@ -123,7 +127,7 @@ def matters(result: Answer, word: HiddenWord) -> bool:
 def axis(values: list[float], kind: AnswerKind) -> list[float]:
     """The ends of the axis, with room for the numbers: from 0 for probabilities and cosines, around 0 for scores."""
     if kind != "score":
-        return [-1.25 * (min(values) < 0), 1.25]
+        return [-1.25 if min(values) < 0 else 0.0, 1.25]
     return kit.from_zero(values)
 
 
@@ -185,7 +189,9 @@ def spans(result: Answer) -> Chart:
     heights = [SPAN * len(rows), PLACES]
     fig = kit.panels(heights, GAP)
     text = [percent(span.probability) for span in rows]
-    colours = [ACCENT if span is answer else GREY if span is result.nothing else PALE for span in rows]
+    colours = [GREY if span is result.nothing else PALE for span in rows]
+    if answer in rows:
+        colours[rows.index(answer)] = ACCENT
     hovers = [
         f"{label(span.text, 60)}: {t}, logits add up to {decimal(span.logit)}"
         for span, t in zip(rows, text, strict=True)

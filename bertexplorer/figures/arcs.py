@@ -14,7 +14,10 @@ LEAST = 0.01  # of the largest; weaker lines would be invisible
 LETTERS = 11
 ROW = 24  # pixels of a token
 BINS = ((0.05, 0.8, 0.5), (0.15, 1.2, 0.65), (0.3, 2.0, 0.75), (0.6, 3.0, 0.9), (1.01, 4.5, 1.0))  # up to, px, opacity
-LEFT, RIGHT, GAP = 0.32, 0.68, 0.008  # of the width; the lines run between them
+# of the width; the lines run between them
+LEFT = 0.32
+RIGHT = 0.68
+GAP = 0.008
 
 
 def window(result: Attention) -> tuple[range, range]:

@@ -17,7 +17,9 @@ from bertexplorer.figures.tiles import LIGHT, ROOT, pixels, pool, tiles
 LETTERS = 12  # of a token next to the map
 NUMBERED = 10  # tokens up to which cells show their numbers
 MAPPED = 512  # tokens up to which each has its own row
-LINE, TALLEST, NAMES = 24, 1100, 110  # pixels: a row, all rows, the names above
+LINE = 24  # px: a row
+TALLEST = 1100  # px: all rows
+NAMES = 110  # px: the names above
 
 
 def draw(result: Attention) -> Chart:
@@ -114,7 +116,8 @@ def token_map(result: Attention) -> Chart:
     gives = "takes from" if result.norms else "gives to"
     number_format = 2 if result.norms else 1
     tip = f"%{{y}} {gives} %{{x}}: %{{z:.{number_format}f}}{sign}<extra></extra>"
-    number_template = ("%{z:.2f}" if result.norms else "%{z:.0f}") if small else None
+    template = "%{z:.2f}" if result.norms else "%{z:.0f}"
+    number_template = template if small else None
     style = {"texttemplate": number_template, "textfont": kit.ink(12), "hovertemplate": tip}
     gap = int(max(values.shape) <= 40)
     top = float(values.max()) or 1.0

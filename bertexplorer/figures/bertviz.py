@@ -23,7 +23,10 @@ sans-serif } select { font: inherit; margin-right: 14px } svg { min-width: 340px
 .dark body { color-scheme: light; background: none; filter: invert(.94) hue-rotate(180deg) }
 """
 PICKERS = {"head": ("layer",), "model": (), "neuron": ("layer", "att_head")}
-MARGIN, LINE, TOP = 90, {"head": 22.5, "neuron": 26}, {"head": 30, "neuron": 100}  # pixels, as in BertViz's scripts
+# pixels, as in BertViz's scripts
+MARGIN = 90
+LINE = {"head": 22.5, "neuron": 26}
+TOP = {"head": 30, "neuron": 100}
 
 
 def draw(result: BertViz) -> str:

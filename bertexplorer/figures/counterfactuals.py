@@ -29,7 +29,9 @@ from bertexplorer.figures.style import (
     safe,
 )
 
-LINE, BAR, GAP = 17, 20, 16  # pixels: a line of text, a line with a bar, and the space between two edits
+LINE = 17  # px: a line of text
+BAR = 20  # px: a line with a bar
+GAP = 16  # px: the space between two edits
 LETTERS = 46  # in a line, as many as fit on a phone
 WHOLE = 3  # lines of a text to show in full
 AROUND = 4  # words on each side of a change, in a longer text
@@ -167,7 +169,9 @@ def emphasise(line: str) -> str:
 def say(result: Counterfactuals) -> str:
     """The strongest edit and the number of edits, if any; for a reduction, the remaining text."""
     name = f"the tag of {quote(result.tagged)}, {result.answer}," if result.tagged else quote(result.answer)
-    describe = say_reduced if result.method == "reduction" else say_flipped if result.flipped else say_unmoved
+    describe = say_flipped if result.flipped else say_unmoved
+    if result.method == "reduction":
+        describe = say_reduced
     return " ".join([*describe(result, capital(name)), *remarks(result)])
 
 
@@ -180,7 +184,7 @@ def say_flipped(result: Counterfactuals, name: str) -> list[str]:
         f"{percent(best.probability)}, where it had {percent(best.before)}; {quote(result.answer)} has "
         f"{percent(best.kept)} left.",
         f"{result.found:,} of the {result.tried:,} edits that were tried "
-        f"{lead} {count(many, 'word')}{'; fewer were not enough' * (many > 1)}.",
+        f"{lead} {count(many, 'word')}{'; fewer were not enough' if many > 1 else ''}.",
     ]
     return sentences
 
@@ -246,7 +250,8 @@ def compare(first: Counterfactuals, second: Counterfactuals) -> str:
     common = [edit for edit in ours if edit in theirs]
     if not common:
         return "No listed edit changes both answers."
-    return f"{len(common)} of the listed edits change{'s' * (len(common) == 1)} both answers, first {common[0]}."
+    verb = "changes" if len(common) == 1 else "change"
+    return f"{len(common)} of the listed edits {verb} both answers, first {common[0]}."
 
 
 def cases(result: Counterfactuals, *others: Counterfactuals) -> dict[str, Any]:
@@ -264,7 +269,8 @@ def cases(result: Counterfactuals, *others: Counterfactuals) -> dict[str, Any]:
 
 def row(result: Counterfactuals, rank: int, edit: Edit, others: Sequence[Edit | None]) -> dict[str, Any]:
     view = SHOWN_IN.get(result.target, "answer")
-    names = dict.fromkeys([result.answer, edit.answer, *[result.wanted] * bool(result.wanted)])
+    answers = [result.answer, edit.answer, result.wanted]
+    names = dict.fromkeys(answer for answer in answers if answer)
     options = {"words": ", ".join(names)} if view == "fill-mask" else {}
     return {
         "line": rank,

@@ -76,7 +76,9 @@ def mark(fig: Chart, result: EmbeddingMap, groups: Sequence[str]) -> None:
     """Draw the points, then rings around the chosen one and its neighbours."""
     count = len(result.points)
     table, flat = styles(groups), result.places.shape[1] == 2
-    size = 9 if count <= 200 else 6 if count <= 2000 else 4
+    size = 4
+    if count <= 2000:
+        size = 9 if count <= 200 else 6
     marker: dict[str, Any] = {"size": size if flat else max(3, size // 2), "opacity": 0.9}
     if result.options.colour == "position":
         marker |= {"color": [point.position for point in result.points], "colorscale": BLUES}

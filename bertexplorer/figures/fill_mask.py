@@ -17,7 +17,10 @@ def draw(result: FillMask) -> Chart:
     several = len(result.blanks) > 1
     lines = [bars(blank, DRAWN if several else 100) for blank in result.blanks]
     heights = [HEAD + BAR * len(line) for line in lines]
-    data, layout, titles, top = [], {}, [], 1.0
+    data = []
+    layout = {}
+    titles = []
+    top = 1.0
     for row, (blank, line, height) in enumerate(zip(result.blanks, lines, heights, strict=True), 1):
         labels, values, colours, texts = zip(*line, strict=True)
         number = str(row) if row > 1 else ""

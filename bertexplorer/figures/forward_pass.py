@@ -23,7 +23,10 @@ from bertexplorer.figures.style import (
 NUMBERS = 10  # of each vector that are drawn
 STRONGEST = 99  # percentile of the numbers of a stage that gets the strongest colour
 ABOVE, BELOW = 64, 228  # pixels of the headings, and of the details of a layer
-ROW, LOW_ROW, MANY = 24, 18, 12  # pixels of a token, and of one among more than MANY
+# pixels of a token, and of one among more than MANY
+ROW = 24
+LOW_ROW = 18
+MANY = 12
 ADDED = {1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added"}
 ENDS = {  # what the head reads, and what it makes of it
     "mask": "the word at {token}",

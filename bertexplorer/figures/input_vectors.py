@@ -7,7 +7,10 @@ from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.style import SIGNED, clip, decimal, finish, quote
 
-STRIPE, CELL, GAP = 46, 40, 84  # px
+# px
+STRIPE = 46
+CELL = 40
+GAP = 84
 NAMES = {"word": "word", "position": "position", "segment": "segment", "sum": "sum", "normalised": "LayerNorm"}
 BROKEN = {"position": "posi-<br>tion", "segment": "seg-<br>ment", "LayerNorm": "Layer-<br>Norm"}  # for a phone
 

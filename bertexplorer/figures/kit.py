@@ -111,7 +111,7 @@ def from_zero(values: Sequence[float]) -> list[float]:
     """The ends of an axis of bars that start at 0, with room for their numbers."""
     low, high = min(0.0, *values), max(0.0, *values)
     room = 0.27 * ((high - low) or 1.0)
-    return [low - room * (low < 0), high + room]
+    return [low - room if low < 0 else low, high + room]
 
 
 def axis(letter: str, row: int) -> str:

@@ -35,7 +35,9 @@ def draw(result: LateInteraction) -> Chart:
 
 
 def draw_cells(fig: Chart, result: LateInteraction) -> None:
-    query, passage, cosines = result.query[:DRAWN], result.passage[:DRAWN], result.cosines[:DRAWN, :DRAWN]
+    query = result.query[:DRAWN]
+    passage = result.passage[:DRAWN]
+    cosines = result.cosines[:DRAWN, :DRAWN]
     small = len(passage) <= NUMBERED
     text = [[decimal(float(value)) if small else "" for value in line] for line in cosines]
     hovers = [

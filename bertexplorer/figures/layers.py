@@ -25,7 +25,11 @@ from bertexplorer.figures.style import (
 )
 
 DRAWN = 5  # answers a layer
-CELL, RANKS, BITS, GAP = 40, 250, 130, 62  # pixels: a row of answers, the panels below it, and between them
+# pixels: a row of answers, the panels below it, and between them
+CELL = 40
+RANKS = 250
+BITS = 130
+GAP = 62
 PLOT = 0.64  # share of the width for the lines; their names are to the right
 COLOURS = (*GROUPS, GREY)
 BEST_TOKEN = {
@@ -158,7 +162,9 @@ def say(result: Layers) -> str:
     """The layer where the final answer becomes the first choice, and the ranks of the followed words."""
     if result.scored:
         return say_scores(result)
-    final, first, count = result.layers[-1].candidates[0], result.layers[0], len(result.layers) - 1
+    final = result.layers[-1].candidates[0]
+    first = result.layers[0]
+    count = len(result.layers) - 1
     start = (
         f"is the first choice from the input on and ends at {percent(final.probability)}"
         if result.settled == 0

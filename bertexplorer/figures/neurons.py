@@ -25,7 +25,11 @@ from bertexplorer.figures.style import (
     quote,
 )
 
-WRITER, CURVE, TOKEN, LINE, GAP = 40, 200, 24, 62, 76  # px: a neuron, the curve, a token, a line, between two panels
+WRITER = 40  # px: a neuron
+CURVE = 200  # px: the curve
+TOKEN = 24  # px: a token
+LINE = 62  # px: a line
+GAP = 76  # px: between two panels
 DRAWN = 40  # tokens
 OFFERED = 3  # of the neurons that count most
 SHARE = 0.72  # of the width for the curve, whose names are to the right

@@ -20,7 +20,10 @@ from bertexplorer.figures.style import (
 
 SHOWN = 30  # tokens of each segment to draw
 LINE = 44  # characters in a line of tokens, as many as fit on 390 px
-LINE_HEIGHT, ROW_HEIGHT, GAP = 46, 62, 34  # px
+# px
+LINE_HEIGHT = 46
+ROW_HEIGHT = 62
+GAP = 34
 TINTS = ("rgba(43,108,176,0.20)", "rgba(213,94,0,0.18)")  # segments 0 and 1
 APART = 0.5  # rows between both orders and the candidates
 REST = "rgba(138,148,163,0.18)"

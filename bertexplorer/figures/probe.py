@@ -29,7 +29,10 @@ from bertexplorer.figures.style import (
 )
 from bertexplorer.figures.suite_table import unusable_note, unusable_rows
 
-HEIGHT, TOP, BOTTOM = 380, 16, 56  # pixels: of the figure, and around the axes
+# pixels: of the figure, and around the axes
+HEIGHT = 380
+TOP = 16
+BOTTOM = 56
 PLOT = 0.66  # share of the width for the lines; their names are to the right
 SCORE = (
     "the probability of the right label minus that of the best other one, mean over the splits that held the row out"
@@ -169,7 +172,9 @@ def cases(result: Probe, *others: Probe) -> dict[str, Any]:
 def answers(result: Probe) -> dict[Example, dict[str, Any]]:
     """For each held-out row: the answer at the best layer, whether it is right in every split, and the score.
     If a split is wrong, the answer is the most frequent wrong one."""
-    predicted, margins, by_example = result.predicted[result.best], result.margins[result.best], {}
+    predicted = result.predicted[result.best]
+    margins = result.margins[result.best]
+    by_example = {}
     for i, example in enumerate(result.examples):
         predictions = [result.labels[k] for k in predicted[:, i] if k >= 0]
         if not predictions:

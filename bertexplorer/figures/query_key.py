@@ -23,7 +23,10 @@ from bertexplorer.figures.style import (
 DRAWN = 40  # tokens
 LINE, ABOVE = 24, 64  # pixels: a row, the space above them
 LETTERS = 12  # of a token
-MAP, SCORES, BARS = (0, 0.6), (0.61, 0.75), (0.76, 0.9)  # shares of the width; the numbers are to the right of the bars
+# shares of the width; the numbers are to the right of the bars
+MAP = (0, 0.6)
+SCORES = (0.61, 0.75)
+BARS = (0.76, 0.9)
 QUERY = -1.4  # the position of the query, above the first row
 
 

@@ -22,7 +22,9 @@ def draw(result: Referee) -> Chart:
     top = max(float(result.random.max()), *(float(max(t.deletion.max(), t.insertion.max())) for t in result.trials))
     bottom = min(0.0, float(result.random.min()), *(float(min(*t.deletion, *t.insertion)) for t in result.trials))
     ends = (bottom - 0.02 * (top - bottom), bottom + 1.06 * (top - bottom) or 1.0)
-    shape = ".2~f" if result.scored else ".0%" if top > 0.1 else ".1%"
+    shape = ".0%" if top > 0.1 else ".1%"
+    if result.scored:
+        shape = ".2~f"
     share = result.hidden / result.hidden[-1]
     deletions = [(share, t.deletion, t.deletion_area) for t in result.trials]
     insertions = [(1 - share[::-1], t.insertion[::-1], t.insertion_area) for t in result.trials]

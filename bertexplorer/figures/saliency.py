@@ -69,11 +69,12 @@ def bars(result: Saliency) -> Chart:
     fig.update_xaxes(range=kit.from_zero(scores.tolist()), showticklabels=False, showgrid=False)
     name_rows(fig, result, rows, LETTERS["bars"])
     fig.add_vline(x=0, line={"color": "rgba(138,148,163,0.6)", "width": 1})
-    caption = (
-        f"share of what {attention_source(result)} takes in"
-        if attribution.method in SHARES
-        else directions(result) + ", in nats" * (result.target != "score")
-    )
+    if attribution.method in SHARES:
+        caption = f"share of what {attention_source(result)} takes in"
+    elif result.target == "score":
+        caption = directions(result)
+    else:
+        caption = f"{directions(result)}, in nats"
     above = heading(fig, caption, result)
     return finish(fig, max(300, above + 16 + ROW * len(rows)), bargap=0.25, margin={"l": 8, "r": 8, "t": above, "b": 8})
 
@@ -196,7 +197,7 @@ def say_strongest(result: Saliency, attribution: Attribution) -> str:
     worst = order[-1]
     score = float(attribution.scores[worst])
     against = f"; {quote(result.units[worst].label)} speaks against it most ({number(attribution, score)})"
-    return words + against * (score < 0) + "."
+    return words + (against if score < 0 else "") + "."
 
 
 def say_firsts(result: Saliency) -> str:

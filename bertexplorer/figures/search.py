@@ -19,7 +19,8 @@ def draw(result: Search) -> Chart:
     low = min(0.0, result.chance, *values)
     tips = [hover(result, i) for i in rows]
     fig = Chart([kit.bars(values, ACCENT, width=0.26, hovertext=tips, hoverinfo="text")])
-    names = [two_lines(f"{hit.cosine:.2f}  {hit.text}" + f" ({hit.label})" * bool(hit.label)) for hit in result.hits]
+    labels = [f" ({hit.label})" if hit.label else "" for hit in result.hits]
+    names = [two_lines(f"{h.cosine:.2f}  {h.text}{label}") for h, label in zip(result.hits, labels, strict=True)]
     fig.add_trace(kit.texts(low, [row - 0.42 for row in rows], names))
     for row in rows:
         box = {"x0": result.chance, "x1": result.chance, "y0": row - 0.18, "y1": row + 0.18}
@@ -42,7 +43,7 @@ def hover(result: Search, i: int) -> str:
     hit = result.hits[i]
     group = f" ({label(hit.label, 30)})" if hit.label else ""
     lines = wrap(hit.text, 60)
-    body = "<br>".join(safe(line) for line in lines[:8]) + "…" * (len(lines) > 8)
+    body = "<br>".join(safe(line) for line in lines[:8]) + ("…" if len(lines) > 8 else "")
     return f"{hit.rank}. line {hit.line + 1}{group}<br>{body}<br>cosine {hit.cosine:.3f}"
 
 

@@ -38,7 +38,9 @@ def number(p: float, count: int) -> str:
         return ""
     if count <= ROOMY:
         return percent(p)
-    return "&gt;99" if p > 0.99 else "&lt;1" if p < 0.01 else f"{100 * p:.0f}"
+    if p > 0.99:
+        return "&gt;99"
+    return "&lt;1" if p < 0.01 else f"{100 * p:.0f}"
 
 
 def hover(result: SentenceMatrix, i: int, j: int) -> str:
@@ -61,5 +63,6 @@ def say(result: SentenceMatrix) -> str:
         f"{quote(clip(result.sentences[j], 50))} after {quote(clip(result.sentences[i], 50))}."
     )
     left_out = result.left_out
-    more = [f"{left_out} more sentence{'s were' if left_out > 1 else ' was'} not scored."] if left_out else []
+    were = "sentences were" if left_out > 1 else "sentence was"
+    more = [f"{left_out} more {were} not scored."] if left_out else []
     return " ".join([sentence, *more, *shortened_pairs(result.shortened)])

@@ -24,7 +24,11 @@ from bertexplorer.figures.style import (
     signed,
 )
 
-CELL, TEXT, HISTOGRAM, GAP = 30, 34, 120, 92  # pixels: a row, one of several texts, the lowest panel, the gap
+# pixels: a row, one of several texts, the lowest panel, the gap
+CELL = 30
+TEXT = 34
+HISTOGRAM = 120
+GAP = 92
 BINS = 40
 NUMBERED = 12  # words of a side up to which cells show their numbers
 FEW = 4  # texts up to which cells show numbers of any size

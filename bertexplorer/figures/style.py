@@ -4,11 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertexplorer.charts.chart import Chart
+from bertexplorer.wording import counted
 
 BLUE = [[0.0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1.0, "#12406f"]]
 ACCENT = "#2b6cb0"
 PALE = "#a9c8ea"
-ORANGE, GREEN, GREY = "#d55e00", "#009e73", "#8a94a3"  # Okabe and Ito (2008), and a neutral
+# Okabe and Ito (2008), and a neutral
+ORANGE = "#d55e00"
+GREEN = "#009e73"
+GREY = "#8a94a3"
 GROUPS = (ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a")  # theirs, yellow darkened, and a brown
 SHADES = [[0.0, "#f0f5fb"], [1.0, "#86b3e4"]]  # light enough for INK throughout
 LIGHT_SIGNED = [[0.0, "#eda063"], [0.5, "#f4f6f8"], [1.0, "#86b3e4"]]  # orange below 0, blue above; as light
@@ -86,7 +90,7 @@ def signed(value: float, digits: int = 2) -> str:
 
 def count(number: int, noun: str) -> str:
     """1 head, 2 heads."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    return counted(number, noun)
 
 
 def capital(text: str) -> str:

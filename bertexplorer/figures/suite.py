@@ -106,7 +106,8 @@ def baseline(result: Suite) -> str:
 def hover(result: Suite, share: Share) -> str:
     low, high = (format_share(end) for end in share.interval)
     lines = [f"{format_share(share.right)} of {share.count:,} {UNIT[result.kind]}", f"95 % interval: {low} to {high}"]
-    lines += [f"fewer than {FEW}: a rough share"] * (share.count < FEW)
+    if share.count < FEW:
+        lines.append(f"fewer than {FEW}: a rough share")
     if share.top5 is not None and share.mrr is not None:
         lines += [f"among the first five: {format_share(share.top5)}", f"mean reciprocal rank: {share.mrr:.2f}"]
     if share.baseline is not None:
@@ -245,7 +246,8 @@ def say_several(names: Sequence[str], results: Sequence[Suite], own: int) -> str
         if test and test.corrected < 0.05
     ]
     ends = f"{say_ends(names, shares)}. " if max(shares) > min(shares) else ""
-    sure = f"{join_names(differ)} differ{'s' * (len(differ) == 1)}" if differ else "no other differs"
+    verb = "differs" if len(differ) == 1 else "differ"
+    sure = f"{join_names(differ)} {verb}" if differ else "no other differs"
     count = sum(test is not None for test in tests)
     return (
         f"{ends}By more than chance (McNemar’s test on the same cases, p < 0.05 after Holm’s correction for {count} "

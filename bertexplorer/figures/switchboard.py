@@ -29,7 +29,10 @@ from bertexplorer.figures.style import (
 )
 
 SIGNED = [[0.0, "#d55e00"], [0.25, "#f2b48a"], [0.5, "#f4f6f9"], [0.75, "#9fc1e6"], [1.0, "#2b6cb0"]]
-CELL, BAR, GAP = 34, 46, 96  # px
+# px
+CELL = 34
+BAR = 46
+GAP = 96
 DONE = {"zero": "off", "mean": "at the mean", "patch": "patched"}
 COLOURS = {
     "zero": "Orange: the answer needs it.<br>Blue: it is in the way",
@@ -44,11 +47,10 @@ def draw(result: Switchboard) -> Chart:
     switches(fig, result)
     bars(fig, result)
     lists(fig, result)
-    names = (
-        "Press a head to switch it off or on.<br>" + COLOURS[result.how],
-        heading(result),
-        ("All heads on, and with those off" if result.changed else "All heads on") if result.after.candidates else "",
-    )
+    below = ""
+    if result.after.candidates:
+        below = "All heads on, and with those off" if result.changed else "All heads on"
+    names = ("Press a head to switch it off or on.<br>" + COLOURS[result.how], heading(result), below)
     for row, name in enumerate(names, 1):
         fig.add_annotation(kit.above(name, row=row))
     return finish(fig, kit.height_of(heights, GAP) + 110, margin={"l": 8, "r": 12, "t": 84, "b": 26})
@@ -161,9 +163,12 @@ def names(switches: Sequence[Head] | Sequence[Neuron]) -> str:
 
 def random_switches(result: Switchboard) -> str:
     """What a random set consists of: other heads, or any heads if there are too few others; other neurons."""
-    heads = count(len(result.off), "other head" if 2 * len(result.off) <= result.states.size else "head")
-    neurons = count(len(result.neurons), "other neuron")
-    return " and ".join(filter(None, (heads * bool(result.off), neurons * bool(result.neurons))))
+    parts = []
+    if result.off:
+        parts.append(count(len(result.off), "other head" if 2 * len(result.off) <= result.states.size else "head"))
+    if result.neurons:
+        parts.append(count(len(result.neurons), "other neuron"))
+    return " and ".join(parts)
 
 
 def format_change(result: Switchboard, change: float) -> str:

@@ -10,7 +10,10 @@ from bertexplorer.figures.style import ACCENT, GREEN, GREY, MONO, ORANGE, PALE, 
 SHOWN = 64  # tokens whose vectors are drawn
 STEPS = 18  # lines of the words that are cut
 LETTERS = 26  # of a word
-LINE, BAR, TITLE, GAP = 26, 24, 44, 84  # pixels: a step, a token, above the first panel, and between the two
+LINE = 26  # px: a step
+BAR = 24  # px: a token
+TITLE = 44  # px: above the first panel
+GAP = 84  # px: between the two
 NAMES = {  # in two lines, for a phone
     "position": "posi-<br>tion",
     "segment": "seg-<br>ment",
@@ -18,7 +21,10 @@ NAMES = {  # in two lines, for a phone
     "projected": "pro-<br>ject",
 }
 COLOURS = {"word": ACCENT, "position": ORANGE, "segment": GREEN, "sum": GREY, "normalised": PALE, "projected": PALE}
-TAKEN, MATCHED, REST, UNKNOWN = 1, 2, 3, 4
+TAKEN = 1
+MATCHED = 2
+REST = 3
+UNKNOWN = 4
 SHADES = ("rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00")
 
 

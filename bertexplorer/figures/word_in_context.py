@@ -24,7 +24,9 @@ from bertexplorer.figures.style import (
 )
 
 SIGNED = [[0.0, "#a04500"], [0.25, "#e9a36f"], [0.5, "#f6f4f1"], [0.75, "#8fb8e2"], [1.0, "#1d548f"]]
-WIDEST, LINES, GAP = 300, 190, 62  # pixels: the cells, the panel below, between them
+WIDEST = 300  # px: the cells
+LINES = 190  # px: the panel below
+GAP = 62  # px: between them
 NUMBERED = 9  # occurrences up to which cells show their numbers
 PLOT = 0.55  # share of the width for the lines; their names are to the right
 
@@ -156,5 +158,7 @@ def say(result: WordInContext) -> str:
         sentences.append("Where the word is hidden its vector is that of [MASK].")
     sentences += [f"{capital(remark)}." for remark in remarks(result)]
     if result.beyond:
-        sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
+        sentences.append(
+            f"{result.beyond} {'comes' if result.beyond == 1 else 'come'} after the last token that is read."
+        )
     return " ".join(sentences)

@@ -8,7 +8,9 @@ from bertexplorer.figures import kit
 from bertexplorer.figures.scatter import QUIET, Name, excerpt, limits, write_below, write_names
 from bertexplorer.figures.style import GROUPS, MONO, TEXT, capital, clip, finish, label, percent, quote, safe
 
-PLANE, LINES, GAP = 420, 170, 62  # pixels: the plane, the panel below, between them
+PLANE = 420  # px: the plane
+LINES = 170  # px: the panel below
+GAP = 62  # px: between them
 PLOT = 0.7  # share of the width for the lines; their names are to the right
 CROWD = 400  # other tokens that are drawn
 LARGE = 15  # pixels: the marker of the chosen layer
@@ -134,5 +136,7 @@ def say(result: WordPath) -> str:
         sentences.append("Where the word is hidden its vector is that of [MASK].")
     sentences += [f"{capital(remark)}." for remark in remarks(result)]
     if result.beyond:
-        sentences.append(f"{result.beyond} come{'s' * (result.beyond == 1)} after the last token that is read.")
+        sentences.append(
+            f"{result.beyond} {'comes' if result.beyond == 1 else 'come'} after the last token that is read."
+        )
     return " ".join(sentences)

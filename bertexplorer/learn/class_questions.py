@@ -48,7 +48,9 @@ def parse_questions(
     own_question = request["question"]
     if not isinstance(own_question, dict) or set(own_question) - {"prompt", "choices", "link"}:
         raise ExplorerError("question: wanted an object with prompt, choices and link.")
-    prompt, choices, link = own_question.get("prompt"), own_question.get("choices", []), own_question.get("link", "")
+    prompt = own_question.get("prompt")
+    choices = own_question.get("choices", [])
+    link = own_question.get("link", "")
     if not isinstance(prompt, str) or not isinstance(link, str) or not isinstance(choices, list):
         raise ExplorerError("question: wanted a prompt, a list of choices, and a link.")
     if not all(isinstance(text, str) for text in choices):

@@ -33,7 +33,11 @@ NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on 
 }
 CODE_LENGTHS = (6, 4)  # letters of a code; those of classes opened by version 0.2 have four
 MAX_VOTES = 5000  # in one round; a class has fewer phones, but phones may give away their places
-MAX_ROOMS, MAX_OWN_ROOMS, MAX_VOTERS, MAX_QUESTIONS, MAX_CHOICES = 200, 10, 1000, 50, 40
+MAX_ROOMS = 200
+MAX_OWN_ROOMS = 10
+MAX_VOTERS = 1000
+MAX_QUESTIONS = 50
+MAX_CHOICES = 40
 JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long
 EXPIRY_S = 24 * 3600.0  # after this long without a request of its teacher's browser, a room is deleted
 IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
@@ -51,7 +55,9 @@ class Classroom:
     def __init__(
         self, folder: Path, letters: Callable[[], str] = random_code, clock: Callable[[], float] = time.time
     ) -> None:
-        self.folder, self.letters, self.clock = folder, letters, clock
+        self.folder = folder
+        self.letters = letters
+        self.clock = clock
         self.rooms: dict[str, Room] = {}
         self.lock = threading.RLock()
         self.ended: dict[str, str] = {}  # code -> why the class ended, since this server started

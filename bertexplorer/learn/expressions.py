@@ -20,7 +20,9 @@ from typing import Any
 from bertexplorer.errors import ExplorerError
 
 MORE_DIGITS = 3  # at most, for a value that is close to a limit
-MAX_LENGTH, MAX_NODES, MAX_DEPTH = 1000, 200, 30
+MAX_LENGTH = 1000
+MAX_NODES = 200
+MAX_DEPTH = 30
 Value = float | str | bool
 ARITHMETIC: dict[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,

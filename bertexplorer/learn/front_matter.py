@@ -13,7 +13,11 @@ import yaml
 
 from bertexplorer.errors import ExplorerError
 
-MAX_CHARACTERS, MAX_DEPTH, MAX_ITEMS, MAX_ITEM, MAX_MINUTES = 20_000, 8, 50, 500, 999
+MAX_CHARACTERS = 20_000
+MAX_DEPTH = 8
+MAX_ITEMS = 50
+MAX_ITEM = 500
+MAX_MINUTES = 999
 TEXTS = {"title": 200, "question": 500, "topic": 100, "can": 500, "guards": 1000}  # field -> most characters
 LISTS = ("sources", "holds_on")
 ALLOWED = (*TEXTS, "minutes", *LISTS)
@@ -110,5 +114,7 @@ def found(node: yaml.Node) -> str:
     """What a value is, for an error."""
     if isinstance(node, yaml.ScalarNode):
         count = len(node.value)
-        return f"{count:,} characters" if count > 40 else repr(node.value) if count else "nothing"
+        if count > 40:
+            return f"{count:,} characters"
+        return repr(node.value) if count else "nothing"
     return f"a list of {len(node.value):,}" if isinstance(node, yaml.SequenceNode) else "further fields"

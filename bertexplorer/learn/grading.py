@@ -133,7 +133,9 @@ def number(block: Block, answer: Any, facts: Facts, last: bool) -> Feedback:
     right = abs(typed - key) <= tolerance(block, key) + 1e-12
     text = "" if right else next((item.feedback for item in block.items if within(item, typed)), "")
     done = right or last
-    direction = "" if right or text else ("Too low." if typed < key else "Too high.")
+    direction = ""
+    if not right and not text:
+        direction = "Too low." if typed < key else "Too high."
     return Feedback(right, text or direction, done, format_answer(key, block.prompt) if done else "")
 
 

@@ -63,13 +63,12 @@ def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
     parts: list[str | Block] = []
     for id, part in zip(english, lesson.parts, strict=True):
         translation = usable.get(id)
-        parts.append(
-            part
-            if translation is None
-            else translation.prompt
-            if isinstance(part, str)
-            else merge_texts(part, translation)
-        )
+        if translation is None:
+            parts.append(part)
+        elif isinstance(part, str):
+            parts.append(translation.prompt)
+        else:
+            parts.append(merge_texts(part, translation))
     texts = {name: about[name] for name in FRONT_MATTER_TEXTS if name in about}
     wanted = f'of: "{about_fingerprint(lesson)}"'
     if texts and "of" not in about:  # written before front matter had a fingerprint

@@ -21,7 +21,9 @@ from bertexplorer.model.families import Family
 from bertexplorer.model.tensors import Stored, stored_in
 from bertexplorer.model.weight_map import ARCHITECTURES, canonical_names, is_task_head, source_of
 
-CONFIG, WEIGHTS, PICKLE = "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin"
+CONFIG = "adapter_config.json"
+WEIGHTS = "adapter_model.safetensors"
+PICKLE = "adapter_model.bin"
 PREFIX = "base_model.model."
 LOW, HIGH = ".lora_A.weight", ".lora_B.weight"
 MAX_BYTES = 1_000_000  # of a JSON file

@@ -76,7 +76,9 @@ def label_count(hf: dict[str, Any]) -> int:
     if labels is not None and not isinstance(labels, dict):
         raise ValueError(f"config.json gives id2label = {labels!r:.40}; wanted an object from numbers to labels.")
     stated: int | None = hf.get("num_labels")
-    return len(labels) if labels else (2 if stated is None else stated)
+    if labels:
+        return len(labels)
+    return 2 if stated is None else stated
 
 
 PRETRAINING_WORDS = {"masked_lm": "fill-mask", "next_sentence": "next-sentence", "replaced_token": "replaced-token"}

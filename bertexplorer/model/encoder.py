@@ -193,7 +193,9 @@ class FeedForward(nn.Module):
 
     def __init__(self, config: EncoderConfig) -> None:
         super().__init__()
-        size, wide, bias = config.hidden_size, config.intermediate_size, config.bias and config.expand_bias
+        size = config.hidden_size
+        wide = config.intermediate_size
+        bias = config.bias and config.expand_bias
         self.activation = ACTIVATIONS[config.activation]
         self.gate = nn.Linear(size, wide, bias=bias) if config.gated else None
         self.expand = nn.Linear(size, wide, bias=bias)
@@ -297,7 +299,9 @@ class Encoder(nn.Module):
         this layer, and the layers below it do not run."""
         relations = self.relations(x, mask, intervention)
         last = self.config.num_layers - 1
-        hidden, weights, contexts = [x], [], []
+        hidden = [x]
+        weights = []
+        contexts = []
         for index in range(first_layer, len(self.layers)):
             rows = positions if index == last else None
             x, weight, context = self.layers[index](

@@ -54,7 +54,9 @@ def export_onnx(checkpoint: Checkpoint, file: Path, *, head: str | None = None) 
     if checkpoint.precision != "fp32":
         raise ExplorerError(f"{checkpoint.name} was opened in {checkpoint.precision}; open it in fp32 to export it.")
     model = Traced(checkpoint, head).eval()
-    names = ["input_ids", "attention_mask"] + ["token_type_ids"] * bool(checkpoint.config.num_segments)
+    names = ["input_ids", "attention_mask"]
+    if checkpoint.config.num_segments:
+        names.append("token_type_ids")
     ids = torch.tensor([[5, 6, 7, 8, 9], [5, 6, 7, 8, 9]]) % checkpoint.config.vocab_size
     inputs = (ids, torch.tensor([[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]), torch.zeros_like(ids))[: len(names)]
     axes = {0: torch.export.Dim("batch"), 1: torch.export.Dim("tokens", max=checkpoint.tokenizer.max_tokens)}

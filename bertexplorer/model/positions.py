@@ -39,7 +39,9 @@ class Relations(NamedTuple):
 
     def of(self, positions: Int[Tensor, " q"] | slice) -> "Relations":
         """The same for tokens at *positions* that look at all others."""
-        mask, blocked, distances = self.mask, self.blocked, self.distances
+        mask = self.mask
+        blocked = self.blocked
+        distances = self.distances
         return self._replace(
             mask=None if mask is None else mask[:, :, positions],
             blocked=None if blocked is None else blocked[:, :, positions],

@@ -15,6 +15,7 @@ from tokenizers import pre_tokenizers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.special_tokens import USUAL, find_special_tokens, read_settings
 from bertexplorer.model.vocabulary import VOCABULARIES, convert, ignored_normalizer, load_like_transformers
+from bertexplorer.wording import plural
 
 MAX_CHARACTERS = 20_000
 MAX_WORD = 200  # characters of a word to look up
@@ -223,7 +224,7 @@ class Tokenizer:
         if len(text) > MAX_CHARACTERS:
             raise ExplorerError(f"The text has {len(text):,} characters; the limit is {MAX_CHARACTERS:,}. Shorten it.")
         cleaned, removed = clean(text)
-        notes = [f"{removed} invisible character{'s' * (removed > 1)} removed."] if removed else []
+        notes = [f"{removed} invisible {plural('character', removed)} removed."] if removed else []
         special = [str(self.backend.id_to_token(i)) for i in sorted(self.special_ids)]
         if typed := [token for token in special if token in cleaned and token != self.special.get("mask")]:
             notes.append(
@@ -273,7 +274,10 @@ class Tokenizer:
         """The Encoding of the backend's *encoded*. *texts*: cleaned; *text*: with the hidden and picked spans."""
         spans: list[Span | None] = []
         words: list[int | None] = []
-        ids, tokens, sides, word_ids = encoded.ids, encoded.tokens, encoded.sequence_ids, encoded.word_ids
+        ids = encoded.ids
+        tokens = encoded.tokens
+        sides = encoded.sequence_ids
+        word_ids = encoded.word_ids
         count = 1 + max((w for w, s in zip(word_ids, sides, strict=True) if s == 0), default=-1)
         for (start, end), side, word in zip(encoded.offsets, sides, word_ids, strict=True):
             if side is None:

@@ -21,7 +21,10 @@ from bertexplorer.training.pretraining import experiments, sentences
 from bertexplorer.training.pretraining.experiments import BY_NAME, Experiment
 
 MAX_MINUTES, MAX_MB = 60.0, 25  # limits of the page
-MAX_UNPACKED_MB, MAX_S, MAX_MEMORY_MB = 100, 60.0, 1500  # limits for reading a text
+# limits for reading a text
+MAX_UNPACKED_MB = 100
+MAX_S = 60.0
+MAX_MEMORY_MB = 1500
 MIN_DOCUMENTS, HELD_OUT = 20, 0.1  # of a text, and the largest share of them that is held out
 FAIRY_TALES = ASSETS / "pretraining" / "fairytales.txt.xz"
 
@@ -85,7 +88,9 @@ class ExperimentService:
     """Shares the jobs and the supervisor of the training page: all runs wait in one queue."""
 
     def __init__(self, training: RunService) -> None:
-        self.training, self.jobs, self.supervisor = training, training.jobs, training.supervisor
+        self.training = training
+        self.jobs = training.jobs
+        self.supervisor = training.supervisor
         self.corpora = training.settings.data_dir / "corpora"
         self.lock = threading.Lock()
         self.locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # one for each owner

@@ -12,9 +12,9 @@ from bertexplorer.runs.service import RunDetail
 from bertexplorer.store import uploads
 from bertexplorer.training.checkpointing import MANIFEST
 from bertexplorer.training.finetuning import card as model_card
+from bertexplorer.training.finetuning.spec import task_of
 
 CARD, PREDICTIONS = "README.md", "predictions.jsonl"
-VECTORS, GENERATE = ("similarity", "retrieval"), ("next-word", "sequence")  # tasks that train no head; that write texts
 
 
 def best_folder(detail: RunDetail) -> Path:
@@ -69,14 +69,14 @@ def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool =
     from bertexplorer.model.onnx import export_onnx
 
     best = best_folder(detail)
-    task = json.loads((best / "task.json").read_text("utf-8"))["task"]
-    if task in GENERATE or (task not in VECTORS and (best / "task.safetensors").exists()):
+    can = task_of(json.loads((best / "task.json").read_text("utf-8"))["task"]).CAN
+    if "generates" in can or ("vectors" not in can and (best / "task.safetensors").exists()):
         raise ExplorerError(
             "An ONNX file holds an encoder and one head; the answers of this run need more: a generated text, a CRF, "
             "further columns or scores of sentences. Export the ZIP, and open it with bertexplorer."
         )
     path = export_path(detail, ".onnx", folder, owner)
-    export_onnx(load(best, precision="fp32"), path, head="" if task in VECTORS else None)
+    export_onnx(load(best, precision="fp32"), path, head="" if "vectors" in can else None)
     return path
 
 

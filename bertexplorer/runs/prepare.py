@@ -44,7 +44,10 @@ if TYPE_CHECKING:
 BUILT_IN = ASSETS / "data"
 FOLDER = ".prepared"  # in the folder of the runs
 MAX_PREPARED, DAY_S = 3, 86_400.0
-SHOWN_ROWS, SHOWN_PROBLEMS, SHOWN_LABELS = 5, 5, 100  # of a preview
+# of a preview
+SHOWN_ROWS = 5
+SHOWN_PROBLEMS = 5
+SHOWN_LABELS = 100
 SHOWN_CHARACTERS = 1000  # of a cell
 GONE = "The rows were changed meanwhile. Preview them again."
 TRIAL_S, POLL_S = 180.0, 0.5  # time limit of a trial, and between two looks at it
@@ -268,7 +271,9 @@ def run_trial(command: Sequence[str], report: Callable[[str], object], check: Ca
         lines: Queue[str] = Queue()
         reader = threading.Thread(target=read_lines, args=(trial.stdout, lines), daemon=True)
         reader.start()
-        last, began, in_time = "", time.monotonic(), True
+        last = ""
+        began = time.monotonic()
+        in_time = True
         try:
             while in_time and (reader.is_alive() or not lines.empty()):
                 check()

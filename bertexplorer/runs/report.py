@@ -16,18 +16,15 @@ from bertexplorer.training.events import current_warnings
 from bertexplorer.training.finetuning import compare
 from bertexplorer.training.finetuning.compare import interval_sentence
 from bertexplorer.training.finetuning.spec import ENOUGH_STEPS, SHORT
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import BY_NAME
 from bertexplorer.training.tasks.classification import PREFIX
+from bertexplorer.wording import counted
 
 MAX_COMPARED = 5  # runs to draw over the chosen one
 MAX_ROWS, MAX_TABLE = 50, 200  # rows of the validation set, and of a table of the results
 MAX_WARNINGS = 3
 LONGER = 4  # times as many steps are advised after a short run that learned nothing
-VECTOR_TASKS = ("similarity", "retrieval")  # tasks that train the vectors themselves
-LABELLED_TASKS = ("classification", "pair-classification", "tagging", "question-answering", "reranking")
-TRACED_TASKS = (*LABELLED_TASKS, "similarity")  # tasks whose training rows can be traced
-ANSWERED = (*LABELLED_TASKS, "distillation", *VECTOR_TASKS)  # tasks whose runs answer in Explore
 PAIRS = {"question": "context", "text_a": "text_b", "query": "gold"}  # columns of a prediction that has two texts
 SENTENCE, OTHER = "The film was a joy.", "The movie was great fun."  # the texts if a run has no row to show
 
@@ -61,6 +58,12 @@ def report(service: RunService, id: str, owner: str, beside: Sequence[str] = ())
     }
 
 
+def can(run: Run, ability: Ability) -> bool:
+    """Whether the task of *run* has *ability*; a run of a later version may have a task that is unknown here."""
+    task = BY_NAME.get(run.task)
+    return task is not None and ability in task.CAN
+
+
 def actions(detail: RunDetail) -> list[str]:
     """What can be done with a run in its state."""
     run, saved = detail.run, detail.best is not None
@@ -72,11 +75,11 @@ def actions(detail: RunDetail) -> list[str]:
         "again": not live,
         "delete": not live,
         "try": saved,
-        "influence": settled and run.task in TRACED_TASKS,
-        "suspects": settled and run.task in LABELLED_TASKS,
+        "influence": settled and can(run, "traces"),
+        "suspects": settled and can(run, "suspects"),
         "export": saved,
     }
-    return [action for action, can in possible.items() if can]
+    return [action for action, is_possible in possible.items() if is_possible]
 
 
 def warnings(detail: RunDetail) -> list[str]:
@@ -115,7 +118,7 @@ def advice(detail: RunDetail) -> dict[str, Any] | None:
         return None
     steps = max(ENOUGH_STEPS, LONGER * ready["steps"])
     epochs = float(ceil((detail.run.spec or {})["tuning"]["epochs"] * steps / ready["steps"]))
-    said = f"It learned nothing in {ready['steps']:,} step{'s' * (ready['steps'] > 1)}."
+    said = f"It learned nothing in {counted(ready['steps'], 'step')}."
     return {"said": f"{said} {epochs:g} epochs make about {steps:,} steps.", "settings": {"epochs": epochs}}
 
 
@@ -130,11 +133,11 @@ def links(detail: RunDetail) -> list[dict[str, str]]:
     own = explore_query(detail)
     after = {"against": "another checkpoint", "versus": f"run:{run.id}"}  # on the right, as changes read from the left
     targets = {"Open in Explore": own}
-    if run.task in ANSWERED and (early := first_snapshot(run)):
+    if can(run, "answers") and (early := first_snapshot(run)):
         targets["Compare an earlier step’s answer with its own"] = {**own, "checkpoint": early, **after}
     before = {"text": SENTENCE, "view": "attention", "checkpoint": f"run:{run.id}@0"}
     targets["Compare its attention before and after training"] = before | after
-    if run.task in VECTOR_TASKS:
+    if can(run, "vectors"):
         search = {"text": "a quiet river", "view": "search", "checkpoint": f"run:{run.id}"}
         targets["Search your lines with it"] = search
     return [{"title": title, "href": f"./?{urlencode(query, safe=':')}"} for title, query in targets.items()]
@@ -154,13 +157,13 @@ def explore_query(detail: RunDetail) -> dict[str, str]:
     for first, second in PAIRS.items():
         if row.get(first):
             text, pair = str(row[first]), str(row.get(second, ""))
-    if not text and run.task in ANSWERED:
+    if not text and can(run, "answers"):
         text, _, pair = str(row.get("text", "")).partition(" [SEP] ")
     if not text:
         text, pair = SENTENCE, ""
-    if not pair and run.task in (*VECTOR_TASKS, "reranking"):
+    if not pair and can(run, "two texts"):
         pair = OTHER
-    query = {"view": "answer" if run.task in ANSWERED else "attention", "text": text}
+    query = {"view": "answer" if can(run, "answers") else "attention", "text": text}
     query |= {"pair": pair} if pair else {}
     return {**query, "checkpoint": f"run:{run.id}"}
 

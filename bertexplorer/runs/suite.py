@@ -78,7 +78,9 @@ class SuiteRun:
     def __init__(self, folder: Path, stop: Callable[[], bool]) -> None:
         from bertexplorer.model.load import load
 
-        self.folder, self.stop, self.done = folder, stop, 0
+        self.folder = folder
+        self.stop = stop
+        self.done = 0
         try:
             spec = json.loads((folder / "spec.json").read_text("utf-8"))
             lines = (folder / "data" / "rows.jsonl").read_text("utf-8").splitlines()

@@ -9,6 +9,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.runs.report import text_columns
 from bertexplorer.runs.service import RunDetail
 from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.wording import plural
 
 if TYPE_CHECKING:
     from bertexplorer.training.finetuning.influence import Influence, Influences
@@ -98,6 +99,6 @@ def table_row(row: Influence, detail: RunDetail, **scores: float) -> dict[str, o
 def method(found: Influences) -> str:
     """How many rows and which checkpoints were used."""
     steps = ", ".join(f"{step:,}" for step in found.steps)
-    at = f"the checkpoint{'s' * (len(found.steps) > 1)} of step{'s' * (len(found.steps) > 1)} {steps}"
+    at = f"the {plural('checkpoint', len(found.steps))} of {plural('step', len(found.steps))} {steps}"
     rest = f" {found.left_out:,} more rows were left out at random." if found.left_out else ""
     return f"TracIn (Pruthi et al., 2020) over {len(found.rows):,} training rows, at {at}.{rest}"

@@ -34,7 +34,9 @@ class AccessCode:
     lock out the others."""
 
     def __init__(self, app: ASGIApp, signer: CookieSigner, code: str) -> None:
-        self.app, self.signer, self.code = app, signer, code
+        self.app = app
+        self.signer = signer
+        self.code = code
         self.name = f"{signer.name}-code"
         self.wrong: OrderedDict[str, list[float]] = OrderedDict()  # network -> times of its wrong codes
         self.turns: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)

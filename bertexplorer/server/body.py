@@ -136,9 +136,14 @@ class UploadLimits:
     """An upload in progress: counts its bytes and its parts, and rejects it beyond the limits."""
 
     def __init__(self, receive: Receive, limit: int, settings: Settings, boundary: bytes) -> None:
-        self.receive_message, self.limit, self.settings = receive, limit, settings
+        self.receive_message = receive
+        self.limit = limit
+        self.settings = settings
         self.delimiter = b"--" + boundary
-        self.size, self.parts, self.tail = 0, -1, b""  # the last boundary closes the form
+        # the last boundary closes the form
+        self.size = 0
+        self.parts = -1
+        self.tail = b""
         self.complete = False
         self.rejected: Rejected | None = None
 
@@ -188,7 +193,9 @@ def with_deadline(receive: Receive, seconds: float, bytes_per_s: float = math.in
     """*receive* with a deadline for the body: *seconds*, and a second more for each *bytes_per_s* that have arrived.
     Raises Rejected after it: a client that sends byte by byte could otherwise keep a connection, and a file, open
     indefinitely."""
-    start, size, complete = time.monotonic(), 0, False
+    start = time.monotonic()
+    size = 0
+    complete = False
 
     async def receive_in_time() -> Message:
         nonlocal size, complete
@@ -217,7 +224,9 @@ async def send_rejection(send: Send, rejected: Rejected) -> None:
 async def read_body(scope: Scope, receive: Receive, limit: int) -> bytes:
     """The body of a request that is not an upload. Raises Rejected beyond *limit* bytes."""
     length = header(scope, "content-length")
-    parts, size, more = [], 0, True
+    parts = []
+    size = 0
+    more = True
     while more:
         message = await receive()
         if message["type"] != "http.request":

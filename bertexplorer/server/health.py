@@ -46,7 +46,10 @@ class Health:
     """Answers these three paths, only for this machine unless Settings.metrics is public."""
 
     def __init__(self, app: ASGIApp, settings: Settings, ready: Readiness, metrics: Metrics) -> None:
-        self.app, self.settings, self.ready, self.metrics = app, settings, ready, metrics
+        self.app = app
+        self.settings = settings
+        self.ready = ready
+        self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["state"]["route"] != "health":

@@ -24,7 +24,10 @@ class RequestLog:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        state, id, started_at, status = scope.setdefault("state", {}), secrets.token_hex(4), time.perf_counter(), 0
+        state = scope.setdefault("state", {})
+        id = secrets.token_hex(4)
+        started_at = time.perf_counter()
+        status = 0
         open_routes: list[str] = []
 
         async def send_and_count(message: Message) -> None:
@@ -58,5 +61,7 @@ class RequestLog:
             return
         owner_hash = hashlib.sha256(scope["state"].get("owner", "").encode()).hexdigest()[:8]
         fields = {"id": id, "route": route, "method": scope["method"], "status": status, "ms": round(1000 * seconds, 1)}
-        level = logging.ERROR if failed else logging.WARNING if rejected else logging.INFO
+        level = logging.WARNING if rejected else logging.INFO
+        if failed:
+            level = logging.ERROR
         log.log(level, "request", extra={**fields, "who": owner_hash})

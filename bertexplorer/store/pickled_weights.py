@@ -211,7 +211,9 @@ def read_legacy(mapped: mmap.mmap) -> tuple[Any, dict[str, memoryview]]:
         raise ExplorerError("it was written by another version of the format, or on another kind of machine")
     if not isinstance(keys, list) or not all(isinstance(key, str) and key in kinds for key in keys):
         raise ExplorerError("its list of storages is damaged")
-    position, raw, buffers = mapped.tell(), memoryview(mapped), {}
+    position = mapped.tell()
+    raw = memoryview(mapped)
+    buffers = {}
     for key in keys:
         size = int.from_bytes(raw[position : position + 8], "little") * np.dtype(STORAGES[kinds[key]]).itemsize
         if position + 8 + size > len(raw):

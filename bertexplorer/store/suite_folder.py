@@ -48,7 +48,9 @@ class SuiteFolder:
     def __init__(self, folder: Path, checkpoint: Checkpoint, rows: Sequence[Row], scoring: Scoring) -> None:
         """Raises ExplorerError for too many rows."""
         check_size(rows)
-        self.folder, self.checkpoint, self.scoring = folder, checkpoint, scoring
+        self.folder = folder
+        self.checkpoint = checkpoint
+        self.scoring = scoring
         self.kind, self.cases, self.unusable = cases(rows)
         self.scorer = Scorer(checkpoint, self.kind, scoring)
         content = json.dumps([list(row) for row in rows], ensure_ascii=False, default=str)

@@ -95,7 +95,9 @@ class JobSupervisor:
     ) -> None:
         """*slots*: concurrent runs, None: as the *launcher* says. *patience_s*: seconds from RUN/stop to SIGTERM."""
         self.launcher: Launcher = launcher or Processes()
-        self.jobs, self.command, self.slots = jobs, tuple(command), slots
+        self.jobs = jobs
+        self.command = tuple(command)
+        self.slots = slots
         self.poll_s, self.patience_s = poll_s, patience_s
         self.children: dict[str, Handle] = {}
         self.stopped_at: dict[str, float] = {}  # when a run was first asked to stop; infinite after SIGTERM

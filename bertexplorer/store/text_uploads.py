@@ -26,6 +26,7 @@ from bertexplorer.training.data.decode import decode, display_name
 from bertexplorer.training.data.delimited import DELIMITERS, NO_DELIMITER, best_reading, is_header
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Table
+from bertexplorer.wording import counted
 
 MAX_LINES = 10_000
 MAX_CELLS = 5_000_000  # of a table of lines
@@ -203,7 +204,9 @@ def suite_rows(content: bytes, filename: str, header: bool, max_rows: int) -> tu
 def winobias_direction(filename: str) -> dict[str, str]:
     """The cell that says whether the sentences of a file of WinoBias are the stereotypes; its name tells."""
     match = re.search("(pro|anti)[-_ ]?stereotyp", Path(filename).name, re.IGNORECASE)
-    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"} if match else {}
+    if not match:
+        return {}
+    return {"stereo_antistereo": "stereo" if match[1].lower() == "pro" else "antistereo"}
 
 
 def parse_rows(content: bytes, filename: str, max_rows: int = MAX_ROWS) -> Rows:
@@ -233,7 +236,7 @@ def pickled_rows(content: bytes, filename: str, max_rows: int) -> Rows:
         rows[max_rows:] = [(max_rows + 1, {UNREAD: f"and the rows after it are beyond the limit of {max_rows:,} rows"})]
     cases(rows)
     count = min(len(rows), max_rows)
-    return Rows(tuple(rows), f"{count:,} row{'s' * (count != 1)} from {name}: the format of LM_syneval.")
+    return Rows(tuple(rows), f"{counted(count, 'row')} from {name}: the format of LM_syneval.")
 
 
 def parse_lines(content: bytes, filename: str) -> Lines:
@@ -257,8 +260,8 @@ def parse_lines(content: bytes, filename: str) -> Lines:
         raise ExplorerError(f"{name} contains no text. Give a file with a sentence on each line.")
     check_count((line.text for line in filled), name)
     dropped = len(lines) - len(filled)
-    empty = f"; {dropped:,} empty {'lines' if dropped > 1 else 'line'} dropped" if dropped else ""
-    return Lines(filled, f"{len(filled):,} line{'s' * (len(filled) > 1)} from {name}: {encoding}, {how}{empty}.")
+    empty = f"; {counted(dropped, 'empty line')} dropped" if dropped else ""
+    return Lines(filled, f"{counted(len(filled), 'line')} from {name}: {encoding}, {how}{empty}.")
 
 
 def check_count(lines: Iterable[str], name: str) -> None:
@@ -334,7 +337,7 @@ def read_rows(text: str, delimiter: str) -> tuple[list[list[str]], str]:
 
 
 def count_rows(rows: Sequence[object]) -> str:
-    return f"{len(rows):,} row{'s' * (len(rows) > 1)}"
+    return counted(len(rows), "row")
 
 
 def split_lines(text: str) -> list[str]:

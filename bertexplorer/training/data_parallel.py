@@ -73,7 +73,10 @@ class DataParallel:
         bf16: bool,
         distributed: Distributed | None = None,
     ) -> None:
-        self.objective, self.device, self.bf16, self.distributed = objective, device, bf16, distributed
+        self.objective = objective
+        self.device = device
+        self.bf16 = bf16
+        self.distributed = distributed
         self.copies = [objective, *(copy_with_shared_weights(objective) for _ in range(count - 1))]
         self.pool = ThreadPoolExecutor(count) if count > 1 else None
         if device.type == "cuda":  # cuDNN compiles its attention for each new shape, and nearly every batch has one

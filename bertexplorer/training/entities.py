@@ -121,7 +121,9 @@ def tables(gold: Tags, guess: Tags, plain: bool) -> dict[str, list[dict[str, Any
     """A row per type; for entities also a row per way of counting (MUC and SemEval 2013, by nervaluate)."""
     read_entities = words_as_entities if plain else entities
     gold_entities, guessed_entities = [read_entities(tags) for tags in gold], [read_entities(tags) for tags in guess]
-    expected, predicted, right = Counter[str](), Counter[str](), Counter[str]()
+    expected = Counter[str]()
+    predicted = Counter[str]()
+    right = Counter[str]()
     for gold_side, guessed_side in zip(gold_entities, guessed_entities, strict=True):
         expected.update(entity.kind for entity in gold_side)
         predicted.update(entity.kind for entity in guessed_side)

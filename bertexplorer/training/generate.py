@@ -48,7 +48,9 @@ def forward_cached(
     if past:
         ids, segments = torch.cat([past.ids, ids], 1), torch.cat([past.segments, segments], 1)
     embeddings = encoder.embeddings(ids, segments if encoder.config.num_segments > 1 else None)
-    x, keys, values = embeddings[:, start:], [], []
+    x = embeddings[:, start:]
+    keys = []
+    values = []
     for index, relations in enumerate(encoder.relations(embeddings, None, change)):
         layer = cast(Layer, encoder.layers[index])
         attention = layer.attention
@@ -75,7 +77,9 @@ class NextTokenPredictor:
     """A checkpoint whose MLM head predicts the next token. The only special token that it writes is [SEP], the end."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
-        self.encoder, self.head, self.device = checkpoint.encoder, checkpoint.masked_lm, checkpoint.device
+        self.encoder = checkpoint.encoder
+        self.head = checkpoint.masked_lm
+        self.device = checkpoint.device
         tokenizer = checkpoint.tokenizer
         self.end: int = tokenizer.backend.get_vocab()[tokenizer.special["sep"]]
         self.forbidden = torch.ones(checkpoint.config.vocab_size, dtype=torch.bool, device=self.device)

@@ -34,7 +34,9 @@ class RunDriver(ABC):
         precision: Precision,
         device: torch.device,
     ) -> None:
-        self.folder, self.stop, self.device = folder, stop, device
+        self.folder = folder
+        self.stop = stop
+        self.device = device
         self.state = State()
         self.threads = threads or available_cores()
         torch.set_num_threads(self.threads)

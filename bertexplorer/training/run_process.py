@@ -109,7 +109,9 @@ def keep_freed_memory() -> None:
         tune = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # another C library, or system
         return
-    mmap_max, trim_threshold, top_pad = -4, -1, -2
+    mmap_max = -4
+    trim_threshold = -1
+    top_pad = -2
     tune(mmap_max, 0)
     tune(trim_threshold, 2**31 - 1)
     tune(top_pad, 64 << 20)

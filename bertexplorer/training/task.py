@@ -10,6 +10,15 @@ from typing import Any, Literal, Protocol
 from bertexplorer.training.data.rows import Problem, Row
 
 Kind = Literal["text", "label", "labels", "number", "tokens", "tags", "answers", "feature"]
+Ability = Literal[
+    "answers",  # its runs answer in Explore
+    "two texts",  # and need two texts for it
+    "vectors",  # it trains vectors of texts, and no head
+    "generates",  # its answers are texts
+    "suspects",  # rows with a doubtful label can be found
+    "traces",  # the rows that taught an answer can be found
+    "judgements",  # its rows may be three files: queries, documents and judgements
+]
 
 
 @dataclass(frozen=True)
@@ -55,6 +64,9 @@ class Task(Protocol):
     LEARNER: str  # its class: module:name, below training/learners
     ROWS: str  # the name of its built-in rows in assets/data
     USES_FEATURES: bool  # whether it can use further columns of a row
+    CAN: frozenset[Ability]
+    ADAPTER_HEAD: str  # the head that a run with LoRA saves beside its matrices; "" if its answers need more than these
+    CANDIDATES: int  # passages for each query that BM25 adds to those of "judgements"
     SPLIT_BY: tuple[str, ...]  # rows that agree in these columns stay on one side of a split; empty: in all texts
 
     @property

@@ -57,7 +57,9 @@ class LimitedTokenizer:
         self.max_tokens = min(max_tokens, tokenizer.max_tokens)
         self.truncating = tokenizers.Tokenizer.from_str(tokenizer.backend.to_str())
         self.truncating.enable_truncation(self.max_tokens)
-        self.whole, self.prepare, self.check_pairs = tokenizer.backend, tokenizer.prepare, tokenizer.check_pairs
+        self.whole = tokenizer.backend
+        self.prepare = tokenizer.prepare
+        self.check_pairs = tokenizer.check_pairs
 
     def encode(self, texts: Sequence[tuple[str, ...]]) -> list[tokenizers.Encoding]:
         """The encoding of each of *texts*, one text or a pair, prepared as on the page (see Tokenizer.prepare)."""

@@ -19,13 +19,13 @@ def test_without_rows_the_interval_is_0_to_1() -> None:
 
 def test_few_rows_cause_a_warning() -> None:
     assert "Accuracy on 6 validation rows is known only to within 31 percentage points" in sample_size_warning(
-        6, "Accuracy", counted=True
+        6, "Accuracy", is_share=True
     )
-    assert "1 validation row is" in sample_size_warning(1, "Accuracy", counted=True) and not sample_size_warning(
-        400, "Accuracy", counted=True
+    assert "1 validation row is" in sample_size_warning(1, "Accuracy", is_share=True) and not sample_size_warning(
+        400, "Accuracy", is_share=True
     )
-    assert "rough" in sample_size_warning(6, "ROUGE-2", counted=False) and not sample_size_warning(
-        100, "ROUGE-2", counted=False
+    assert "rough" in sample_size_warning(6, "ROUGE-2", is_share=False) and not sample_size_warning(
+        100, "ROUGE-2", is_share=False
     )
 
 

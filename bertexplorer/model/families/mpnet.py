@@ -9,7 +9,9 @@ from bertexplorer.model.families import roberta
 MODEL_TYPES = ("mpnet",)
 CLASSES = ("MPNet",)
 PREFIX = "mpnet."
-DISTANCES, FARTHEST, PAD_ID = 32, 128, 1
+DISTANCES = 32
+FARTHEST = 128
+PAD_ID = 1
 
 
 def config(hf: dict[str, Any]) -> EncoderConfig:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from bertexplorer.errors import ExplorerError
+from bertexplorer.wording import counted
 
 MAX_BYTES = 25_000_000
 BINARY_FORMATS = {  # first bytes -> kind of file
@@ -61,7 +62,7 @@ def decode_text(content: bytes, name: str) -> tuple[str, str]:
         text = content.decode("utf-8-sig", errors="replace")
     broken = text.count("\ufffd") - content.count("\ufffd".encode())
     if broken < len(text) - len(text.encode("ascii", "ignore")) - broken:
-        return text, f"UTF-8 ({broken:,} broken character{'s' * (broken > 1)} shown as \ufffd)"
+        return text, f"UTF-8 ({counted(broken, 'broken character')} shown as \ufffd)"
     try:
         text = content.decode("cp1252")
     except UnicodeDecodeError:  # the five bytes that cp1252 leaves undefined

@@ -11,6 +11,7 @@ from itertools import chain, islice
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.guess import KNOWN, normalized_name
 from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile
+from bertexplorer.wording import counted
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
 NO_DELIMITER = "\x1f"  # the delimiter of a file with one column
@@ -53,7 +54,7 @@ def parse_table(
     description += ", with a header" if has_header else ", no header"
     description += "".join(f", {note}" for note in repeated_names(fields[0])) if has_header else ""
     empty = sum(isinstance(row, list) and bool(row) and not any(row) for _, _, row in first_records)
-    description += f", {empty:,} empty row{'s' * (empty > 1)} skipped" if empty else ""
+    description += f", {counted(empty, 'empty row')} skipped" if empty else ""
     return ParsedFile(entries(chain(first_records, other_records), columns, has_header), description, columns)
 
 
@@ -69,7 +70,7 @@ def entries(records: Iterator[Record], columns: Sequence[str], has_header: bool)
                 yield line, dict(zip(columns, row, strict=True))
         elif any(row):
             extent = f" (it continues to line {last}: is a quote left open?)" if last > line else ""
-            yield line, f"has {len(row)} field{'s' * (len(row) > 1)}, expected {len(columns)}{extent}"
+            yield line, f"has {counted(len(row), 'field')}, expected {len(columns)}{extent}"
 
 
 def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Record], Iterator[Record], str]:
@@ -94,7 +95,10 @@ def best_reading(text: str, delimiter: str, max_records: int) -> tuple[list[Reco
         width = common_width(rows)
         faults = sum(isinstance(row, str) for _, _, row in first_records) + sum(len(row) != width for row in rows)
         if fewest < 0 or faults < fewest or (faults == fewest and delimiter == "\t"):
-            fewest, chosen, best_records, best_remaining = faults, i, first_records, remaining
+            fewest = faults
+            chosen = i
+            best_records = first_records
+            best_remaining = remaining
         if not fewest:
             break
     if refusal and fewest < 0:
@@ -111,7 +115,9 @@ def read_records(text: str, **dialect: object) -> Iterator[Record]:
     """The records of *text*, blank lines as empty lists. After a broken record, reading resumes at its second line, so
     that an unclosed quote spoils no other row."""
     source, again = io.StringIO(text, newline=""), deque[str]()
-    start, failures, consumed = 1, 0, list[str]()
+    start = 1
+    failures = 0
+    consumed = list[str]()
 
     def recorded() -> Iterator[str]:
         while line := again.popleft() if again else source.readline():

@@ -21,7 +21,9 @@ def fetch_dataset(name: str, max_rows: int = MAX_ROWS, *, as_operator: bool = Tr
     match = NAME.fullmatch(name.strip())
     if not match or Path(match[1]).exists():  # datasets would read a folder of that name
         raise ExplorerError(f"{name!r:.80} is not a data set; wanted {WANTED}.")
-    repository, configuration, split = match[1], match[2], match[3] or "train"
+    repository = match[1]
+    configuration = match[2]
+    split = match[3] or "train"
     try:
         import datasets
     except ImportError as error:

@@ -74,7 +74,10 @@ def read_judgements(content: str, name: str, smart: bool) -> list[Judgement]:
                 f"BEIR. If higher is better, begin the file with the line “{' '.join(BEIR_HEADER)}”."
             )
         if grade is not None:
-            relevance = grade if beir or len(fields) == 4 else 5 - grade if 1 <= grade <= 4 else 0.0
+            if beir or len(fields) == 4:
+                relevance = grade
+            else:
+                relevance = 5 - grade if 1 <= grade <= 4 else 0.0
             judgements.append((line, fields[0], fields[-2], max(0.0, relevance)))
     return judgements
 

@@ -11,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data import delimited, jsonl
 from bertexplorer.training.data.decode import decode, display_name
 from bertexplorer.training.data.rows import MAX_COLUMNS, Entry, ParsedFile, Problem, Row, Table, length_problem
+from bertexplorer.wording import counted, plural
 
 MAX_ROWS = 50_000
 MAX_LINES = 2_000_000
@@ -113,15 +114,15 @@ def build_table(
     left_out = 0 if beyond is None else 1 + sum(1 for _ in entries)
     if len(rows) < min_rows:
         first = f": {parsed.unit} {problems[0].line} {problems[0].what}" if problems else ""
-        usable = f"{len(rows) or 'no'} row{'s' * (len(rows) != 1)} that can be used"
+        usable = f"{len(rows) or 'no'} {plural('row', len(rows))} that can be used"
         header = f" below its header ({', '.join(columns)[:100]})" if "with a header" in parsed.how else ""
         raise ExplorerError(
             f"{name} holds {usable}{header}; wanted at least {min_rows}{first}. {smallest_example(example)}"
         )
     count = len(rows) + len(problems)  # problems are counted elsewhere
-    summary = f"{count:,} row{'s' * (count != 1)} from {name}: {encoding}, {parsed.how}"
+    summary = f"{counted(count, 'row')} from {name}: {encoding}, {parsed.how}"
     if beyond is not None:
-        unread = f"row{'s' * (left_out > 1)} from {parsed.unit} {beyond[0]:,} on"
+        unread = f"{plural('row', left_out)} from {parsed.unit} {beyond[0]:,} on"
         summary += f"; {left_out:,} {unread} left out, beyond the limit of {max_rows:,}"
     filled = tuple(Row(row.line, {column: row.cells.get(column, "") for column in columns}) for row in rows)
     return Table(tuple(columns), filled, tuple(problems), f"{summary}.", kind, left_out, first_beyond, parsed.unit)
@@ -183,7 +184,7 @@ def sentence_cells(sentence: list[ConllLine], width: int) -> dict[str, list[str]
     """The cells of a sentence, or the reason why it cannot be used."""
     for number, fields in sentence:
         if len(fields) != width:
-            several = "s" * (len(fields) > 1)
+            several = "s" if len(fields) > 1 else ""
             return f"line {number} of this sentence has {len(fields)} field{several}, expected {width}"
         if not fields[0].strip() or not fields[-1].strip():
             return f"line {number} of this sentence has no {'tag' if fields[0].strip() else 'token'}"

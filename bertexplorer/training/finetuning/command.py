@@ -20,12 +20,12 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import plan
 from bertexplorer.training.finetuning.run import Run, finetune
+from bertexplorer.training.finetuning.spec import task_of
 from bertexplorer.training.loop import Budget, train
 from bertexplorer.training.run_process import catch_stop_signals, memory_mb, print_events
 from bertexplorer.training.tasks import BY_NAME
 
 HUB = "hub:"  # prefix of the name of a data set
-CANDIDATES = 50  # unjudged passages per query that BM25 adds for re-ranking
 MAX_ROWS = 1_000_000  # rows; the limit on the page is lower
 TIMED = 3  # steps of a dry run
 
@@ -163,10 +163,11 @@ def read_table(name: str) -> Table:
 
 def read_collection(names: Sequence[str], task: str) -> Table:
     """Queries, documents and judgements as rows; for re-ranking also the passages that BM25 finds."""
-    if len(names) != 3 or task not in ("retrieval", "reranking"):
+    if len(names) != 3 or "judgements" not in task_of(task).CAN:
+        judged = " and ".join(name for name, module in BY_NAME.items() if "judgements" in module.CAN)
         raise ExplorerError(
-            f"--data got {len(names)} files for {task}; wanted one, or for retrieval and reranking three: queries, "
-            "documents and judgements."
+            f"--data got {len(names)} files for {task}; wanted one, or for {judged} three: queries, documents and "
+            "judgements."
         )
     contents = []
     for name in names:
@@ -175,9 +176,10 @@ def read_collection(names: Sequence[str], task: str) -> Table:
         except OSError as error:
             raise ExplorerError(f"{name} cannot be read: {error.strerror}. Name three text files.") from error
     queries, documents, judgements = contents
-    rows = qrels.collection_rows(queries, documents, judgements, CANDIDATES if task == "reranking" else 0)
+    candidates = task_of(task).CANDIDATES
+    rows = qrels.collection_rows(queries, documents, judgements, candidates)
     summary = f"{len(rows):,} rows from {', '.join(Path(name).name for name in names)}"
-    summary += f"; each query with up to {CANDIDATES} more passages that BM25 finds." if task == "reranking" else "."
+    summary += f"; each query with up to {candidates} more passages that BM25 finds." if candidates else "."
     return Table(tuple(rows[0].cells), tuple(rows), (), summary, "qrels", unit="line of the judgements")
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from bertexplorer.training.events import Event
 from bertexplorer.training.task import Evaluation
+from bertexplorer.wording import counted
 
 INPUTS = ("text", "text_a", "text_b", "query", "question", "context", "document", "source")  # the input of a row
 MEASURES = {
@@ -147,11 +148,11 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return max(0.0, middle - half), min(1.0, middle + half)
 
 
-def sample_size_warning(count: int, words: str, *, counted: bool) -> str:
-    """How reliable a metric called *words* is on *count* validation rows; "" if the rows suffice. *counted*: whether it
-    is the share of correct rows."""
-    rows = f"{count:,} validation row{'s' * (count != 1)}"
-    if not counted:
+def sample_size_warning(count: int, words: str, *, is_share: bool) -> str:
+    """How reliable a metric called *words* is on *count* validation rows; "" if the rows suffice. *is_share*: whether
+    it is the share of correct rows."""
+    rows = counted(count, "validation row")
+    if not is_share:
         return f"{words} on {rows} is a rough guide. Give more rows to compare runs by it." if count < FEW_ROWS else ""
     low, high = wilson(0.5, count)
     if (half := (high - low) / 2) <= WIDE:
@@ -163,7 +164,7 @@ def sample_size_warning(count: int, words: str, *, counted: bool) -> str:
 def interval_sentence(share: float, count: int, words: str) -> str:
     """A sentence on the confidence interval of a measured metric."""
     low, high = (f"{100 * value:.1f} %" for value in wilson(share, count))
-    return f"{words} on {count:,} validation row{'s' * (count != 1)}: the 95 % interval is {low} to {high} (Wilson)."
+    return f"{words} on {counted(count, 'validation row')}: the 95 % interval is {low} to {high} (Wilson)."
 
 
 def evaluation_warnings(

@@ -29,6 +29,7 @@ from bertexplorer.training.learner import Traceable
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks.classification import plant_wrong_labels
 from bertexplorer.training.texts import Item
+from bertexplorer.wording import counted
 
 MAX_ROWS = 2_000  # training rows that are examined, drawn at random if there are more
 MAX_TOKENS = 256_000  # tokens of those rows
@@ -164,9 +165,7 @@ def influence(folder: Path, cells: Mapping[str, str], label: str = "") -> Genera
     label, example = best.example_to_explain(cells, label)
     text_count, expected = (len(best.describe_example(row)[0]) for row in (example, traced.examples[0]))
     if text_count != expected:
-        raise ExplorerError(
-            f"The row has {text_count} text{'s' * (text_count != 1)}; wanted {expected}. Fill in each of them."
-        )
+        raise ExplorerError(f"The row has {counted(text_count, 'text')}; wanted {expected}. Fill in each of them.")
     scores = np.zeros(len(traced.numbers))
     count = len(traced.checkpoints)
     for number, checkpoint in enumerate(traced.checkpoints):

@@ -14,6 +14,7 @@ from bertexplorer.training.finetuning.compare import sample_size_warning
 from bertexplorer.training.finetuning.spec import Spec, Tuning
 from bertexplorer.training.task import Task
 from bertexplorer.training.tasks import BY_NAME
+from bertexplorer.wording import counted
 
 if TYPE_CHECKING:
     from bertexplorer.model.text import Tokenizer
@@ -85,7 +86,7 @@ def preflight(
         findings += truncation_findings(task, examples[:MAX_MEASURED], tokenizer, spec.tuning.max_tokens)
     counts = checks.label_counts(train, label, several) if label else {}
     summary = table.summary if dev_table is None else f"{table.summary}Validation: {dev_table.summary}"
-    if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], counted=task.METRIC == "accuracy"):
+    if warning := sample_size_warning(len(dev), task.METRICS[task.METRIC], is_share=task.METRIC == "accuracy"):
         findings.append(checks.Finding(warning))
     lines = {row.line for row in train}
     learned = [example for example in examples if example.line in lines]
@@ -164,8 +165,8 @@ def few_steps_finding(tuning: Tuning, rows: int, epochs: float, *, chosen: bool)
     """How few steps the epochs of *tuning* are, and that *epochs* are chosen instead, or would be enough."""
     steps = specs.number_of_steps(tuning, rows)
     more = specs.number_of_steps(replace(tuning, epochs=epochs), rows)
-    counted = f"{steps:,} step{'s' * (steps > 1)}"
-    few = f"{tuning.epochs:g} epochs over {rows:,} rows would be {counted}, too few to learn much"
+    number = counted(steps, "step")
+    few = f"{tuning.epochs:g} epochs over {rows:,} rows would be {number}, too few to learn much"
     advice = "so the run has" if chosen else "try"
     return checks.Finding(f"{few}; {advice} {epochs:g} epochs, which are {more:,} steps.")
 

@@ -88,7 +88,9 @@ class Run(RunDriver):
         dev_rows: Sequence[Row],
         stop: Callable[[], bool],
     ) -> None:
-        self.spec, self.task, self.tuning = spec, spec.module, spec.tuning
+        self.spec = spec
+        self.task = spec.module
+        self.tuning = spec.tuning
         self.rows = train_rows, dev_rows
         self.best = Best()
         self.distributed = Distributed()
@@ -238,7 +240,9 @@ class Run(RunDriver):
         if self.state.step == 0:
             self.best = replace(self.best, start=value, start_loss=loss)
             return
-        start, start_loss, higher = self.best.start, self.best.start_loss, self.task.HIGHER
+        start = self.best.start
+        start_loss = self.best.start_loss
+        higher = self.task.HIGHER
         yield from evaluation_warnings(evaluation, start=start, value=value, higher=higher, start_loss=start_loss)
         self.best = self.best.after(self.state.step, value, loss, higher=higher)
         if self.best.step == self.state.step:

@@ -39,7 +39,9 @@ class MaskedLanguageLearner(MaskedLanguage, Learner):
     def __init__(self, checkpoint: Checkpoint, options: Options, train: Sequence[Example] = ()) -> None:
         """*train*: texts for the unigram baseline."""
         Learner.__init__(self, checkpoint, options)
-        self.pairs, self.teacher, self.weights = False, None, {"mlm": 1.0}
+        self.pairs = False
+        self.teacher = None
+        self.weights = {"mlm": 1.0}
         self.collator = Collator.of(checkpoint.tokenizer, options)
         ordinary = (item.ids[1:-1] for item in self.read(train))
         self.unigram = unigram_nats(ordinary, checkpoint.config.vocab_size) if train else None

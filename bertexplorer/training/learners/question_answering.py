@@ -99,7 +99,10 @@ class QuestionAnswerer(Traceable):
         """*answer*: a text that occurs in the passage; its first occurrence is explained."""
         prediction = self.predict([cells])[0]
         text, passage = answer or prediction["said"], prediction["context"]
-        start = passage.find(answer) if answer else prediction["answers"][0]["start"] if text else -1
+        if answer:
+            start = passage.find(answer)
+        else:
+            start = prediction["answers"][0]["start"] if text else -1
         question = Question(0, prediction["question"], passage, (Answer(text, start),) if text else ())
         if text and (start < 0 or all(item.target.answer == NOWHERE for item in self.windows([question])[0])):
             raise ExplorerError(f"No window of the passage contains {text!r:.60}. Give an answer as it is spelt there.")
@@ -159,7 +162,9 @@ class QuestionAnswerer(Traceable):
         """By the rules of SQuAD 2.0, which equal those of 1.1 if every question has an answer."""
         windows = self.windows(examples)
         passage_answers = self.answers(windows)
-        rows, span_scores, no_answer_scores = [], [], []
+        rows = []
+        span_scores = []
+        no_answer_scores = []
         for question, items, answer in zip(examples, windows, passage_answers, strict=True):
             top = answer.spans[0] if answer.spans else PassageSpan(0.0, 0, 0)
             text = question.context[top.start : top.end]

@@ -112,7 +112,8 @@ class Reranker(Traceable):
             raise ExplorerError("No validation query has a passage that answers it. Check the relevance column.")
         keys = [key for key in METRICS if key != "loss"]
         metrics = {key: float(np.mean([row[key] for row in rows])) for key in keys} | {"loss": float(losses.mean())}
-        moved = Counter("better" if row["gain"] > 0 else "worse" if row["gain"] < 0 else "the same" for row in rows)
+        signs = {1: "better", 0: "the same", -1: "worse"}
+        moved = Counter(signs[int(np.sign(row["gain"]))] for row in rows)
         moved["nothing relevant"] = len(queries) - len(rows)
         names = ("better", "the same", "worse", "nothing relevant")
         table = [{"after re-ranking": name, "queries": moved[name]} for name in names]

@@ -25,6 +25,7 @@ from bertexplorer.training.tasks.retrieval import (
     search_collection,
 )
 from bertexplorer.training.texts import Item
+from bertexplorer.wording import counted
 
 WRONG_PASSAGES = 31  # wrong passages in the loss of an evaluation, as in a batch of 32
 MAX_INDEXED = 2_000  # passages that the playground searches
@@ -64,7 +65,7 @@ class Retriever(Embedder):
         right = {example.passage for example in train if example.relevance}
         if len(right) < 2 and not (right and any(example.negatives for example in train)):
             raise ExplorerError(
-                f"The training rows have {len(right)} passage{'s' * (len(right) != 1)} that answer a query; "
+                f"The training rows have {counted(len(right), 'passage')} that answer a query; "
                 "wanted at least 2 different ones."
             )
         return cls(checkpoint, options, all_passages(train), train)

@@ -30,6 +30,7 @@ from bertexplorer.training.objective import Loss, cross_entropy
 from bertexplorer.training.task import Evaluation
 from bertexplorer.training.tasks.tagging import Options, Sentence, is_plain
 from bertexplorer.training.texts import Item, TextBatch, hidden_states
+from bertexplorer.wording import plural
 
 MAX_LABELS = 1000
 NO_WORD, UNKNOWN = -100, -1  # targets: not the first token of a word; a tag that was not trained
@@ -70,7 +71,7 @@ class Tagger(Traceable):
         tags = head_labels((sentence.tags for sentence in train), plain)
         if not 2 <= len(tags) <= MAX_LABELS:
             raise ExplorerError(
-                f"The training rows have {len(tags):,} different tag{'s' * (len(tags) != 1)}; wanted 2 to "
+                f"The training rows have {len(tags):,} different {plural('tag', len(tags))}; wanted 2 to "
                 f"{MAX_LABELS:,}. Check which column holds the tags."
             )
         if set(tags) == set(checkpoint.labels):
@@ -182,7 +183,10 @@ class Tagger(Traceable):
         """Words beyond the limit count as O, or, with plain tags, as wrong."""
         items = self.read(examples)
         answers = self.answers(items)
-        gold, predicted, rows, unread = [list(sentence.tags) for sentence in examples], [], [], 0
+        gold = [list(sentence.tags) for sentence in examples]
+        predicted = []
+        rows = []
+        unread = 0
         for sentence, item, answer in zip(examples, items, answers, strict=True):
             tags = self.all_tags(item, answer, len(sentence.words))
             unread += len(tags) - len(item.target.words)

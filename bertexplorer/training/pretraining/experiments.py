@@ -55,7 +55,9 @@ class Experiment:
     note: str = ""
 
 
-MLM_NSP, MLM, LTR = "MLM + NSP", "MLM only", "left to right"
+MLM_NSP = "MLM + NSP"
+MLM = "MLM only"
+LTR = "left to right"
 MIXES = {
     "80/10/10": (0.8, 0.1, 84.2, 95.4, 94.9),
     "100/0/0": (1.0, 0.0, 84.3, 94.9, 94.0),

@@ -159,7 +159,9 @@ def token_predictions(encoder: nn.Module, head: MaskedLM, batch: MaskedBatch, ca
 
 
 def token_metrics(name: str, nats: list[Tensor], right: list[Tensor], kinds: list[Tensor]) -> dict[str, float]:
-    loss, correct, kind = torch.cat(nats), torch.cat(right).float(), torch.cat(kinds)
+    loss = torch.cat(nats)
+    correct = torch.cat(right).float()
+    kind = torch.cat(kinds)
     metrics = {
         f"{name}_loss": float(loss.mean()),
         f"{name}_accuracy": float(correct.mean()),

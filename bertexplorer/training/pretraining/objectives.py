@@ -67,7 +67,9 @@ class MaskedLanguage:
         special_limit: float = 0.3,
     ) -> None:
         self.modules = nn.ModuleDict({"encoder": checkpoint.encoder, **checkpoint.heads})
-        self.pairs, self.teacher, self.special_limit = pairs, teacher, special_limit
+        self.pairs = pairs
+        self.teacher = teacher
+        self.special_limit = special_limit
         self.weights = {"mlm": 1.0}
         if pairs:
             self.weights["nsp"] = weight
@@ -147,7 +149,9 @@ class ReplacedTokens:
 
     def __init__(self, generator: Checkpoint, discriminator: Checkpoint, *, weight: float = 50.0) -> None:
         theirs, own = discriminator.encoder.embeddings, generator.encoder.embeddings
-        own.words, own.positions, own.segments = theirs.words, theirs.positions, theirs.segments
+        own.words = theirs.words
+        own.positions = theirs.positions
+        own.segments = theirs.segments
         generator.masked_lm.output.weight = theirs.words.weight
         self.modules = nn.ModuleDict(
             {

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.pretraining.corpus import Shard
 
-FOLLOWS, NOT, SINGLE = 0, 1, -1  # BERT's classes: 0 is "is next"
+# BERT's classes: 0 is "is next"
+FOLLOWS = 0
+NOT = 1
+SINGLE = -1
 TRIES = 8
 SHORTEST = 4  # tokens of a segment
 Ints = NDArray[np.int64]
@@ -104,7 +107,9 @@ class DocumentPool:
     def examples(self, rng: np.random.Generator, kinds: Ints, room: Ints) -> Examples:
         """One example of each of *kinds* (n of Kind), of at most *room* tokens (n of them) without special ones."""
         begins, lengths = np.zeros((2, len(kinds), 2), np.int64)
-        sentence, text, pair = kinds == Kind.SENTENCE, kinds == Kind.TEXT, kinds >= Kind.NEXT
+        sentence = kinds == Kind.SENTENCE
+        text = kinds == Kind.TEXT
+        pair = kinds >= Kind.NEXT
         begins[sentence, 0], lengths[sentence, 0] = self.single_sentences(rng, room[sentence])
         begins[text, 0], lengths[text, 0] = self.texts(rng, room[text])
         begins[pair], lengths[pair] = self.pairs(rng, kinds[pair], room[pair])
@@ -146,7 +151,9 @@ class DocumentPool:
 
     def single_sentences(self, rng: np.random.Generator, room: Ints) -> tuple[Ints, Ints]:
         """(first tokens, lengths)."""
-        sentence, length, remaining = np.zeros_like(room), np.zeros_like(room), np.arange(len(room))
+        sentence = np.zeros_like(room)
+        length = np.zeros_like(room)
+        remaining = np.arange(len(room))
         for _ in range(TRIES):
             document = self.draw_documents(rng, len(remaining))
             sentence[remaining] = rng.integers(self.first[document], self.after[document])

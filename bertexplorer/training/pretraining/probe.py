@@ -23,7 +23,10 @@ from bertexplorer.training.pretraining.pool import FOLLOWS, DocumentPool, Kind
 from bertexplorer.training.texts import Item
 
 SEED = 2019
-WORDS, GAPS, PAIRS = 8, 1500, 500  # of each half
+# of each half
+WORDS = 8
+GAPS = 1500
+PAIRS = 500
 ROOM, PAIR_ROOM = 32, 60  # tokens
 TRIES = 40
 Vectors = NDArray[np.float32]

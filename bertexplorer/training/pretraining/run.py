@@ -181,7 +181,9 @@ class Run(RunDriver):
     ) -> Iterator[Event]:
         """Steps, with evaluations and commits in between and at the end. A stopped run is committed but not
         evaluated."""
-        spec, running, state = self.spec, self.spec.running, self.state
+        spec = self.spec
+        running = self.spec.running
+        state = self.state
         workers = self.workers(setup)
         yield from self.snapshot_if_due(setup)
         if state.step == state.begun_step:

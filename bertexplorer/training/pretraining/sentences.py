@@ -59,7 +59,9 @@ class XzReader(io.RawIOBase):
     """The bytes of an .xz file, unpacked while reading, up to *max_bytes* of them (0: no limit)."""
 
     def __init__(self, path: Path, max_bytes: int) -> None:
-        self.path, self.max_bytes, self.count = path, max_bytes, 0
+        self.path = path
+        self.max_bytes = max_bytes
+        self.count = 0
         self.packed = path.open("rb")
         self.decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=DICTIONARY)
 

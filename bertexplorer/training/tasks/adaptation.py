@@ -9,7 +9,7 @@ from typing import Any
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.text import clean
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Domain adaptation"
 ABOUT = "More of BERT's own training, on your own texts: words are masked and predicted."
@@ -26,6 +26,9 @@ METRICS = {
 Options = Masking
 LEARNER, ROWS = "adaptation:MaskedLanguageLearner", "adaptation"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset()
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"rate": 5e-5, "batch": 16}
 

@@ -13,7 +13,8 @@ from typing import Annotated, Any, Literal
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Row, UnusableRow, cell_parts, cell_text, convert_rows, parse_number
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
+from bertexplorer.wording import plural
 
 TITLE = "Sentence classification"
 ABOUT = "One label for a text, such as its sentiment, its topic, or whether it is good English; or several labels."
@@ -32,6 +33,9 @@ METRICS = {
 }
 LEARNER, ROWS = "classification:Classifier", "classification"
 USES_FEATURES = True
+CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
+ADAPTER_HEAD = "sequence_classifier"
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {}
 MAX_LABELS = 1000
@@ -65,7 +69,10 @@ def examples(rows: Sequence[Row], options: Options, columns: Sequence[str] = ("t
         texts = tuple(cell_text(row.cells.get(column, "")).strip() for column in columns)
         cell, several = row.cells.get("label", ""), options.labels == "several"
         label = cell_text(cell).strip()
-        labels = cell_parts(cell) if several else (label,) if label else ()
+        if several:
+            labels = cell_parts(cell)
+        else:
+            labels = (label,) if label else ()
         empty = [column for column, text in zip(columns, texts, strict=True) if not text]
         if empty:
             raise UnusableRow(f"has no {' and no '.join(empty).replace('_', ' ')}")
@@ -104,7 +111,7 @@ def label_names(train: Sequence[Example]) -> tuple[str, ...]:
     labels = {label for example in train for label in example.labels}
     if not 2 <= len(labels) <= MAX_LABELS:
         raise ExplorerError(
-            f"The training rows have {len(labels):,} different label{'s' * (len(labels) != 1)}; wanted 2 to "
+            f"The training rows have {len(labels):,} different {plural('label', len(labels))}; wanted 2 to "
             f"{MAX_LABELS:,}. Check which column holds the label."
         )
     return tuple(

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import Example
 from bertexplorer.training.tasks.classification import inputs as inputs
@@ -32,6 +32,9 @@ METRICS = {
 }
 LEARNER, ROWS = "distillation:Distiller", "classification"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"answers"})
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"epochs": 5.0}
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from bertexplorer.options import Option
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks.adaptation import Example as Example
 from bertexplorer.training.tasks.adaptation import baselines as baselines
 from bertexplorer.training.tasks.adaptation import examples as examples
@@ -24,6 +24,9 @@ METRICS = {
 }
 LEARNER, ROWS = "next_word:CausalLanguageLearner", "next-word"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"generates"})
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"batch": 16}
 

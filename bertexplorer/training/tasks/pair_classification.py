@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from bertexplorer.training.data.rows import Row
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import classification
 from bertexplorer.training.tasks.classification import METRICS as METRICS
 from bertexplorer.training.tasks.classification import Options as Options
@@ -21,6 +21,9 @@ COLUMNS = (
 METRIC, HIGHER = "accuracy", True
 LEARNER, ROWS = "classification:Classifier", "pair-classification"
 USES_FEATURES = True
+CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
+ADAPTER_HEAD = "sequence_classifier"
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"epochs": 6.0}
 

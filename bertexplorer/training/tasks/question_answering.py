@@ -17,7 +17,7 @@ from bertexplorer.model.text import clean
 from bertexplorer.options import Option
 from bertexplorer.training.data.jsonl import flatten_answers, is_answers
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Question answering"
 ABOUT = "The answer to a question, as a span of a passage; or, if the rows have such questions, that it does not say."
@@ -39,6 +39,9 @@ METRICS = {
 }
 LEARNER, ROWS = "question_answering:QuestionAnswerer", "question-answering"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
+ADAPTER_HEAD = "span"
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ("context",)
 DEFAULTS: dict[str, Any] = {"epochs": 8.0, "max_tokens": 384, "batch": 8}
 YES = ("true", "yes", "1")

@@ -12,7 +12,7 @@ import numpy as np
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_relevance
 from bertexplorer.training.ranking import BM25, rank_by_score, ranking_metrics
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks.classification import inputs as inputs
 
 TITLE = "Re-ranking"
@@ -32,6 +32,9 @@ METRICS = {
 }
 LEARNER, ROWS = "reranking:Reranker", "reranking"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces", "two texts", "judgements"})
+ADAPTER_HEAD = ""
+CANDIDATES = 50  # unjudged passages per query that BM25 adds to judgements
 SPLIT_BY: tuple[str, ...] = ("query",)
 DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16, "max_tokens": 256}
 

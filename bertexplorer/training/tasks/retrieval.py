@@ -20,7 +20,7 @@ from bertexplorer.training.data.rows import (
     parse_relevance,
 )
 from bertexplorer.training.ranking import BM25, TOP, ranking_metrics
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Retrieval"
 ABOUT = "Finds the passages that answer a query, by the similarity of their vectors."
@@ -34,6 +34,9 @@ METRIC, HIGHER = "mrr_10", True
 METRICS = {"mrr_10": "MRR@10", "ndcg_10": "NDCG@10", "recall_10": "Recall@10", "loss": "Loss"}
 LEARNER, ROWS = "retrieval:Retriever", "retrieval"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"answers", "two texts", "vectors", "judgements"})
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ("query",)
 DEFAULTS: dict[str, Any] = {}
 

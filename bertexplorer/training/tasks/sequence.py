@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from bertexplorer.model.text import clean
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Source to target"
 ABOUT = "A text written from another one: a translation, a summary in new words, a rewrite."
@@ -26,6 +26,9 @@ METRICS = {
 }
 LEARNER, ROWS = "sequence:SequenceLearner", "sequence"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"generates"})
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ("source",)
 DEFAULTS: dict[str, Any] = {"batch": 16}
 

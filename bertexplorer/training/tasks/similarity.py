@@ -12,7 +12,7 @@ from jaxtyping import Float
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows, parse_number
 from bertexplorer.training.ranking import words
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Similarity"
 ABOUT = "How similar two texts are in meaning, learned from scores that people gave."
@@ -25,6 +25,9 @@ METRIC, HIGHER = "spearman", True
 METRICS = {"spearman": "Spearman correlation", "pearson": "Pearson correlation", "loss": "Loss"}
 LEARNER, ROWS = "similarity:Similarity", "similarity"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"answers", "traces", "two texts", "vectors"})
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"epochs": 4.0, "batch": 16}
 

@@ -15,7 +15,7 @@ from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.pretraining.sentences import split_sentences
 from bertexplorer.training.ranking import words
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Extractive summary"
 ABOUT = "Picks the sentences of a document that sum it up."
@@ -34,6 +34,9 @@ METRICS = {
 }
 LEARNER, ROWS = "summary:Summariser", "summary"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset()
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ("document",)
 DEFAULTS: dict[str, Any] = {"max_tokens": 512, "batch": 8}
 KINDS = {"rouge_1": "rouge1", "rouge_2": "rouge2", "rouge_l": "rougeLsum"}  # metric -> name in rouge-score

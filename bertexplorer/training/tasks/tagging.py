@@ -12,7 +12,7 @@ from bertexplorer.model.text import clean, split_words
 from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row, UnusableRow, cell_text, convert_rows
 from bertexplorer.training.entities import OUTSIDE, TAG, Entity, entities, metrics, to_iob2
-from bertexplorer.training.task import Column
+from bertexplorer.training.task import Ability, Column
 
 TITLE = "Named entities and tagging"
 ABOUT = "A tag for each word: the names of people, places and organisations, parts of speech, and the like."
@@ -33,6 +33,9 @@ METRICS = {
 }
 LEARNER, ROWS = "tagging:Tagger", "tagging"
 USES_FEATURES = False
+CAN: frozenset[Ability] = frozenset({"answers", "suspects", "traces"})
+ADAPTER_HEAD = ""
+CANDIDATES = 0
 SPLIT_BY: tuple[str, ...] = ()
 DEFAULTS: dict[str, Any] = {"batch": 8, "epochs": 5.0}
 AROUND = 12  # characters shown on either side of a mistake
@@ -136,7 +139,9 @@ def cell_words(cell: Any) -> list[str]:
 
 def sentence_of_words(line: int, tokens: Sequence[str], tags: Sequence[str]) -> Sentence:
     """The words separated by spaces; a word without visible characters becomes empty."""
-    position, words, cleaned = 0, [], [clean(token)[0] for token in tokens]
+    position = 0
+    words = []
+    cleaned = [clean(token)[0] for token in tokens]
     for token in cleaned:
         words.append((position, position + len(token)))
         position += len(token) + 1
@@ -184,4 +189,6 @@ def parse_span(text: str, span: Any) -> tuple[int, int, str]:
 def show_context(text: str, position: int) -> str:
     """The characters around position *position*, which is marked by a bar."""
     before, after = text[max(0, position - AROUND) : position], text[position : position + AROUND]
-    return f"“{'…' * (position > AROUND)}{before}|{after}{'…' * (position + AROUND < len(text))}”"
+    start = "…" if position > AROUND else ""
+    end = "…" if position + AROUND < len(text) else ""
+    return f"“{start}{before}|{after}{end}”"

@@ -1,0 +1,33 @@
+"""A task's name stands in its own files: others ask what it can do."""
+
+import ast
+
+from bertexplorer.training.tasks import BY_NAME
+from tests.conftest import ROOT
+
+PACKAGE = ROOT / "bertexplorer"
+OWN = ("training/tasks/", "training/learners/")
+ELSEWHERE = {  # file -> names that stand there all the same
+    "analysis/task_head.py": {
+        "adaptation",
+        "next-word",
+        "question-answering",
+        "reranking",
+        "retrieval",
+    },  # in task.json
+    "api/runs.py": {"classification"},  # an example in the documentation
+}
+WORDS = {"similarity", "summary", "sequence"}  # of other things too: an answer, a key of JSON, a head
+
+
+def test_a_name_of_a_task_stands_in_its_own_files() -> None:
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        where = path.relative_to(PACKAGE).as_posix()
+        if where.startswith(OWN):
+            continue
+        texts = {n.value for n in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(n, ast.Constant)}
+        names = {text for text in texts if isinstance(text, str) and text in BY_NAME}
+        if names - WORDS:
+            found[where] = names - WORDS
+    assert found == ELSEWHERE
