@@ -52,15 +52,25 @@ __main__.py             python -m bertexplorer
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from bertexplorer.bert import Bert, checkpoints, from_transformers, load
-    from bertexplorer.cli.serve import serve
-    from bertexplorer.errors import ExplorerError
-    from bertexplorer.lessons import Lesson, lesson
-    from bertexplorer.result import Comparison, Result, compare
+if TYPE_CHECKING:  # `as` says that a name is public
+    from bertexplorer.bert import (
+        Bert as Bert,
+        checkpoints as checkpoints,
+        from_transformers as from_transformers,
+        load as load,
+    )
+    from bertexplorer.cli.serve import serve as serve
+    from bertexplorer.errors import ExplorerError as ExplorerError
+    from bertexplorer.lessons import Lesson as Lesson, lesson as lesson
+    from bertexplorer.result import Comparison as Comparison, Result as Result, compare as compare
     from bertexplorer.signatures import *
-    from bertexplorer.training_runs import SuiteRun, TrainingRun, pretrain, train
-    from bertexplorer.version import __version__
+    from bertexplorer.training_runs import (
+        SuiteRun as SuiteRun,
+        TrainingRun as TrainingRun,
+        pretrain as pretrain,
+        train as train,
+    )
+    from bertexplorer.version import __version__ as __version__
 
 MODULES = {  # name -> its module
     "Bert": "bert",

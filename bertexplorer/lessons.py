@@ -12,8 +12,7 @@ from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading, prose
 from bertexplorer.learn.catalogue import LessonCatalogue
-from bertexplorer.learn.lesson import Block
-from bertexplorer.learn.lesson import Lesson as LessonContent
+from bertexplorer.learn.lesson import Block, Lesson as LessonContent
 
 
 @dataclass(frozen=True)

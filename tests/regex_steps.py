@@ -7,8 +7,10 @@ up to a constant factor.
 
 import re
 from collections.abc import Callable, Iterator
-from re import _constants as op  # type: ignore[attr-defined]
-from re import _parser  # type: ignore[attr-defined]
+from re import (
+    _constants as op,  # type: ignore[attr-defined]
+    _parser,  # type: ignore[attr-defined]
+)
 from typing import Any
 
 UNROLLED = 4  # of a part that repeats a bounded number of times: enough to see whether its copies compete

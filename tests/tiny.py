@@ -9,8 +9,16 @@ from typing import Any
 import torch
 import transformers
 from safetensors.torch import save_file
-from tokenizers import AddedToken, Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
-from tokenizers import decoders as decode
+from tokenizers import (
+    AddedToken,
+    Tokenizer,
+    decoders as decode,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
 
 BERT_SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 ALBERT_SPECIAL = ("<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]")

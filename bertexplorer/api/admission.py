@@ -53,7 +53,7 @@ def error_reply(error: ExplorerError) -> Reply:
     """The response to an error that is meant for people."""
     if isinstance(error, Busy):
         return problem(503, "Busy", str(error), retry_after=error.seconds)
-    return problem(422, "Not possible", str(error), **({"missing": error.missing} if error.missing else {}))
+    return problem(422, "Invalid request", str(error), **({"missing": error.missing} if error.missing else {}))
 
 
 def to_response(reply: Reply) -> Response:
@@ -123,7 +123,7 @@ class LocalTask:
         except Stopped as stopped:
             return problem(499, "Stopped", str(stopped))
         except Exception:
-            return problem(500, "Unforeseen", unforeseen(log, "a request failed"))
+            return problem(500, "Internal error", unforeseen(log, "a request failed"))
 
 
 def task_response(request: Request, task: Task) -> "TaskResponse":

@@ -183,7 +183,7 @@ def routes(service: ExperimentService, admission: Admission) -> APIRouter:
         try:
             content = orjson.dumps(report(find()), default=chart_json)
         except ExplorerError as error:
-            return to_response(problem(404, "Not there", str(error)))
+            return to_response(problem(404, "Not found", str(error)))
         return to_response(Reply(content))
 
     return router

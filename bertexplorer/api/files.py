@@ -62,7 +62,7 @@ def routes(settings: Settings, quota: Quota) -> APIRouter:
         try:
             path = uploads.find(folder, id, str(request.scope["state"]["owner"]))
         except ExplorerError as error:
-            return to_response(problem(404, "Not there", str(error)))
+            return to_response(problem(404, "Not found", str(error)))
         return FileResponse(path, filename=path.name, media_type="application/octet-stream")
 
     return router

@@ -64,7 +64,7 @@ def validation_problem(error: RequestValidationError) -> Reply:
     if first["loc"][0] == "path":
         detail = f"There is no {excerpt(first['input'])} here. GET /api/v1/openapi.json lists the routes."
         return problem(404, "Not Found", detail)
-    return problem(422, "Not possible", describe(first, error.body))
+    return problem(422, "Invalid request", describe(first, error.body))
 
 
 def not_json() -> Reply:
@@ -116,7 +116,7 @@ class Route(APIRoute):
                     return to_response(not_json())
                 return to_response(problem(error.status_code, HTTPStatus(error.status_code).phrase, f"{error.detail}."))
             except Exception:
-                return to_response(problem(500, "Unforeseen", unforeseen(log, "a request failed")))
+                return to_response(problem(500, "Internal error", unforeseen(log, "a request failed")))
 
         return handle_errors
 

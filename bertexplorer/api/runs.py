@@ -254,7 +254,7 @@ def find_run(service: RunService, id: str, owner: str, answer: Any) -> Reply:
     try:
         run = service.jobs.run(id, owner)
     except ExplorerError as error:
-        return problem(404, "Not there", str(error))
+        return problem(404, "Not found", str(error))
     return Reply(orjson.dumps(answer(run), default=chart_json, option=orjson.OPT_SERIALIZE_NUMPY))
 
 

@@ -109,7 +109,7 @@ def routes(service: RunService, explore: Explore, admission: Admission, checkpoi
             others = suite_run.comparable_runs(run, service.runs(owner(request)))
             page["comparable"] = [{"id": each.id, "name": each.name} for each in others]
         except ExplorerError as error:
-            return to_response(problem(404, "Not there", str(error)))
+            return to_response(problem(404, "Not found", str(error)))
         return Response(orjson.dumps(page), media_type="application/json")
 
     return router
@@ -130,10 +130,10 @@ def csv_file(service: RunService, request: Request, id: str, name: str) -> Respo
     try:
         folder = service.jobs.run(id, owner(request)).folder
     except ExplorerError as error:
-        return to_response(problem(404, "Not there", str(error)))
+        return to_response(problem(404, "Not found", str(error)))
     if not (folder / "suite" / name).is_file():
         reason = "The run has not finished, so it has no cases yet. Wait for it."
         if suite_run.stored_result(folder):
             reason = f"An earlier version scored the run without {name}. Score the suite again."
-        return to_response(problem(404, "Not there", reason))
+        return to_response(problem(404, "Not found", reason))
     return FileResponse(folder / "suite" / name, media_type="text/csv; charset=utf-8", filename=name)

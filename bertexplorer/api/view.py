@@ -252,7 +252,7 @@ def answer_reply(answer: Answer, notice: str) -> Reply:
         }
     if answer.error:
         missing = {"missing": answer.missing} if answer.missing else {}
-        status, title = (500, "Unforeseen") if answer.failed else (422, "Not possible")
+        status, title = (500, "Internal error") if answer.failed else (422, "Invalid request")
         return problem(status, title, answer.error, **missing, **out)
     assert checkpoint is not None
     out |= {"said": answer.said, "receipt": provenance.answer_provenance(checkpoint, answer.took_ms, answer.title)}

@@ -125,7 +125,7 @@ class RayTask:
                 with suppress(RayActorError, ReplicaUnavailableError):
                     return await self.request_reply()
                 self.last_progress = {}
-            return problem(503, "Not possible", GAVE_UP)
+            return problem(503, "Invalid request", GAVE_UP)
         except BackPressureError as error:
             return error_reply(Busy(error.args[0], RETRY_AFTER_S))  # the number of waiting calls has no other name
         except (RayError, RayServeException, ConnectionError):

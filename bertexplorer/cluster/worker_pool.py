@@ -73,7 +73,7 @@ class WorkerPool:
         for task in tasks:
             task.deaths += 1
             if self.closing.is_set() or task.deaths >= MAX_DEATHS:
-                task.reply(problem(503, "Not possible", GAVE_UP))
+                task.reply(problem(503, "Invalid request", GAVE_UP))
             else:
                 self.dispatch(task)
 

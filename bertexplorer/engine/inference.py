@@ -14,7 +14,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import CAUSAL, NO_CHANGE, Forward, Intervention
 from bertexplorer.model.text import Encoding
 
-EXACT = 256  # pieces of the vocabulary whose logits are exact even in bf16
+FP32_CANDIDATES = 256  # best logits that are computed again in fp32, as bf16 would order near ties at random
 
 
 def forward(
@@ -68,7 +68,7 @@ def check_finite(checkpoint: Checkpoint, numbers: Tensor) -> Tensor:
 
 def vocabulary_logits(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> Float[Tensor, "n v"]:
     """Logits of the MLM head in fp32. In bf16, logits near 10 are 0.06 apart, so near ties would come in any order.
-    The best EXACT logits of each row are therefore computed again in fp32."""
+    The best FP32_CANDIDATES logits of each row are therefore computed again in fp32."""
     head = checkpoint.masked_lm
     hidden = head.transform(vectors)
     logits = head.output(hidden).float()
@@ -76,7 +76,7 @@ def vocabulary_logits(checkpoint: Checkpoint, vectors: Float[Tensor, "n d"]) -> 
         return logits
     matrix = checkpoint.encoder.embeddings.words.weight if checkpoint.config.tied else head.output.weight.to_dense()
     for row, vector in zip(logits, hidden.float(), strict=True):
-        best = row.topk(min(EXACT, row.shape[0])).indices
+        best = row.topk(min(FP32_CANDIDATES, row.shape[0])).indices
         bias = None if head.output.bias is None else head.output.bias[best].float()
         row[best] = F.linear(vector, matrix[best].float(), bias)
     return logits

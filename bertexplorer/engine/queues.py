@@ -14,7 +14,7 @@ from bertexplorer.model.scheduler import available_cores
 
 TOGETHER = 16  # quick requests for each core that are answered at once: those that wait for a core share a pass
 SLOW_WAITING = 8  # requests to slow views that may wait
-MEMORY = 0.9  # weight of the old mean time of an answer when a new one arrives
+SMOOTHING = 0.9  # of the moving average of the time that an answer takes: the weight of the old one
 
 
 def return_freed_memory() -> None:
@@ -84,7 +84,7 @@ class RequestQueue:
         """Free the place of *ticket* for the first in the queue."""
         with self.lock:
             duration = time.monotonic() - ticket.since
-            self.mean_s = MEMORY * self.mean_s + (1 - MEMORY) * duration if self.answered else duration
+            self.mean_s = SMOOTHING * self.mean_s + (1 - SMOOTHING) * duration if self.answered else duration
             self.answered += 1
             self.active.remove(ticket)
             if self.line:

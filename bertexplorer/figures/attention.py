@@ -4,8 +4,7 @@ from typing import cast
 
 import numpy as np
 
-from bertexplorer.analysis import Comparable
-from bertexplorer.analysis import attention as analysis
+from bertexplorer.analysis import Comparable, attention as analysis
 from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.strongest_heads import Link

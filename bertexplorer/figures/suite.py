@@ -20,11 +20,10 @@ from bertexplorer.figures.style import (
     join_names,
     quote,
     safe,
+    share as format_share,
     signed,
 )
-from bertexplorer.figures.style import share as format_share
-from bertexplorer.figures.suite_table import cases as cases
-from bertexplorer.figures.suite_table import remarks
+from bertexplorer.figures.suite_table import cases as cases, remarks
 
 ROW, GAP = 58, 120  # pixels: a category; above the confusion
 MATRIX = 12  # labels in it

@@ -19,8 +19,7 @@ from bertexplorer.learn.expressions import Expression, Value, call, fill_slots
 from bertexplorer.learn.lesson import RANGE, Block, Item
 from bertexplorer.learn.numbers import format_answer, read_number, readings
 from bertexplorer.learn.prose import plain
-from bertexplorer.learn.recording import PREFIX
-from bertexplorer.learn.recording import facts as recording_facts
+from bertexplorer.learn.recording import PREFIX, facts as recording_facts
 from bertexplorer.views import VIEWS
 
 UNEXPECTED = "The lesson was written for a checkpoint that answers otherwise. What follows is measured on this one."

@@ -9,8 +9,7 @@ import torch
 from torch import nn
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model import precision as precisions
-from bertexplorer.model import sentence_encoder
+from bertexplorer.model import precision as precisions, sentence_encoder
 from bertexplorer.model.adapter import Adapter, adapted_config, is_adapter, merged, read_adapter
 from bertexplorer.model.checkpoint import Checkpoint, read_licence, translate, with_family
 from bertexplorer.model.config import EncoderConfig

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer import locks
 from bertexplorer.analysis.export import as_csv
-from bertexplorer.analysis.suite import Suite, summary, summary_rows
-from bertexplorer.analysis.suite import rows as export_rows
+from bertexplorer.analysis.suite import Suite, rows as export_rows, summary, summary_rows
 from bertexplorer.analysis.suite_cases import Case, Row, RowProblem, cases, split_readable
 from bertexplorer.analysis.suite_paired import PairedTest, paired_test
 from bertexplorer.analysis.suite_scores import CHUNK, Outcome, Scorer, Scoring

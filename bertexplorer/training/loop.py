@@ -19,7 +19,7 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Batch, Loss
 from bertexplorer.training.optimiser import Learning, rate
 
-PATIENCE = 20  # consecutive steps with a non-finite gradient before giving up
+MAX_NONFINITE_STEPS = 20  # one after the other, before giving up
 
 
 @dataclass
@@ -124,7 +124,7 @@ def train(
             optimiser.step()
         optimiser.zero_grad(set_to_none=True)
         failed = 0 if finite else failed + 1
-        if failed >= PATIENCE:
+        if failed >= MAX_NONFINITE_STEPS:
             raise ExplorerError(f"The gradient of {failed} steps in a row was not finite. Lower the learning rate.")
         tokens = sum(batch.tokens for batch in step_batches)
         state.step += 1

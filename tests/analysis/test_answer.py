@@ -18,9 +18,11 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
 from bertexplorer.training.answer_windows import best_spans
 from bertexplorer.training.learners import classification, question_answering, tagging
-from bertexplorer.training.tasks import classification as classification_task
-from bertexplorer.training.tasks import question_answering as question_task
-from bertexplorer.training.tasks import tagging as tagging_task
+from bertexplorer.training.tasks import (
+    classification as classification_task,
+    question_answering as question_task,
+    tagging as tagging_task,
+)
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import ASKED, FILM, Tuned, of_problem, tuned
 from tests.tolerance import of_encoder

@@ -14,10 +14,7 @@ import transformers
 from bertexplorer import engine
 from bertexplorer.analysis import answer, layers, referee, saliency, switchboard, task_head
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import answer as figure
-from bertexplorer.figures import difference
-from bertexplorer.figures import referee as referee_figure
-from bertexplorer.figures import saliency as saliency_figure
+from bertexplorer.figures import answer as figure, difference, referee as referee_figure, saliency as saliency_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.sentence_encoder import SentenceEncoder

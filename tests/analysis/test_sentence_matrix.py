@@ -14,9 +14,11 @@ import transformers
 from bertexplorer.analysis import export, next_sentence, sentence_matrix, sentence_pairs
 from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import next_sentence as next_figure
-from bertexplorer.figures import sentence_matrix as matrix_figure
-from bertexplorer.figures import sentence_pairs as pairs_figure
+from bertexplorer.figures import (
+    next_sentence as next_figure,
+    sentence_matrix as matrix_figure,
+    sentence_pairs as pairs_figure,
+)
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text

@@ -14,12 +14,14 @@ from torch import Tensor
 from bertexplorer.analysis import answer, counterfactuals, layers, referee, saliency, switchboard
 from bertexplorer.analysis.decision import decide
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import answer as answer_figure
-from bertexplorer.figures import counterfactuals as counterfactuals_figure
-from bertexplorer.figures import layers as layers_figure
-from bertexplorer.figures import referee as referee_figure
-from bertexplorer.figures import saliency as saliency_figure
-from bertexplorer.figures import switchboard as switchboard_figure
+from bertexplorer.figures import (
+    answer as answer_figure,
+    counterfactuals as counterfactuals_figure,
+    layers as layers_figure,
+    referee as referee_figure,
+    saliency as saliency_figure,
+    switchboard as switchboard_figure,
+)
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import FILM, Tuned, of_problem, tuned

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, Phase, given, settings as hypothesis_settings
 from hypothesis.errors import Unsatisfiable
 from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode

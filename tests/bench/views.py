@@ -28,8 +28,7 @@ from bertexplorer.analysis import (
     switchboard,
     word_in_context,
 )
-from bertexplorer.figures import attention as attention_figure
-from bertexplorer.figures import bertviz as bertviz_figure
+from bertexplorer.figures import attention as attention_figure, bertviz as bertviz_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text

@@ -4,8 +4,7 @@ import io
 from dataclasses import replace
 from pathlib import Path
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bertexplorer.api.admission import Reply
 from bertexplorer.api.calls import Call

@@ -13,9 +13,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from hypothesis import Phase, given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
+from hypothesis import Phase, given, settings as hypothesis_settings, strategies as st
 from plotly.graph_objects import Figure
 
 from bertexplorer.analysis import export

@@ -1,8 +1,7 @@
 """State: a link restores all settings, and hidden words shift with edits of the text."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bertexplorer.core.ask import DEFAULTS
 from bertexplorer.core.state import State, from_link, read_spans, scrub, shift_spans, to_link, write_spans

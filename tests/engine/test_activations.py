@@ -7,8 +7,15 @@ import pytest
 import torch
 
 from bertexplorer.analysis import fill_mask, layers, next_sentence, tokenization
-from bertexplorer.engine import attentions, forward, head_outputs, hidden_states, layer_log_probs, masked_log_probs
-from bertexplorer.engine import value_norms as engine_value_norms
+from bertexplorer.engine import (
+    attentions,
+    forward,
+    head_outputs,
+    hidden_states,
+    layer_log_probs,
+    masked_log_probs,
+    value_norms as engine_value_norms,
+)
 from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.encoder import Encoder
 from bertexplorer.model.load import load

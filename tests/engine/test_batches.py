@@ -6,8 +6,7 @@ from typing import Any, cast
 
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from bertexplorer.engine.collate import batches, collate, token_budget
 from tests.engine.conftest import Twin

@@ -9,8 +9,7 @@ import pytest
 
 import bertexplorer as bx
 from bertexplorer.analysis import tokenization
-from bertexplorer.figures import alignment
-from bertexplorer.figures import tokenization as figure
+from bertexplorer.figures import alignment, tokenization as figure
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 

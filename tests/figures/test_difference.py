@@ -7,9 +7,7 @@ import pytest
 
 from bertexplorer.analysis import attention, fill_mask, head_roles, layers
 from bertexplorer.charts.chart import Chart
-from bertexplorer.figures import attention as attention_figure
-from bertexplorer.figures import difference
-from bertexplorer.figures import layers as layers_figure
+from bertexplorer.figures import attention as attention_figure, difference, layers as layers_figure
 from bertexplorer.figures.style import percent
 from bertexplorer.store.registry import CheckpointRegistry
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bertexplorer.analysis import embedding_map as maps
-from bertexplorer.analysis import word_in_context as analysed
+from bertexplorer.analysis import embedding_map as maps, word_in_context as analysed
 from bertexplorer.analysis.embedding_map import EmbeddingMap, Neighbour, Point
 from bertexplorer.analysis.search import Hit, Search
 from bertexplorer.analysis.vectors import cosines

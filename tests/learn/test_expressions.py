@@ -3,8 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.expressions import Expression, fill_slots, slots

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers
-from tokenizers import Tokenizer as Backend
-from tokenizers import processors
+from tokenizers import Tokenizer as Backend, processors
 
 from bertexplorer.analysis import NAMES, attention, fill_mask, pseudo_likelihood, tokenization
 from bertexplorer.bert import Bert

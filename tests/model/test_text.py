@@ -5,8 +5,7 @@ import json
 import pytest
 import torch
 import transformers
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError

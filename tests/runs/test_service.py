@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.runs import export
-from bertexplorer.runs import service as module
+from bertexplorer.runs import export, service as module
 from bertexplorer.runs.prepare import RunRequest
 from bertexplorer.runs.report import command
 from bertexplorer.runs.service import RunService

@@ -10,8 +10,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import requests
 import schemathesis
-from hypothesis import HealthCheck, Phase, given
-from hypothesis import settings as hypothesis_settings
+from hypothesis import HealthCheck, Phase, given, settings as hypothesis_settings
 from hypothesis.errors import Unsatisfiable
 from hypothesis.strategies import SearchStrategy
 from schemathesis import GenerationMode

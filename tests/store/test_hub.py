@@ -17,8 +17,7 @@ from bertexplorer.core import provenance
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
-from bertexplorer.store import catalogue, hub_cache
-from bertexplorer.store import hub as store
+from bertexplorer.store import catalogue, hub as store, hub_cache
 from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.store.conftest import SHA, Hub

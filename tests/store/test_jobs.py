@@ -11,8 +11,7 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import job_db as table_module
-from bertexplorer.store import jobs as jobs_module
+from bertexplorer.store import job_db as table_module, jobs as jobs_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import duration, ordinal
 from tests.store.test_runs import tell

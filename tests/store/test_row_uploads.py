@@ -7,8 +7,7 @@ import pytest
 import bertexplorer as bx
 from bertexplorer.analysis.suite_cases import cases
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import suite as figure
-from bertexplorer.figures import suite_table
+from bertexplorer.figures import suite as figure, suite_table
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
 from bertexplorer.store.suite_folder import SuiteFolder

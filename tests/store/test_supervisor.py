@@ -14,8 +14,7 @@ import pytest
 
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
-from bertexplorer.store import runs
-from bertexplorer.store import supervisor as trainer_module
+from bertexplorer.store import runs, supervisor as trainer_module
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.store.runs import Run
 from bertexplorer.store.supervisor import JobSupervisor, environment, explain_end

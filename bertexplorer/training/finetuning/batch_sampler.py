@@ -1,7 +1,6 @@
 """The rows of each batch: shuffled each epoch, grouped by length, then shuffled again; reproducible from the seed."""
 
-from collections.abc import Callable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Sequence, Set as AbstractSet
 from functools import lru_cache
 from math import ceil
 
@@ -10,12 +9,12 @@ import numpy as np
 Order = Callable[[Sequence[int], int, int, int], list[list[int]]]  # lengths, batch, seed, epoch -> ⌈n / batch⌉ lists
 
 POOL = 50  # batches' worth of rows that are sorted by length together
-ORDER = 3  # stream of random numbers
+ORDER_STREAM = 3  # stream of random numbers
 
 
 def shuffled_batches(lengths: Sequence[int], batch: int, seed: int, epoch: int) -> list[list[int]]:
     """The row indices of each batch; every row once."""
-    rng = np.random.default_rng([seed, ORDER, epoch])
+    rng = np.random.default_rng([seed, ORDER_STREAM, epoch])
     order = rng.permutation(len(lengths))
     sizes = np.asarray(lengths)
     batches = []

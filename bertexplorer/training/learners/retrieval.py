@@ -29,7 +29,7 @@ from bertexplorer.wording import counted
 
 WRONG_PASSAGES = 31  # wrong passages in the loss of an evaluation, as in a batch of 32
 MAX_INDEXED = 2_000  # passages that the playground searches
-ORDER = 4  # stream of random numbers
+ORDER_STREAM = 4  # stream of random numbers
 QUERIES = 256  # compared with all passages at once
 
 
@@ -103,7 +103,7 @@ class Retriever(Embedder):
         Raises ExplorerError for batches of 1 without hard negatives."""
         if batch < 2 and not all(example.negatives for example in self.pairs):
             raise ExplorerError("A batch of 1 has no wrong passages. Set Batch to 2 or more.")
-        rng = np.random.default_rng([seed, ORDER, epoch])
+        rng = np.random.default_rng([seed, ORDER_STREAM, epoch])
         answers = [set(self.relevance[pair.query]) for pair in self.pairs]
         texts = [{pair.passage, *pair.negatives} for pair in self.pairs]
         return batches_without_conflicts(texts, answers, rng.permutation(len(texts)).tolist(), batch)

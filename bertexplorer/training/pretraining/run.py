@@ -26,9 +26,7 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.events import Event
 from bertexplorer.training.loop import Budget, Prefetched, PrefetchedForGPU, Window, train
 from bertexplorer.training.optimiser import adamw
-from bertexplorer.training.pretraining import heldout
-from bertexplorer.training.pretraining import probe as probes
-from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining import heldout, probe as probes, spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Progress, Shard, tokenize_files, train_wordpiece
 from bertexplorer.training.pretraining.examples import Bucket, draw_examples, parse_buckets

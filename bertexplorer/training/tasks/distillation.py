@@ -10,8 +10,7 @@ from bertexplorer.options import Option
 from bertexplorer.training.data.rows import Problem, Row
 from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import classification
-from bertexplorer.training.tasks.classification import Example
-from bertexplorer.training.tasks.classification import inputs as inputs
+from bertexplorer.training.tasks.classification import Example, inputs as inputs
 
 TITLE = "Distillation"
 ABOUT = "A smaller, quicker copy of a classifier: fewer of its layers learn to give the same answers."

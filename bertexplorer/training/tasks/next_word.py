@@ -7,10 +7,12 @@ from typing import Annotated, Any
 
 from bertexplorer.options import Option
 from bertexplorer.training.task import Ability, Column
-from bertexplorer.training.tasks.adaptation import Example as Example
-from bertexplorer.training.tasks.adaptation import baselines as baselines
-from bertexplorer.training.tasks.adaptation import examples as examples
-from bertexplorer.training.tasks.adaptation import inputs as inputs
+from bertexplorer.training.tasks.adaptation import (
+    Example as Example,
+    baselines as baselines,
+    examples as examples,
+    inputs as inputs,
+)
 
 TITLE = "Next word"
 ABOUT = "A checkpoint that reads from left to right and guesses each next token: it can continue a text."

@@ -6,10 +6,12 @@ from typing import Any
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.task import Ability, Column
 from bertexplorer.training.tasks import classification
-from bertexplorer.training.tasks.classification import METRICS as METRICS
-from bertexplorer.training.tasks.classification import Options as Options
-from bertexplorer.training.tasks.classification import baselines as baselines
-from bertexplorer.training.tasks.classification import inputs as inputs
+from bertexplorer.training.tasks.classification import (
+    METRICS as METRICS,
+    Options as Options,
+    baselines as baselines,
+    inputs as inputs,
+)
 
 TITLE = "Pair classification"
 ABOUT = "One label for two texts: does the second follow from the first, do both mean the same, is it an answer?"

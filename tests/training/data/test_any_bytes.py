@@ -6,8 +6,7 @@ import json
 from dataclasses import dataclass
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training.data.checks import row_findings

@@ -15,8 +15,7 @@ from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.store.runs import history
-from bertexplorer.training.finetuning import run as runs
-from bertexplorer.training.finetuning import spec as specs
+from bertexplorer.training.finetuning import run as runs, spec as specs
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune
 from bertexplorer.training.finetuning.spec import Tuning, learning_rate

@@ -7,8 +7,7 @@ import pytest
 import tokenizers
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.training.pretraining import heldout
-from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining import heldout, spec as specs
 from bertexplorer.training.pretraining.command import main
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.run import pretrain

@@ -2,8 +2,7 @@
 
 import pytest
 
-from bertexplorer.training.pretraining import experiments
-from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining import experiments, spec as specs
 from bertexplorer.training.pretraining.experiments import BY_NAME, EXPERIMENTS, Experiment, verdicts
 
 

@@ -17,8 +17,7 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.store import runs
-from bertexplorer.training.pretraining import heldout, run
-from bertexplorer.training.pretraining import spec as specs
+from bertexplorer.training.pretraining import heldout, run, spec as specs
 from bertexplorer.training.pretraining.command import prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.student import teacher_layers

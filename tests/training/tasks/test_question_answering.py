@@ -21,8 +21,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_learner
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.question_answering import QuestionAnswerer
-from bertexplorer.training.tasks import BY_NAME
-from bertexplorer.training.tasks import question_answering as qa
+from bertexplorer.training.tasks import BY_NAME, question_answering as qa
 from tests.conftest import ROOT
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder, of_sum
