@@ -20,7 +20,7 @@ weight_map.py        maps our tensor names to the published ones and back, by a 
 initialise.py        fresh weights: a whole untrained checkpoint, or the heads that one lacks
 precision.py         the precision that `auto` selects on this machine
 onnx.py              the encoder and one head as ONNX
-prepacked_linear.py  linear layers whose bf16 weights are packed once in oneDNN's order
+prepacked_linear.py  linear layers whose weights are packed once, in the order and precision of the quickest library
 adapter.py           adapters in PEFT's format: small matrices that are added to another checkpoint
 load.py              a folder -> Checkpoint, strictly
 save.py              Checkpoint -> a folder that transformers loads, tensor for tensor
