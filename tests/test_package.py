@@ -168,7 +168,7 @@ def test_the_wheel_answers_in_a_new_environment(tmp_path: Path) -> None:
     subprocess.run(build, check=True, cwd=folder, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
     assert wheel.name == f"bertexplorer-{__version__}-py3-none-any.whl"
-    assert wheel.stat().st_size < 60e6
+    assert wheel.stat().st_size < 62e6  # mini and its lens, 48 MB, and the snapshots of tiny, 25 MB, compressed
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(env)], check=True, timeout=300)
     install = [*pip, "--python", str(env / "bin" / "python"), "install", "--no-deps", str(wheel)]
     subprocess.run(install, check=True, timeout=300)
