@@ -16,7 +16,7 @@ LABEL = 40  # characters of a name
 SHARES = {"accuracy", "is_next", "kept", "probability", "right", "share", "weight"}  # measures printed in per cent
 WORDS = {"token", "from", "to"}  # columns that name the token at a position
 SCORES = ("change_score", "score")  # columns that replace MEASURE where the answer is a score
-ROUNDED = 6  # decimals of differences that are put in order
+ROUNDED = 5  # decimals of differences that are put in order: rounding moves a flow by a few of its units of 1e-6
 SYMBOLS = ("circle", "diamond")  # of the first and the second result
 Key = tuple[object, ...]  # what a row is about
 
