@@ -74,23 +74,30 @@ def read_tuned_lens(checkpoint: Checkpoint) -> TunedLens | None:
     """The lens beside the weights of *checkpoint*, which was fitted to them; None if there is none, or if it was fitted
     to other weights."""
     config = checkpoint.config
-    shape = (config.num_layers, config.hidden_size, config.hidden_size)
+    shapes = {
+        "weights": [config.num_layers, config.hidden_size, config.hidden_size],
+        "biases": [config.num_layers, config.hidden_size],
+    }
     try:
         with safe_open(checkpoint.folder / FILE, "pt", device=str(checkpoint.device)) as file:
             about: dict[str, Any] = json.loads(file.metadata()["lens"])
-            lens = TunedLens(
+            raw, tuned = (tuple(map(float, about[name])) for name in ("raw", "tuned"))
+            # Nothing is read of a file whose tensors or whose weights are not those of the checkpoint.
+            fits = all(file.get_slice(name).get_shape() == shape for name, shape in shapes.items())
+            complete = len(raw) == len(tuned) == config.num_layers
+            if not (fits and complete and about["revision"] == checkpoint.revision):
+                return None
+            return TunedLens(
                 weights=file.get_tensor("weights").float(),
                 biases=file.get_tensor("biases").float(),
-                positions=about["positions"],
-                held_out=about["held_out"],
-                raw=tuple(about["raw"]),
-                tuned=tuple(about["tuned"]),
-                seconds=about["seconds"],
+                positions=int(about["positions"]),
+                held_out=int(about["held_out"]),
+                raw=raw,
+                tuned=tuned,
+                seconds=float(about["seconds"]),
             )
     except (OSError, SafetensorError, KeyError, TypeError, ValueError):
         return None
-    fits = lens.weights.shape == shape and lens.biases.shape == shape[:2]
-    return lens if fits and about.get("revision") == checkpoint.revision else None
 
 
 def apply_affine(states: Float[Tensor, "n d"], by: Affine) -> Float[Tensor, "n d"]:

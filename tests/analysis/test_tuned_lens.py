@@ -85,6 +85,10 @@ def test_a_lens_is_read_only_beside_the_weights_that_it_was_fitted_to(
     assert engine.read_tuned_lens(checkpoint) is None, "it belongs to mini"
     (folder / FILE).write_bytes(b"no lens")
     assert engine.read_tuned_lens(checkpoint) is None
+    save_tuned_lens(replace(lens, weights=torch.zeros(1000, 40, 40), biases=torch.zeros(1000, 40)), checkpoint, folder)
+    assert engine.read_tuned_lens(checkpoint) is None, "its tensors are not those of the checkpoint"
+    save_tuned_lens(replace(lens, raw=(0.0,)), checkpoint, folder)
+    assert engine.read_tuned_lens(checkpoint) is None, "a number for each layer is missing"
 
 
 def test_worse_layers_are_named() -> None:

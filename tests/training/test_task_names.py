@@ -1,4 +1,4 @@
-"""A task's name stands in its own files: others ask what it can do."""
+"""A task's name occurs only in its own files: others ask what it can do."""
 
 import ast
 
@@ -7,7 +7,7 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "bertexplorer"
 OWN = ("training/tasks/", "training/learners/")
-ELSEWHERE = {  # file -> names that stand there all the same
+ELSEWHERE = {  # file -> names that occur there all the same
     "analysis/task_head.py": {
         "adaptation",
         "next-word",
@@ -20,7 +20,7 @@ ELSEWHERE = {  # file -> names that stand there all the same
 WORDS = {"similarity", "summary", "sequence"}  # of other things too: an answer, a key of JSON, a head
 
 
-def test_a_name_of_a_task_stands_in_its_own_files() -> None:
+def test_the_name_of_a_task_occurs_only_in_its_own_files() -> None:
     found: dict[str, set[str]] = {}
     for path in PACKAGE.rglob("*.py"):
         where = path.relative_to(PACKAGE).as_posix()
