@@ -35,7 +35,6 @@ word_path.py          the path of a word's vector through the layers, in one fix
 embedding_map.py      tokens or sentences laid out by PCA, t-SNE or UMAP, with neighbours
 search.py             semantic search over lines
 attribution.py        seven measures of how much each token contributes to a prediction
-targets.py            what can be explained: a mask, a fine-tuned head, or whether B follows A
 saliency.py           which tokens a prediction depends on
 referee.py            the faithfulness of each saliency method, compared with random orders of the tokens
 masking.py            which tokens of the text pretraining would mask, roll by roll
@@ -44,8 +43,9 @@ tuned_lens.py         the tuned lens of a checkpoint, and the sentences that it 
 layers.py             when the answer forms: every layer read by the MLM head or a fine-tuned head
 neurons.py            what the neurons of a layer write, and what the answer loses without them
 board.py              the answer to a text while heads or neurons are switched off
-task_head.py          the fine-tuned head: the kind of its answer, and how it follows from the logits
-decision.py           one decision of a fine-tuned head: a label, a tag, the start or the end of a span
+task_head.py          what a training run left beside its checkpoint; the words and passages that heads read
+question.py           one class of one answer to one text, and the number that views explain
+readout.py            each kind of answer as one class: what it chooses among, and how it is read
 answer.py             the answer of the fine-tuned head: labels, tags, spans
 suite.py              an evaluation on many cases: the share that is right, by category, with its interval
 suite_cases.py        rows of a file as cases, recognised by their columns

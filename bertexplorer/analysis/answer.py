@@ -3,6 +3,7 @@ word, or a span."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,7 +13,16 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import facts, task_head
 from bertexplorer.analysis.next_sentence import encode_candidate, parse_candidates
-from bertexplorer.analysis.task_head import LONGEST, NOWHERE, REPLACED, AnswerKind, Training
+from bertexplorer.analysis.question import log_softmax
+from bertexplorer.analysis.readout import (
+    REPLACED,
+    SimilarityReadout,
+    SpanReadout,
+    TagReadout,
+    TunedReadout,
+    require_tuned,
+)
+from bertexplorer.analysis.task_head import LONGEST, NOWHERE, AnswerKind, Training
 from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
@@ -157,42 +167,47 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     Probabilities are a softmax over the labels; a sigmoid of each where a text may have several; over all paths of tags
     where the run has a CRF. Raises ExplorerError without a fine-tuned head, and for a question without a passage."""
-    kind = task_head.require_kind(checkpoint)
-    encoding = task_head.encode(checkpoint, text, kind)
+    readout = require_tuned(checkpoint)
+    encoding = readout.encode(text)
     tokens = checkpoint.tokenizer.show_all(encoding.ids)
     training = task_head.training_of(checkpoint)
-    reranks = kind == "score" and task_head.reranks(checkpoint)
     empty = Answer(
-        kind,
+        readout.kind,
         tokens,
         training=training,
-        reranks=reranks,
+        reranks=readout.kind == "score" and task_head.reranks(checkpoint),
         top=options.top,
         longest=len(tokens),
         left_out=encoding.left_out,
     )
-    if kind == "similarity":
-        cosine = float(engine.pair_cosines(checkpoint, [encoding], task_head.pair_encoder(checkpoint))[0])
+    if isinstance(readout, SimilarityReadout):
+        [[cosine]] = readout.rows([encoding], [0])
         longest = max(map(len, engine.text_positions(encoding)))
         caveats = task_head.pair_caveats(checkpoint, encoding)
-        return replace(empty, labels=(Label("cosine", 0, cosine, cosine),), longest=longest, caveats=caveats)
-    if kind in ("tag", "replaced"):
+        label = Label("cosine", 0, float(cosine), float(cosine))
+        return replace(empty, labels=(label,), longest=longest, caveats=caveats)
+    if isinstance(readout, TagReadout):
         crf = task_head.crf_of(checkpoint, empty.training)
-        return replace(empty, words=tag_words(checkpoint, encoding, kind, options.top, crf), by_crf=crf is not None)
-    if kind == "span":
-        return with_spans(checkpoint, encoding, empty, options)
+        return replace(empty, words=tag_words(readout, encoding, options.top, crf), by_crf=crf is not None)
+    if isinstance(readout, SpanReadout):
+        return with_spans(readout, encoding, empty, options)
     words = hideable_words(checkpoint, encoding)
-    encodings = [encoding, *(encoding.hide(word.positions) for word in words)]
-    logits = engine.sequence_logits(checkpoint, encodings).double().numpy()
-    labels = ranked_labels(checkpoint.labels, logits[0], kind)
-    values = label_values(logits[1:], kind)[:, labels[0].index].tolist()
+    logits = text_logits(readout, [encoding, *(encoding.hide(word.positions) for word in words)])
+    labels = ranked_labels(readout, readout.names(encoding), logits[0])
+    values = label_values(readout, logits[1:])[:, labels[0].index].tolist()
     hidden = tuple(HiddenWord(word.label, word.positions, value) for word, value in zip(words, values, strict=True))
-    ranked = rank_passages(checkpoint, Text.of(text), encoding, options.others, kind, labels[0])
+    ranked = rank_passages(readout, Text.of(text), encoding, options.others, labels[0])
     return replace(empty, labels=labels, hidden=hidden, passages=ranked, first=encoding.texts[0] if ranked else "")
 
 
+def text_logits(readout: TunedReadout, encodings: Sequence[Encoding]) -> Float[np.ndarray, "n l"]:
+    """The logits of the labels for each text."""
+    logits = engine.head_logits(readout.checkpoint, encodings, readout.head)
+    return np.stack([one.double().numpy() for one in logits])
+
+
 def rank_passages(
-    checkpoint: Checkpoint, text: Text, encoding: Encoding, others: str, kind: AnswerKind, best: Label
+    readout: TunedReadout, text: Text, encoding: Encoding, others: str, best: Label
 ) -> tuple[Passage, ...]:
     """The second text and the *others* by the number of the label *best*, the highest first; () without others. Raises
     ExplorerError without a second text, and for others that cannot be read."""
@@ -204,14 +219,15 @@ def rank_passages(
             missing="pair",
         )
     first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
-    pairs = [encode_candidate(checkpoint, first, other) for other in parse_candidates(others)]
+    pairs = [encode_candidate(readout.checkpoint, first, other) for other in parse_candidates(others)]
     pairs = [pair for pair in pairs if pair.ids != encoding.ids]  # the second text is included already
-    logits = engine.sequence_logits(checkpoint, pairs).double().numpy() if pairs else np.zeros((0, best.index + 1))
-    values = label_values(logits, kind)[:, best.index].tolist()
     passages = [Passage(encoding.texts[1], best.value, best.logit, own=True)]
-    for pair, value, logit in zip(pairs, values, logits[:, best.index].tolist(), strict=True):
-        passages.append(Passage(pair.texts[1], value, logit))
-    return tuple(sorted(passages, key=lambda passage: -passage.logit if kind == "score" else -passage.value))
+    if pairs:
+        logits = text_logits(readout, pairs)
+        values = label_values(readout, logits)[:, best.index].tolist()
+        for pair, value, logit in zip(pairs, values, logits[:, best.index].tolist(), strict=True):
+            passages.append(Passage(pair.texts[1], value, logit))
+    return tuple(sorted(passages, key=lambda passage: -passage.logit if readout.scored else -passage.value))
 
 
 def hideable_words(checkpoint: Checkpoint, encoding: Encoding) -> list[Unit]:
@@ -227,27 +243,26 @@ def hideable_words(checkpoint: Checkpoint, encoding: Encoding) -> list[Unit]:
     return words if len(words) <= MOST_WORDS and len(words) * len(encoding) <= PASS_TOKENS else []
 
 
-def ranked_labels(names: tuple[str, ...], logits: Float[np.ndarray, " l"], kind: AnswerKind) -> tuple[Label, ...]:
+def ranked_labels(readout: TunedReadout, names: Sequence[str], logits: Float[np.ndarray, " l"]) -> tuple[Label, ...]:
     """A Label for each logit, the largest first."""
-    values = label_values(logits[None], kind)[0]
+    values = label_values(readout, logits[None])[0]
     order = np.argsort(-logits, kind="stable").tolist()
     return tuple(Label(names[i], i, float(logits[i]), float(values[i])) for i in order)
 
 
-def label_values(logits: Float[np.ndarray, "n l"], kind: AnswerKind) -> Float[np.ndarray, "n l"]:
+def label_values(readout: TunedReadout, logits: Float[np.ndarray, "n l"]) -> Float[np.ndarray, "n l"]:
     """The probabilities of labels, or the scores."""
-    return logits if kind == "score" else np.exp(task_head.log_probabilities(logits, kind))
+    rows = readout.classes(logits, 0)
+    return rows if readout.scored else np.exp(rows)
 
 
-def tag_words(
-    checkpoint: Checkpoint, encoding: Encoding, kind: AnswerKind, top: int, crf: CRF | None
-) -> tuple[TaggedWord, ...]:
+def tag_words(readout: TagReadout, encoding: Encoding, top: int, crf: CRF | None) -> tuple[TaggedWord, ...]:
     """The tags of every word, as *crf* chooses them if there is one. Raises ExplorerError if there is no word."""
-    words, names = task_head.tagged_words(encoding, kind), task_head.tag_names(checkpoint, kind)
-    logits = engine.token_logits(checkpoint, [encoding], task_head.HEADS[kind])[0]
+    words, names = readout.words(encoding), readout.names(encoding)
+    [logits] = engine.head_logits(readout.checkpoint, [encoding], readout.head)
     logits = logits[[word.positions[0] for word in words]]
     all_probabilities, best = tag_probabilities(logits, crf)
-    top = max(top, len(REPLACED)) if kind == "replaced" else top
+    top = max(top, len(REPLACED)) if readout.kind == "replaced" else top
     tagged = []
     for word, word_logits, probabilities, best_tag in zip(
         words, logits.double().numpy(), all_probabilities, best, strict=True
@@ -261,17 +276,17 @@ def tag_words(
 def tag_probabilities(logits: Tensor, crf: CRF | None) -> tuple[Float[np.ndarray, "w l"], list[int]]:
     """For the w x l *logits* of words: the probability of each tag, and the index of each word's chosen tag."""
     if crf is None:
-        values = np.exp(task_head.log_probabilities(logits.double().numpy(), "tag"))
+        values = np.exp(log_softmax(logits.double().numpy()))
         return values, values.argmax(axis=1).tolist()
     mask = logits.new_ones(1, len(logits)).bool()
     path: list[int] = crf.decode(logits[None], mask)[0].tolist()
     return crf.marginals(logits[None], mask)[0].double().numpy(), path
 
 
-def with_spans(checkpoint: Checkpoint, encoding: Encoding, empty: Answer, options: Options) -> Answer:
+def with_spans(readout: SpanReadout, encoding: Encoding, empty: Answer, options: Options) -> Answer:
     """*empty* with the best spans of the passage."""
-    logits = engine.span_logits(checkpoint, [encoding])[0].double().numpy()
-    log_probs = task_head.log_softmax(logits, axis=0)
+    logits = engine.head_logits(readout.checkpoint, [encoding], readout.head)[0].double().numpy()
+    log_probs = log_softmax(logits, axis=0)
     inside = task_head.passage(encoding)
 
     def extract(first: int, last: int, text: str) -> AnswerSpan:
@@ -397,7 +412,9 @@ class Facts(facts.Facts[Answer]):
 
     def tagged(self) -> float:
         """Words with a tag other than O, or tokens taken for replaced."""
-        return sum(not task_head.is_plain(word.labels[0].name, self._result.kind) for word in self._result.words)
+        readout = require_tuned(self._checkpoint)
+        plain = readout.plain if isinstance(readout, TagReadout) else ""
+        return sum(word.labels[0].name != plain for word in self._result.words)
 
     def p_replaced(self, word: str, nth: int = 1) -> float:
         """Probability that a token was replaced, 0 to 1."""
@@ -405,7 +422,7 @@ class Facts(facts.Facts[Answer]):
 
     def labels(self) -> float:
         """Labels or tags that the head can give."""
-        return len(task_head.tag_names(self._checkpoint, self._result.kind))
+        return len(REPLACED if self._result.kind == "replaced" else self._checkpoint.labels)
 
     def _word(self, word: str, nth: int) -> TaggedWord:
         return self._result.words[facts.label_index([entry.word for entry in self._result.words], word, nth)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -14,16 +14,13 @@ from jaxtyping import Bool, Float
 from bertexplorer import engine
 from bertexplorer.analysis.attention import check_length
 from bertexplorer.analysis.attention_flow import rollout
-from bertexplorer.analysis.word_merging import frame_flags
+from bertexplorer.analysis.question import Question
 from bertexplorer.engine import progress
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Encoding
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from bertexplorer.engine.gradients import Target
-    from bertexplorer.model.checkpoint import Checkpoint
 
 Method = Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "SHAP", "attention", "rollout"]
 METHODS: tuple[Method, ...] = (
@@ -42,36 +39,6 @@ LONG = 256  # tokens; beyond this, integrated gradients try TRIES steps before t
 TRIES, MISSED = (12, 20), 0.03  # enough where the completeness error is at most this share of the rise
 SEED = 0  # seed of the samples of LIME and SHAP
 KERNEL = 25.0  # width, for cosine distances times 100, as in the authors' code for text
-
-
-@dataclass(frozen=True)
-class Question:
-    """One number of a prediction, which the methods explain, and the text that it is read from. Each kind of
-    prediction has its own function that makes a Question."""
-
-    checkpoint: Checkpoint
-    encoding: Encoding
-    answer: str  # the word at the mask, or the head's answer
-    position: int  # 0-based; the token whose last vector is read
-    target: Callable[[], Target]  # the number, with gradients
-    values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]  # the same for other texts, without gradients
-    probability: Callable[[Float[np.ndarray, " n"]], Float[np.ndarray, " n"]]  # of the answer, from the number
-    pooled: bool = False  # whether the mean over all tokens is read
-    scored: bool = False  # whether the number is a score, which has no probability
-    bi_encoder: bool = False  # whether the two texts are encoded in a pass each
-    caveats: tuple[str, ...] = ()  # where the answer of a run differs, as sentences
-
-    @property
-    def hideable(self) -> tuple[int, ...]:
-        """Positions of the tokens that can be hidden: all but the masks and those that frame the text, such as [CLS]
-        and [SEP]."""
-        frame = frame_flags(self.checkpoint, self.encoding)
-        ids = self.encoding.ids
-        mask = self.encoding.mask_id
-        return tuple(i for i, (odd, token) in enumerate(zip(frame, ids, strict=True)) if not odd and token != mask)
-
-    def hidden(self, positions: Sequence[int]) -> Encoding:
-        return self.encoding.hide(positions)
 
 
 @dataclass(frozen=True)
@@ -112,22 +79,6 @@ def attribute(question: Question, method: Method, *, baseline: Baseline, steps: 
     return attention(question, method)
 
 
-def read_once(
-    values: Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]],
-) -> Callable[[Sequence[Encoding]], Float[np.ndarray, " n"]]:
-    """*values*, but each text is read once, however many methods ask for it: of eight words, 256 parts can be hidden,
-    and SHAP hides them all."""
-    known: dict[tuple[int, ...], float] = {}
-
-    def read(encodings: Sequence[Encoding]) -> Float[np.ndarray, " n"]:
-        new = {encoding.ids: encoding for encoding in encodings if encoding.ids not in known}
-        if new:
-            known.update(zip(new, values(list(new.values())).tolist(), strict=True))
-        return np.array([known[encoding.ids] for encoding in encodings])
-
-    return read
-
-
 def announce_cost(question: Question, methods: Sequence[Method], steps: int, samples: int, more: int = 0) -> None:
     """Announce how many tokens *methods* will read, plus *more* after them, so that the time left is known from the
     start. Raises ExplorerError if they are too many."""
@@ -136,7 +87,7 @@ def announce_cost(question: Question, methods: Sequence[Method], steps: int, sam
     parts = len(group_neighbours(range(hideable), tokens))
     room = max(FEWEST["samples"], 2 * PASS_TOKENS // tokens)
     texts = {
-        "integrated gradients": progress.GRADIENT * steps * (1 + question.bi_encoder),
+        "integrated gradients": progress.GRADIENT * steps * (1 + question.readout.apart),
         "gradient x input": progress.GRADIENT,
         "occlusion": 1 + parts,
         "LIME": min(samples, room, 2 ** min(parts, 20)),  # each text once
@@ -151,13 +102,13 @@ def attention(question: Question, method: Method) -> Attribution:
     alone. Raises ExplorerError if the weights of all heads would not fit into memory."""
     encoding, config = question.encoding, question.checkpoint.config
     check_length(encoding, config.num_layers * config.num_heads)
-    parts = engine.text_positions(encoding) if question.bi_encoder else (tuple(range(len(encoding))),)
+    parts = engine.text_positions(encoding) if question.readout.apart else (tuple(range(len(encoding))),)
     scores = np.zeros(len(encoding))
     for positions in parts:
-        part_encoding = engine.select_tokens(encoding, positions) if question.bi_encoder else encoding
+        part_encoding = engine.select_tokens(encoding, positions) if question.readout.apart else encoding
         head_means = engine.attentions(question.checkpoint, part_encoding).mean(dim=1).numpy()
         layers = rollout(head_means) if method == "rollout" else head_means
-        weights = layers[-1].mean(axis=0) if question.pooled else layers[-1, question.position]
+        weights = layers[-1].mean(axis=0) if question.readout.pooled else layers[-1, question.position]
         scores[list(positions)] += weights / len(parts)
     return Attribution(method, scores)
 
@@ -169,7 +120,7 @@ def gradient_x_input(question: Question) -> Attribution:
     checkpoint, encoding = question.checkpoint, question.encoding
     words = gradients.word_vectors(checkpoint, encoding.ids)
     full = words.new_ones(1)
-    _, slope = gradients.path_gradient(checkpoint, encoding, question.target(), words, words, full, full)
+    _, slope = gradients.path_gradient(checkpoint, encoding, question.gradient_target(), words, words, full, full)
     return Attribution("gradient x input", (words.cpu() * slope).double().sum(dim=-1).numpy())
 
 
@@ -190,7 +141,7 @@ def integrated_gradients(question: Question, baseline: Baseline, steps: int) -> 
     filler = tokenizer.mask_id if baseline == "[MASK]" else tokenizer.pad_id
     replaced = 0 if baseline == "zero" else gradients.word_vectors(checkpoint, [filler])
     steps = min(steps, max(FEWEST["steps"], 2 * PASS_TOKENS // len(encoding)))
-    parts = engine.text_positions(encoding) if question.bi_encoder else (range(len(encoding)),)
+    parts = engine.text_positions(encoding) if question.readout.apart else (range(len(encoding)),)
     scores = np.zeros(len(encoding))
     rise = 0.0
     error = 0.0
@@ -214,7 +165,7 @@ def path_integral(
 
     checkpoint = question.checkpoint
     encoding = question.encoding
-    target = question.target()
+    target = question.gradient_target()
     ends = gradients.path_values(checkpoint, encoding, target, start, words, words.new_tensor([0.0, 1.0]))
     rise = float(ends[1] - ends[0])
     tries = [fewer for fewer in TRIES if fewer < steps] if len(encoding) > LONG else []
@@ -300,7 +251,7 @@ def shap(question: Question, samples: int) -> Attribution:
     in the authors' KernelSHAP; the seed is fixed. If two texts are compared, each is hidden alone while the other
     stays: with both hidden, they would be alike."""
     encoding, hideable = question.encoding, question.hideable
-    texts = engine.text_positions(encoding) if question.bi_encoder else (hideable,)
+    texts = engine.text_positions(encoding) if question.readout.apart else (hideable,)
     scores = np.zeros(len(encoding))
     read = 0
     group = 1

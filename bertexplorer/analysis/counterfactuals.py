@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from bertexplorer.analysis import facts, targets
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.edit_search import EvaluatedDraft, flips_answer, reduce, search
 from bertexplorer.analysis.edits import Draft, Editor, propose_by_gradient, propose_by_masking
 from bertexplorer.analysis.predictions import Query, make_predictor
-from bertexplorer.analysis.targets import TargetKind
-from bertexplorer.analysis.task_head import kind_of
+from bertexplorer.analysis.question import TAGGED_INFO, TARGET_INFO, TargetKind
+from bertexplorer.analysis.readout import kind_of
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
 
@@ -28,7 +28,7 @@ class Options:
     method: Annotated[
         Method, Option("Method", info="gradient: HotFlip; fill-mask: likely words; reduction: leave words out")
     ] = "gradient"
-    target: Annotated[TargetKind, Option("Change", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Change", info=TARGET_INFO)] = "answer"
     word: Annotated[
         str,
         Option("Answer to reach", info="a single piece, a label or a tag; empty: any; a reduction ignores it"),
@@ -36,7 +36,7 @@ class Options:
     edits: Annotated[int, Option("Words that may change", 1, 3)] = 2
     candidates: Annotated[int, Option("Candidates for each word", 1, 100)] = 10
     function_words: Annotated[bool, Option("Function words too", info="the, of, is, …: English ones")] = False
-    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+    tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -110,8 +110,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         _ = checkpoint.masked_lm  # if there is no head, raise before anything is read
     goal = "" if options.method == "reduction" else options.word
     predictor = make_predictor(checkpoint, text, options.target, goal, options.tagged_word)
+    question = predictor.question
     editor = Editor.of(checkpoint, predictor, function_words=options.function_words)
-    base = Draft({}, Query(editor.encoding, predictor.question.position), editor.words)
+    base = Draft({}, Query(editor.encoding, question.position), editor.words)
     before = predictor.prediction(predictor.before)
     if options.method == "reduction":
         outcome = reduce(editor, EvaluatedDraft(base, before))
@@ -120,14 +121,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         outcome = search(editor, EvaluatedDraft(base, before), propose, options.edits, options.candidates)
     removed = [*outcome.steps, *[()] * len(outcome.listed)]
     return Counterfactuals(
-        target=predictor.target,
+        target=question.target,
         method=options.method,
         texts=base.texts,
         words=side_words(editor, base),
-        tagged=word_at(editor, predictor.question.position) if predictor.target == "tag" else "",
-        answer=predictor.name(predictor.answer),
+        tagged=word_at(editor, question.position) if question.target == "tag" else "",
+        answer=question.name(predictor.answer),
         probability=before.kept,
-        wanted="" if predictor.wanted is None else predictor.name(predictor.wanted),
+        wanted="" if predictor.wanted is None else question.name(predictor.wanted),
         wanted_before=before.wanted,
         edits=tuple(
             describe_edit(editor, candidate, step) for candidate, step in zip(outcome.listed, removed, strict=False)
@@ -137,11 +138,11 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         most=0 if options.method == "reduction" else options.edits,
         untried=outcome.untried,
         group=outcome.group,
-        other_masks=len(predictor.question.encoding.masked) - 1 if predictor.target == "mask" else 0,
-        left_out=predictor.question.encoding.left_out,
+        other_masks=len(question.encoding.masked) - 1 if question.target == "mask" else 0,
+        left_out=question.encoding.left_out,
         stale_head=options.method == "fill-mask" and kind_of(checkpoint) is not None,
-        several=predictor.target == "label" and kind_of(checkpoint) == "labels",
-        caveats=predictor.question.caveats,
+        several=question.readout.independent,
+        caveats=question.caveats,
     )
 
 
@@ -169,7 +170,7 @@ def describe_edit(editor: Editor, candidate: EvaluatedDraft, step: Sequence[int]
         changes=tuple(changes),
         texts=candidate.draft.texts,
         words=side_words(editor, candidate.draft),
-        answer=editor.predictor.name(prediction.index),
+        answer=editor.predictor.question.name(prediction.index),
         probability=prediction.probability,
         before=prediction.before,
         kept=prediction.kept,

@@ -70,9 +70,9 @@ def flips_answer(editor: Editor, candidate: EvaluatedDraft) -> bool:
     """Whether an edit changes the answer as requested. An answer that only copies an inserted word does not count."""
     predictor, index = editor.predictor, candidate.prediction.index
     copied = (
-        predictor.target == "mask"
+        predictor.question.target == "mask"
         and index != predictor.wanted
-        and predictor.name(index) in candidate.draft.changes.values()
+        and predictor.question.name(index) in candidate.draft.changes.values()
     )
     return predictor.flips(candidate.prediction) and not copied
 

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer.analysis.next_sentence import visible_side
-from bertexplorer.analysis.predictions import Predictor, Query, map_by_length, mask_log_probs
+from bertexplorer.analysis.predictions import Predictor, Query, map_by_length, mask_rows
 from bertexplorer.analysis.task_head import Word, words
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text, Tokenizer
@@ -73,7 +73,7 @@ class Editor:
                 f"different pieces. Type {checkpoint.tokenizer.mask_token} with spaces around it, and hide no words."
             )
         all_words, hideable = words(encoding), set(question.hideable)
-        tagged = {question.position} if predictor.target == "tag" else set()
+        tagged = {question.position} if predictor.question.target == "tag" else set()
         free = [i for i, word in enumerate(all_words) if set(word.positions) <= hideable - tagged]
         locations = tuple(word_location(encoding, word) for word in all_words)
         excluded = frozenset[str]() if function_words else FUNCTION_WORDS
@@ -118,7 +118,7 @@ class Editor:
 
     def position(self, encoding: Encoding, read_words: Sequence[Word], new_words: Sequence[str]) -> int:
         """The token that the answer is read from: it moves if words before it go."""
-        before, kind = self.predictor.question.position, self.predictor.target
+        before, kind = self.predictor.question.position, self.predictor.question.target
         if kind not in ("mask", "tag"):
             return before
         index = next(i for i, word in enumerate(self.words) if before in word.positions)
@@ -176,7 +176,7 @@ def best_pieces(editor: Editor, index: int, scores: Float[np.ndarray, " v"], cou
     first = editor.encoding.ids[word.positions[0]]
     same_class = piece_classes(tokenizer) == character_class(word.text, spaced=starts_word(tokenizer, first))
     excluded = {word.text.casefold()}
-    if predictor.target == "mask":
+    if predictor.question.target == "mask":
         excluded |= {tokenizer.show(i).casefold() for i in (predictor.answer, predictor.wanted) if i is not None}
     allowed_ids = np.flatnonzero(same_class)
     excluded |= editor.excluded
@@ -190,7 +190,7 @@ def propose_by_gradient(editor: Editor, draft: Draft, free: Sequence[int], count
     from bertexplorer.engine import gradients
 
     positions = [draft.words[i].positions[0] for i in free]
-    target = editor.predictor.question.target()
+    target = editor.predictor.question.gradient_target()
     scores = gradients.replacement_scores(editor.checkpoint, draft.query.encoding, target, positions).numpy()
     rows = zip(free, -editor.predictor.sign * scores, strict=True)
     return [{**draft.changes, i: new} for i, row in rows for new in best_pieces(editor, i, row, count)]
@@ -203,7 +203,7 @@ def propose_by_masking(editor: Editor, draft: Draft, free: Sequence[int], count:
     indices = {Query(masked.query.encoding, masked.words[i].positions[0]): i for i, masked in drafts}
 
     def words_at(texts: Sequence[Query]) -> Iterator[list[str]]:
-        for query, row in zip(texts, mask_log_probs(editor.checkpoint, texts), strict=True):
+        for query, row in zip(texts, mask_rows(editor.checkpoint, texts), strict=True):
             yield best_pieces(editor, indices[query], row, count)
 
     words_by_text = map_by_length(list(indices), words_at)

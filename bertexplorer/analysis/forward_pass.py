@@ -10,14 +10,13 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis import facts, layers, targets
-from bertexplorer.analysis.decision import decide
+from bertexplorer.analysis import facts, layers, readout
 from bertexplorer.analysis.fill_mask import Candidate, best_candidates
 from bertexplorer.analysis.heads import check_number
 from bertexplorer.analysis.nearest_pieces import longest_piece
+from bertexplorer.analysis.question import TargetKind
+from bertexplorer.analysis.readout import ReplacedReadout
 from bertexplorer.analysis.strongest_heads import Link, is_word, strongest_links, window
-from bertexplorer.analysis.targets import TargetKind
-from bertexplorer.analysis.task_head import kind_of
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
 
@@ -170,14 +169,15 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
 def find_end(checkpoint: Checkpoint, text: Text | str) -> End:
     """The head that answers, and the token that it reads."""
-    target = targets.resolve_target(checkpoint, text, "answer")
-    if (kind := targets.head_decision(target)) and kind_of(checkpoint) != "similarity":
-        decision = decide(checkpoint, text, kind)
-        read = layers.read_decision(checkpoint, decision, (), ANSWERS)
+    target = readout.resolve_target(checkpoint, text, "answer")
+    tuned = readout.tuned_readout(checkpoint)
+    if tuned and tuned.target == target and not tuned.apart:
+        question = tuned.question(text)
+        read = layers.read_question(question, (), ANSWERS)
         by_layer = tuple(layer.candidates[0] for layer in read.layers[1:])
         answers = read.layers[-1].candidates
-        end: EndKind = "replaced" if decision.answer_kind == "replaced" else read.target
-        return End(end, decision.encoding, read.position, answers, by_layer, decision.caveats)
+        end: EndKind = "replaced" if isinstance(tuned, ReplacedReadout) else question.target
+        return End(end, question.encoding, question.position, answers, by_layer, question.caveats)
     encoding = checkpoint.tokenizer.encode(text)
     if target == "next sentence" and not encoding.picked:
         return End("next sentence", encoding, 0, next_sentence_answers(checkpoint, encoding))

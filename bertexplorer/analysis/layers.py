@@ -11,13 +11,12 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from bertexplorer import engine
-from bertexplorer.analysis import facts, targets
-from bertexplorer.analysis.decision import Decision, decide, match_name
-from bertexplorer.analysis.fill_mask import Candidate, best_candidates, encode_masked
-from bertexplorer.analysis.targets import TargetKind
-from bertexplorer.analysis.task_head import pair_encoder
+from bertexplorer.analysis import facts, readout
+from bertexplorer.analysis.fill_mask import Candidate, best_candidates
+from bertexplorer.analysis.question import TAGGED_INFO, Question, TargetKind
+from bertexplorer.analysis.readout import ask
 from bertexplorer.analysis.tuned_lens import cached_lens
-from bertexplorer.analysis.word_scores import parse_words, single_piece_id
+from bertexplorer.analysis.word_scores import parse_words
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -46,7 +45,7 @@ class Options:
         Literal["answer", "mask", "label", "tag", "span start", "span end", "score"],
         Option("Read", info="answer: the first mask if there is one, else the fine-tuned head"),
     ] = "answer"
-    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+    tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -139,27 +138,14 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     words = parse_words(options.words)
     if len(words) > MAX_FOLLOWED:
         raise ExplorerError(f"{len(words)} words were given to follow; the limit is {MAX_FOLLOWED}. Remove some.")
-    target = targets.resolve_target(checkpoint, text, options.target)
-    if decision_kind := targets.head_decision(target):
-        if options.lens == "tuned":
-            raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
-        decision = decide(checkpoint, text, decision_kind, "", options.tagged_word)
-        return read_decision(checkpoint, decision, words, options.top)
-    encoding = encode_masked(checkpoint, text)
-    position = encoding.masked[0]
-    ids = [single_piece_id(checkpoint, encoding, position, word) for word in words]
+    target = readout.resolve_target(checkpoint, text, options.target)
+    if target == "next sentence":
+        target = "mask"  # the error says what is missing
+    if target != "mask" and options.lens == "tuned":
+        raise ExplorerError("The tuned lens reads masks, not what a fine-tuned head decides. Use the raw lens.")
+    question = ask(checkpoint, text, target, "", options.tagged_word)
     lens = cached_lens(checkpoint) if options.lens == "tuned" else None
-    log_probs = engine.layer_log_probs(checkpoint, encoding, [position], lens)[:, 0]
-    classes = Classes(checkpoint.tokenizer.show, checkpoint.tokenizer.vocab_size)
-    original = encoding.original_ids[position]
-    if not ids:
-        ids = [*top_classes(log_probs, classes), *([original] if original != encoding.mask_id else [])]
-    tokens = checkpoint.tokenizer.show_all(encoding.ids)
-    layers, followed = follow_classes(log_probs, classes, ids, options.top, original)
-    tuned = lens_quality(lens) if lens else None
-    return Layers(
-        tokens, position, layers, followed, len(encoding.masked) - 1, tuned=tuned, most_bits=classes.most_bits
-    )
+    return read_question(question, words, options.top, lens)
 
 
 def lens_quality(lens: engine.TunedLens) -> Tuned:
@@ -181,32 +167,52 @@ class Classes:
         return float(self.count) if self.each else math.log2(self.count)
 
 
-def read_decision(checkpoint: Checkpoint, decision: Decision, words: Sequence[str], top: int) -> Layers:
-    """The Layers of a fine-tuned head's decision."""
+def read_question(question: Question, words: Sequence[str], top: int, lens: engine.TunedLens | None = None) -> Layers:
+    """The Layers of *question*, with *words* to follow; without any, the best answers at the end, and what was hidden
+    or decided."""
     import torch
 
-    names, span = decision.names, decision.kind.startswith("span")
-    tokens, at = checkpoint.tokenizer.show_all(decision.encoding.ids), decision.position
-    empty = Layers(tokens, at, (), (), 0, decision.kind, decision.word, caveats=decision.caveats)
-    if decision.kind == "score":
-        return replace(empty, layers=score_layers(checkpoint, decision))
-    logits = engine.layer_task_logits(checkpoint, decision.encoding, decision.head).double().numpy()
-    log_probs = torch.from_numpy(decision.log_probabilities(logits))
-    classes = Classes(lambda i: f"{i}: {names[i]}" if span else names[i], len(names), decision.answer_kind == "labels")
-    ids = [match_name(names, word, "token" if span else decision.kind) for word in words]
-    ids = ids or [*dict.fromkeys([*top_classes(log_probs, classes), decision.index])]
-    layers, followed = follow_classes(log_probs, classes, ids, top)
+    encoding, position = question.encoding, question.position
+    tokens = question.checkpoint.tokenizer.show_all(encoding.ids)
+    masked = question.target == "mask"
+    empty = Layers(
+        tokens,
+        position,
+        (),
+        (),
+        other_masks=len(encoding.masked) - 1 if masked else 0,
+        target=question.target,
+        word=question.word,
+        tuned=lens_quality(lens) if lens else None,
+        caveats=question.caveats,
+    )
+    rows = question.readout.layer_rows(encoding, position, lens)
+    if question.readout.scored:
+        return replace(empty, layers=score_layers(question, rows[:, question.index]))
+
+    def show(index: int) -> str:
+        name = question.name(index)
+        return f"{index}: {name}" if question.readout.of_tokens else name
+
+    log_probs = torch.from_numpy(rows)
+    classes = Classes(show, question.count, question.readout.independent)
+    hidden = encoding.original_ids[position] if masked else -1
+    if words:
+        followed_classes = [question.readout.find(word, encoding, position) for word in words]
+    else:
+        followed_classes = top_classes(log_probs, classes)
+        if not masked:
+            followed_classes.append(question.index)
+        elif hidden != encoding.mask_id:
+            followed_classes.append(hidden)
+    layers, followed = follow_classes(log_probs, classes, followed_classes, top, hidden)
     return replace(empty, layers=layers, followed=followed, most_bits=classes.most_bits)
 
 
-def score_layers(checkpoint: Checkpoint, decision: Decision) -> tuple[LayerAnswer, ...]:
+def score_layers(question: Question, scores: Float[np.ndarray, " layers"]) -> tuple[LayerAnswer, ...]:
     """The score or the cosine after every layer."""
-    if decision.answer_kind == "similarity":
-        scores = engine.layer_cosines(checkpoint, decision.encoding, pair_encoder(checkpoint))
-    else:
-        scores = engine.layer_task_logits(checkpoint, decision.encoding, decision.head)[:, decision.index]
     return tuple(
-        LayerAnswer(layer, (Candidate(decision.answer, decision.index, score, 1),), math.nan, math.nan)
+        LayerAnswer(layer, (Candidate(question.answer, question.index, score, 1),), math.nan, math.nan)
         for layer, score in enumerate(scores.tolist())
     )
 

@@ -15,12 +15,12 @@ import numpy as np
 from jaxtyping import Float
 
 from bertexplorer import engine
-from bertexplorer.analysis import facts, targets
-from bertexplorer.analysis.board import Asked, Board, ask
+from bertexplorer.analysis import facts, readout
+from bertexplorer.analysis.board import Board, ask
 from bertexplorer.analysis.heads import Neuron, check_number
 from bertexplorer.analysis.nearest_pieces import longest_piece
+from bertexplorer.analysis.question import TAGGED_INFO, TARGET_INFO, Question, TargetKind
 from bertexplorer.analysis.sample_sentences import SAMPLE, TOPICS
-from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.analysis.uploads import check_given
 from bertexplorer.analysis.vectors import Line, encode_lines
 from bertexplorer.errors import ExplorerError
@@ -52,8 +52,8 @@ class Options:
     ] = 0
     top: Annotated[int, Option("Neurons listed", 1, 30)] = 10
     word: Annotated[str, Option("Answer", info="a single piece, a label or a tag; empty: the first choice")] = ""
-    target: Annotated[TargetKind, Option("Measure", info=targets.INFO)] = "answer"
-    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+    target: Annotated[TargetKind, Option("Measure", info=TARGET_INFO)] = "answer"
+    tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
     lines: Annotated[str, Option("Uploaded lines", info="empty: the built-in sentences", by_page=True)] = ""
 
 
@@ -139,24 +139,24 @@ def run(
     check_given("lines", options.lines, lines or None)
     if len(lines) > MAX_LINES:
         raise ExplorerError(f"{len(lines):,} lines were given; the limit is {MAX_LINES:,}. Give fewer.")
-    asked = find_answer(checkpoint, text, options)
-    encoding = asked.encoding if asked else checkpoint.tokenizer.encode(text)
+    question = find_answer(checkpoint, text, options)
+    encoding = question.encoding if question else checkpoint.tokenizer.encode(text)
     if len(encoding) > MAX_TOKENS:
         raise ExplorerError(
             f"The text has {len(encoding):,} tokens; this view reads {MAX_TOKENS:,} at most, because it takes many "
             "passes. Shorten the text."
         )
-    position = [*encoding.picked, asked.position if asked else longest_piece(encoding)][0]
+    position = [*encoding.picked, question.position if question else longest_piece(encoding)][0]
     layer = options.layer - 1 if options.layer else config.num_layers - 1
-    passes = split_passes(encoding, asked)
+    passes = split_passes(encoding, question)
     activations = activations_of(checkpoint, encoding, passes, layer)
     listed, lengths = longest_written(checkpoint, activations[position], layer, options)
     # 1. Each of these neurons, and of those that may count, off alone; then several together.
     board = None
     curve = None
     changes = dict[Neuron, float]()
-    if asked:
-        board = Board(asked, config.intermediate_size, engine.neurons_off, options.word)
+    if question:
+        board = Board(question, config.intermediate_size, engine.neurons_off)
         by_gradient = by_effect(checkpoint, board)
         tried = dict.fromkeys([*by_gradient[:BY_GRADIENT], *loudest(checkpoint, encoding, passes), *listed])
         changes = measure_alone(board, list(tried))
@@ -190,29 +190,29 @@ def run(
         peaks=peaks,
         lines=count,
         built_in=not lines,
-        answer=board.target if board else "",
+        answer=question.answer if question else "",
         before=float(curve.strongest[0]) if curve else float("nan"),
         curve=curve,
         scored=bool(board and board.scored),
-        other_masks=max(0, len(encoding.masked) - 1) if asked and asked.target == "mask" else 0,
+        other_masks=max(0, len(encoding.masked) - 1) if question and question.target == "mask" else 0,
         left_out=encoding.left_out,
-        caveats=asked.decision.caveats if asked and asked.decision else (),
+        caveats=question.caveats if question else (),
         notes=notes,
     )
 
 
-def find_answer(checkpoint: Checkpoint, text: Text | str, options: Options) -> Asked | None:
+def find_answer(checkpoint: Checkpoint, text: Text | str, options: Options) -> Question | None:
     """What is measured; None if nothing is asked for and the text has no mask, or the checkpoint no head."""
-    target = targets.resolve_target(checkpoint, text, options.target)
+    target = readout.resolve_target(checkpoint, text, options.target)
     answers = "masked_lm" in checkpoint.heads and checkpoint.tokenizer.encode(text).masked
     if options.target == "answer" and target == "mask" and not answers:
         return None
     return ask(checkpoint, text, options.target, options.word, options.tagged_word)
 
 
-def split_passes(encoding: Encoding, asked: Asked | None) -> tuple[tuple[int, ...], ...]:
+def split_passes(encoding: Encoding, question: Question | None) -> tuple[tuple[int, ...], ...]:
     """The tokens of each pass: all of them, or those of each of two texts that are compared."""
-    if asked and asked.decision and asked.decision.answer_kind == "similarity":
+    if question and question.readout.apart:
         return tuple(tuple(positions) for positions in engine.text_positions(encoding))
     return (tuple(range(len(encoding))),)
 
@@ -234,7 +234,7 @@ def by_effect(checkpoint: Checkpoint, board: Board) -> list[Neuron]:
     """The neurons whose absence lowers the answer most, to first order: as many as are ever switched off together."""
     from bertexplorer.engine.gradients import neuron_effects
 
-    effects = neuron_effects(checkpoint, board.encoding, board.gradient_target()).numpy()
+    effects = neuron_effects(checkpoint, board.question.encoding, board.question.gradient_target()).numpy()
     order = np.argsort(effects, axis=None, kind="stable")[: COUNTS[-1]]
     return [Neuron(*divmod(i, effects.shape[1])) for i in order.tolist()]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 import numpy as np
 from jaxtyping import Float, Int
 
-from bertexplorer.analysis import facts, saliency, targets
-from bertexplorer.analysis.attribution import METHODS, Method, Question, announce_cost, attribute
-from bertexplorer.analysis.targets import TargetKind
+from bertexplorer.analysis import facts, saliency
+from bertexplorer.analysis.attribution import METHODS, Method, announce_cost, attribute
+from bertexplorer.analysis.question import TAGGED_INFO, TARGET_INFO, Question, TargetKind
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
 from bertexplorer.options import Option
@@ -27,13 +27,13 @@ SEED = 0  # of the random orders
 
 @dataclass(frozen=True)
 class Options:
-    target: Annotated[TargetKind, Option("Explain", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Explain", info=TARGET_INFO)] = "answer"
     word: Annotated[
         str, Option("Answer to explain", info="a single piece, a label or a tag; empty: the first choice")
     ] = ""
     orders: Annotated[int, Option("Random orders", 3, 50)] = 10
     points: Annotated[int, Option("Steps of a curve", 4, 64, info="fewer where the text has fewer words")] = 10
-    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+    tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,8 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     """Curves of all methods, with their default settings; scores instead of probabilities if the answer is a score.
     Raises ExplorerError as saliency does, for two texts that are compared, and where fewer than two tokens can be
     hidden."""
-    target, question = saliency.question_within_limit(
-        checkpoint, text, options.target, options.word, options.tagged_word
-    )
-    if question.bi_encoder:
+    question = saliency.ask_within_limit(checkpoint, text, options.target, options.word, options.tagged_word)
+    if question.readout.apart:
         raise ExplorerError(
             f"{checkpoint.name} compares two texts. With all words of both hidden, they would be alike, so the curves "
             "would say nothing. Look at Saliency."
@@ -108,7 +106,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     curves = probabilities(question, [*orders, *(order[::-1] for order in orders), *shuffled], hidden)
     pairs = zip(METHODS, curves, curves[len(METHODS) :], strict=False)  # the random ones come after them
     return Referee(
-        target=target,
+        target=question.target,
         answer=question.answer,
         count=len(positions),
         hidden=hidden,
@@ -116,7 +114,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         random=curves[2 * len(METHODS) :],
         group=max(attribution.group for attribution in attributions),
         left_out=question.encoding.left_out,
-        scored=question.scored,
+        scored=question.readout.scored,
         caveats=question.caveats,
     )
 
@@ -129,7 +127,7 @@ def probabilities(
     sets = [[frozenset(order[:count].tolist()) for count in hidden] for order in orders]
     texts = list(dict.fromkeys(positions for line in sets for positions in line))
     values = question.values([question.hidden(sorted(positions)) for positions in texts])
-    answers = values if question.scored else question.probability(values)
+    answers = values if question.readout.scored else question.probability(values)
     by_set = dict(zip(texts, answers.tolist(), strict=True))
     return np.array([[by_set[positions] for positions in line] for line in sets])
 

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from jaxtyping import Float
 
-from bertexplorer.analysis import facts, targets
-from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, Question, announce_cost, attribute
-from bertexplorer.analysis.targets import TargetKind
+from bertexplorer.analysis import facts
+from bertexplorer.analysis.attribution import METHODS, Attribution, Baseline, announce_cost, attribute
+from bertexplorer.analysis.question import TAGGED_INFO, TARGET_INFO, Question, TargetKind
+from bertexplorer.analysis.readout import ask
 from bertexplorer.analysis.word_merging import Unit, units
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Text
@@ -30,7 +31,7 @@ class Options:
         Literal["integrated gradients", "gradient x input", "occlusion", "LIME", "SHAP", "attention", "rollout", "all"],
         Option("Method", info="all: side by side"),
     ] = "integrated gradients"
-    target: Annotated[TargetKind, Option("Explain", info=targets.INFO)] = "answer"
+    target: Annotated[TargetKind, Option("Explain", info=TARGET_INFO)] = "answer"
     word: Annotated[
         str, Option("Answer to explain", info="a single piece, a label or a tag; empty: the first choice")
     ] = ""
@@ -38,7 +39,7 @@ class Options:
     steps: Annotated[int, Option("Steps", 4, 256, info="of integrated gradients")] = 32
     samples: Annotated[int, Option("Samples", 50, 1000, info="texts that LIME and SHAP read")] = 200
     merge: Annotated[bool, Option("Merge pieces", info="a word gets the sum of its pieces")] = True
-    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+    tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
 
     For a mask or a label the methods explain the log-probability, not the logit: a change that raises all logits alike
     changes no prediction. So every method, and the referee, reads the same number."""
-    target, question = question_within_limit(checkpoint, text, options.target, options.word, options.tagged_word)
+    question = ask_within_limit(checkpoint, text, options.target, options.word, options.tagged_word)
     groups = units(checkpoint, question.encoding, merge=options.merge)
     methods = [method for method in METHODS if options.method in (method, "all")]
     announce_cost(question, methods, options.steps, options.samples)
@@ -77,7 +78,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     ]
     value = question.values([question.encoding])
     return Saliency(
-        target=target,
+        target=question.target,
         answer=question.answer,
         value=float(value[0]),
         probability=float(question.probability(value)[0]),
@@ -86,25 +87,25 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         attributions=tuple(sum_over_units(attribution, groups) for attribution in attributions),
         baseline=options.baseline,
         precision=checkpoint.precision,
-        other_masks=len(question.encoding.masked) - 1 if target == "mask" else 0,
+        other_masks=len(question.encoding.masked) - 1 if question.target == "mask" else 0,
         left_out=question.encoding.left_out,
-        pooled=question.pooled,
-        bi_encoder=question.bi_encoder,
+        pooled=question.readout.pooled,
+        bi_encoder=question.readout.apart,
         caveats=question.caveats,
     )
 
 
-def question_within_limit(
+def ask_within_limit(
     checkpoint: Checkpoint, text: Text | str, target: TargetKind, word: str, tagged_word: str = ""
-) -> tuple[TargetKind, Question]:
-    """As `targets.build_question`. Raises ExplorerError for more than MAX_TOKENS."""
-    resolved, question = targets.build_question(checkpoint, text, target, word, tagged_word)
+) -> Question:
+    """As `readout.ask`. Raises ExplorerError for more than MAX_TOKENS."""
+    question = ask(checkpoint, text, target, word, tagged_word)
     if len(question.encoding) > MAX_TOKENS:
         raise ExplorerError(
             f"The text has {len(question.encoding):,} tokens; this view reads {MAX_TOKENS:,} at most, "
             "because it takes many passes. Shorten the text."
         )
-    return resolved, question
+    return question
 
 
 def sum_over_units(attribution: Attribution, groups: Sequence[Unit]) -> Attribution:

@@ -170,7 +170,7 @@ class Scorer:
         rights, scores, ranks = zip(*scored, strict=True)
         rank = min((rank for rank in ranks if rank), default=None)
         frequent = float(self.tokenizer.show(int(self.prior.argmax())) in case.answers)
-        answer = self.mask.name(int(row.argmax()))
+        answer = self.mask.name(int(row.argmax()), encoding)
         return Outcome(case, any(rights), max(scores), answer, rank, frequent, len(problems))
 
     def score_word(self, encoding: Encoding, row: LogProbs, word: str) -> tuple[bool, float, int | None]:
@@ -197,8 +197,8 @@ class Scorer:
         golds, unusable = read_usable(cases, read)
         rows = reader.rows([encoding for encoding, _ in golds.values()])
         results: dict[int, Outcome | RowProblem] = dict(unusable)
-        for (i, (_, gold)), row in zip(golds.items(), rows, strict=True):
-            rank, answer = rank_of(row, gold), reader.name(int(row.argmax()))
+        for (i, (encoding, gold)), row in zip(golds.items(), rows, strict=True):
+            rank, answer = rank_of(row, gold), reader.name(int(row.argmax()), encoding)
             results[i] = Outcome(cases[i], rank == 1, float(row[gold]), answer, rank)
         return results
 
@@ -230,7 +230,7 @@ class Scorer:
         tops = [int(filling_row.argmax()) for _, filling_row in read[case]]
         watched = reader.index(case.answers[0], encoding) if case.answers else tops[0]
         rises = [float(other_row[watched] - row[watched]) for _, other_row in others]
-        answer = " / ".join(dict.fromkeys(map(reader.name, tops)))
+        answer = " / ".join(dict.fromkeys(reader.name(top, encoding) for top in tops))
         if case.expected == "same":
             return Outcome(case, len(set(tops)) == 1, -max(map(abs, rises)), answer)
         least = min(rises) if case.expected == "higher" else -max(rises)

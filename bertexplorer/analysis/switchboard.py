@@ -10,11 +10,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from bertexplorer import engine
-from bertexplorer.analysis import facts, targets
+from bertexplorer.analysis import facts
 from bertexplorer.analysis.board import Board, Outcome, Switch, ask
 from bertexplorer.analysis.heads import Head, Neuron, parse_heads, parse_neurons
+from bertexplorer.analysis.question import TAGGED_INFO, TARGET_INFO, TargetKind
 from bertexplorer.analysis.sample_sentences import TOPICS
-from bertexplorer.analysis.targets import TargetKind
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Text
 from bertexplorer.options import Option
@@ -38,8 +38,8 @@ class Options:
     source: Annotated[str, Option("Sentence to patch from", info="with as many tokens as yours")] = ""
     word: Annotated[str, Option("Word", info="or label or tag; empty: the first choice")] = ""
     controls: Annotated[int, Option("Random controls", 0, 50, info="sets of as many other heads and neurons")] = 10
-    target: Annotated[TargetKind, Option("Measure", info=targets.INFO)] = "answer"
-    tagged_word: Annotated[str, Option("Tagged word", info=targets.TAGGED)] = ""
+    target: Annotated[TargetKind, Option("Measure", info=TARGET_INFO)] = "answer"
+    tagged_word: Annotated[str, Option("Tagged word", info=TAGGED_INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     run that compares two texts their cosine. Raises ExplorerError without a mask, a fine-tuned head or a pair, for an
     unknown head or neuron, for a word of several pieces, for a sentence to patch from of another length, and for a
     patch if two texts are encoded alone."""
-    asked = ask(checkpoint, text, options.target, options.word, options.tagged_word)
-    encoding, decision = asked.encoding, asked.decision
-    if decision and decision.answer_kind == "similarity" and options.how == "patch":
+    question = ask(checkpoint, text, options.target, options.word, options.tagged_word)
+    encoding = question.encoding
+    if question.readout.apart and options.how == "patch":
         raise ExplorerError(
             f"{checkpoint.name} encodes the two texts separately; one sentence cannot be patched into both. Choose "
             "zero or mean."
@@ -85,17 +85,17 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     neurons = parse_neurons(options.neurons, layers, checkpoint.config.intermediate_size)
     fill = replacement(checkpoint, encoding, options)
     # 1. Each head alone.
-    board = Board(asked, heads, engine.heads_off(fill), options.word)
+    board = Board(question, heads, engine.heads_off(fill))
     single_switches = [board.off([(layer, head)]) for layer in range(layers) for head in range(heads)]
     target_values = board.values(np.stack([board.off([]), *single_switches]))
     # 2. The chosen heads and neurons together. Neurons need a switch each, so they have a board of their own.
     chosen: list[Switch] = [*off, *((layer, heads + number) for layer, number in neurons)]
     if neurons:
         width = heads + checkpoint.config.intermediate_size
-        board = Board(asked, width, engine.heads_off(fill, heads), options.word)
+        board = Board(question, width, engine.heads_off(fill, heads))
     controls = board.values(random_sets(board, chosen, heads, options.controls if chosen else 0))
     return Switchboard(
-        target=board.target,
+        target=question.answer,
         off=off,
         neurons=neurons,
         how=options.how,
@@ -104,9 +104,9 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
         controls=controls if board.scored else 2.0**controls,
         change=(target_values[1:] - target_values[0]).reshape(layers, heads),
         states=board.off(chosen)[:, :heads] == 0,
-        other_masks=max(0, len(encoding.masked) - 1) if asked.target == "mask" else 0,
+        other_masks=max(0, len(encoding.masked) - 1) if question.target == "mask" else 0,
         scored=board.scored,
-        caveats=decision.caveats if decision else (),
+        caveats=question.caveats,
     )
 
 

@@ -1,4 +1,4 @@
-"""The fine-tuned head of a checkpoint: the kind of its answer, and how it follows from the logits."""
+"""What a training run left beside its checkpoint, and the words, spans and passages that fine-tuned heads read."""
 
 from __future__ import annotations
 
@@ -14,29 +14,19 @@ from safetensors import SafetensorError
 
 from bertexplorer import engine
 from bertexplorer.errors import ExplorerError
-from bertexplorer.model.text import Encoding, Text, split_words
+from bertexplorer.model.text import Encoding, split_words
 
 if TYPE_CHECKING:
-    from bertexplorer.engine.gradients import Link
     from bertexplorer.model.checkpoint import Checkpoint
     from bertexplorer.model.crf import CRF
     from bertexplorer.model.sentence_encoder import SentenceEncoder
 
 Pooling = Literal["mean", "cls"]  # as in training/embedding.py
 AnswerKind = Literal["label", "labels", "score", "similarity", "tag", "replaced", "span"]
-HEADS: dict[AnswerKind, str] = {  # the head that gives each kind of answer; "" where two texts are compared without one
-    "tag": "token_classifier",
-    "replaced": "replaced_token",
-    "span": "span",
-    "similarity": "",
-}  # else "sequence_classifier"
-REPLACED = ("original", "replaced")  # the tags of a token by ELECTRA's discriminator (Clark et al., 2020)
 COMPARE = ("similarity", "retrieval")  # tasks whose runs compare two texts by the cosine of their vectors
 HEADLESS = ("adaptation", "next-word", "sequence", "summary")  # tasks that train no head of these kinds
-OUTSIDE = "O"  # the tag of a word in no entity
 NOWHERE = 0  # the token at which the answer starts and ends if there is none: [CLS] (Devlin et al., 2019, 4.3)
 LONGEST = 30  # tokens of an answer in a passage, as in training
-LINKS: dict[AnswerKind, Link] = {"label": "softmax", "labels": "sigmoid", "score": "identity"}
 
 
 @dataclass(frozen=True)
@@ -66,27 +56,6 @@ class Word:
 
     text: str
     positions: tuple[int, ...]  # 0-based, ascending; its tag is read at the first
-
-
-def kind_of(checkpoint: Checkpoint) -> AnswerKind | None:
-    """The kind of answer that the fine-tuned head gives, or ELECTRA's discriminator; None if there is no such head.
-
-    As in transformers, problem_type in config.json says what a sequence classifier was trained for; without it one
-    label is a regression, and several exclude each other."""
-    if is_bi_encoder(checkpoint):  # a run; it may also have the head of the checkpoint that the run started from
-        return "similarity"
-    if "token_classifier" in checkpoint.heads and checkpoint.config.num_labels > 1:
-        return "tag"  # with one label it weighs the words of a search, as in gte-multilingual-base
-    if "span" in checkpoint.heads:
-        return "span"
-    if "sequence_classifier" not in checkpoint.heads:
-        if is_sentence_encoder(checkpoint):
-            return "similarity"
-        return "replaced" if "replaced_token" in checkpoint.heads else None
-    problem = checkpoint.hf_config.get("problem_type")
-    if problem == "multi_label_classification":
-        return "labels"
-    return "score" if problem == "regression" or checkpoint.config.num_labels == 1 else "label"
 
 
 def is_bi_encoder(checkpoint: Checkpoint) -> bool:
@@ -136,21 +105,6 @@ def own_training_of(checkpoint: Checkpoint) -> Training:
         return training_of(checkpoint)
     except ExplorerError:
         return Training()
-
-
-def require_kind(checkpoint: Checkpoint) -> AnswerKind:
-    """As `kind_of`. Raises ExplorerError if there is no fine-tuned head."""
-    kind = kind_of(checkpoint)
-    if kind is None:
-        from bertexplorer.model.config import HEAD_WORDS
-
-        heads = ", ".join(HEAD_WORDS[name] for name in checkpoint.heads if name in HEAD_WORDS) or "none"
-        raise ExplorerError(
-            f"{checkpoint.name} has no fine-tuned head (its heads: {heads}), so it gives no label, tag or span. Train "
-            "one on the Train page, or choose a checkpoint that was fine-tuned, such as sentiment or one of your runs.",
-            missing="tuned",
-        )
-    return kind
 
 
 def training_of(checkpoint: Checkpoint) -> Training:
@@ -210,28 +164,6 @@ def crf_of(checkpoint: Checkpoint, training: Training) -> CRF | None:
         ) from error
 
 
-def encode(checkpoint: Checkpoint, text: Text | str, kind: AnswerKind) -> Encoding:
-    """The encoding of *text*. Raises ExplorerError if a span is wanted and there is no passage to find it in, and if
-    two texts are to be compared and one is missing."""
-    from bertexplorer.analysis.vectors import in_lower_case
-
-    if kind == "similarity" and pair_encoder(checkpoint).lower_case:
-        text = in_lower_case(Text.of(text))
-    encoding = checkpoint.tokenizer.encode(text)
-    if kind == "similarity" and {span.side for span in encoding.spans if span} != {0, 1}:
-        raise ExplorerError(
-            f"{checkpoint.name} compares two texts, and there is only one. Type the other as the second sentence.",
-            missing="pair",
-        )
-    if kind == "span" and not passage(encoding).any():
-        raise ExplorerError(
-            "There is no passage in which to look for the answer. The text is the question; type the passage as the "
-            "second sentence.",
-            missing="pair",
-        )
-    return encoding
-
-
 def passage(encoding: Encoding) -> Bool[np.ndarray, " t"]:
     """True at the tokens of the second text."""
     return np.array([span is not None and span.side == 1 for span in encoding.spans])
@@ -253,42 +185,10 @@ def words(encoding: Encoding) -> tuple[Word, ...]:
     return tuple(result)
 
 
-def tagged_words(encoding: Encoding, kind: AnswerKind) -> tuple[Word, ...]:
-    """What gets a tag: the words, or each token if *kind* is "replaced". Raises ExplorerError if there is none."""
-    found = words(encoding)
-    if kind == "replaced":
-        plain = (i for i in range(len(encoding)) if not encoding.special[i] or encoding.ids[i] == encoding.mask_id)
-        found = tuple(Word(display_word(encoding, encoding.tokens[i], [i]), (i,)) for i in plain)
-    if not found:
-        raise ExplorerError("The text has no word to tag. Type a sentence.")
-    return found
-
-
-def tag_names(checkpoint: Checkpoint, kind: AnswerKind) -> tuple[str, ...]:
-    """The tags in the order of their logits; the one of an ordinary word is O or original."""
-    return REPLACED if kind == "replaced" else checkpoint.labels
-
-
-def is_plain(tag: str, kind: AnswerKind) -> bool:
-    """Whether *tag* marks nothing."""
-    return tag == (REPLACED[0] if kind == "replaced" else OUTSIDE)
-
-
 def display_word(encoding: Encoding, word: str, positions: list[int]) -> str:
     """*word*, or the mask's name if it is hidden from the checkpoint."""
     is_mask = [encoding.ids[p] == encoding.mask_id for p in positions]
     return "[MASK]" if all(is_mask) else word
-
-
-def log_softmax(logits: Float[np.ndarray, "*n l"], axis: int = -1) -> Float[np.ndarray, "*n l"]:
-    """Natural-log probabilities."""
-    top = logits.max(axis=axis, keepdims=True)
-    return np.asarray(logits - top - np.log(np.exp(logits - top).sum(axis=axis, keepdims=True)))
-
-
-def log_probabilities(logits: Float[np.ndarray, "*n l"], kind: AnswerKind) -> Float[np.ndarray, "*n l"]:
-    """Natural-log probabilities of labels or tags: over all of them, or each on its own if a text may have several."""
-    return np.asarray(-np.logaddexp(0.0, -logits)) if kind == "labels" else log_softmax(logits)
 
 
 def best_spans(

@@ -13,7 +13,7 @@ from bertexplorer.engine.activations import cached_forward, head_outputs
 from bertexplorer.engine.bi_encoder import select_tokens, text_positions
 from bertexplorer.engine.collate import token_budget
 from bertexplorer.engine.inference import check_finite, vocabulary_logits
-from bertexplorer.engine.task_heads import read_next_sentence, read_sequence, read_tokens
+from bertexplorer.engine.task_heads import read_head, reads_first, require_head
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.forward import Intervention
 from bertexplorer.model.sentence_encoder import SentenceEncoder
@@ -90,47 +90,20 @@ def ablated_log_probs(
     return check_finite(checkpoint, log_probs)
 
 
-def ablated_next_sentence(
-    checkpoint: Checkpoint,
-    encoding: Encoding,
-    switches: Float[np.ndarray, "n l s"],
-    change: Change = HEADS_OFF,
-) -> Float[Tensor, "n 2"]:
-    """Next-sentence logits (is next, is not next) for each row of *switches*. fp32 on the CPU."""
-    _ = checkpoint.next_sentence, checkpoint.pooler
-    return read_next_sentence(
-        checkpoint, to_native(checkpoint, run_ablated(checkpoint, encoding, switches, [0], change))
-    )
-
-
-def ablated_sequence_logits(
-    checkpoint: Checkpoint,
-    encoding: Encoding,
-    switches: Float[np.ndarray, "n l s"],
-    change: Change = HEADS_OFF,
-) -> Float[Tensor, "n labels"]:
-    """Logits of the sequence classifier for each row of *switches*. fp32 on the CPU."""
-    rows = (0,) if checkpoint.sequence_classifier.first_only else range(len(encoding))
-    return check_finite(
-        checkpoint,
-        run_ablated(checkpoint, encoding, switches, rows, change, lambda last: read_sequence(checkpoint, last)),
-    )
-
-
-def ablated_token_logits(
+def ablated_head_logits(
     checkpoint: Checkpoint,
     encoding: Encoding,
     switches: Float[np.ndarray, "n l s"],
     head: str,
     change: Change = HEADS_OFF,
-) -> Float[Tensor, "n t labels"]:
-    """Logits of *head*, as in `read_tokens`, at each token for each row of *switches*. fp32 on the CPU."""
-    _ = checkpoint.head(head)
-    rows = range(len(encoding))
-    return check_finite(
-        checkpoint,
-        run_ablated(checkpoint, encoding, switches, rows, change, lambda last: read_tokens(checkpoint, head, last)),
+) -> Tensor:
+    """Logits of *head* as in `head_logits` for each row of *switches*: n x l or n x t x l. fp32 on the CPU."""
+    require_head(checkpoint, head)
+    positions = (0,) if reads_first(checkpoint, head) else range(len(encoding))
+    logits = run_ablated(
+        checkpoint, encoding, switches, positions, change, lambda last: read_head(checkpoint, head, last)
     )
+    return check_finite(checkpoint, logits)
 
 
 def ablated_cosines(

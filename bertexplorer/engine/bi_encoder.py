@@ -49,7 +49,7 @@ def layer_cosines(
 ) -> Float[Tensor, " layers"]:
     """The cosine of the two texts of a pair after every layer, as if it were the last, as in `pair_cosines`. Layer 0 is
     the input of the first layer. If the encoder ends in a LayerNorm (ModernBERT), it is applied to the earlier layers
-    too, as in `layer_task_logits`. fp32 on the CPU."""
+    too, as in `layer_head_logits`. fp32 on the CPU."""
 
     def vectors(positions: tuple[int, ...]) -> Float[Tensor, "layers d"]:
         hidden = forward(checkpoint, [select_tokens(encoding, positions)]).hidden

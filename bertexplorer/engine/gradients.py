@@ -64,14 +64,15 @@ def masked_head(checkpoint: Checkpoint) -> MaskedLM:
     return head
 
 
-def next_sentence_target(checkpoint: Checkpoint) -> Target:
-    """Logit of is next minus logit of is not next, the log-odds. Raises ExplorerError if there is no such head."""
+def next_sentence_target(checkpoint: Checkpoint, index: int = 0) -> Target:
+    """The log-odds of is next (*index* 0) or is not next (1): its logit minus the other one. Raises ExplorerError if
+    there is no such head."""
     head = to_fp32(checkpoint.next_sentence, checkpoint.config)
     pooler = to_fp32(checkpoint.pooler, checkpoint.config)
 
     def read(last: Tensor) -> Tensor:
         logits = head(pooler(last))
-        return logits[:, 0] - logits[:, 1]
+        return logits[:, index] - logits[:, 1 - index]
 
     return Target((0,), read)
 

@@ -16,38 +16,21 @@ from bertexplorer.model.text import Encoding
 Read = Callable[[Float[Tensor, "b q d"], Bool[Tensor, "b q"] | None], Tensor]
 
 
-def sequence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n l"]:
-    """For each text or pair the logits of the l labels, in the order of *encodings*. fp32 on the CPU.
+def head_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str) -> list[Tensor]:
+    """For each text or pair the logits of *head*, in the order of *encodings*: l for "sequence_classifier" (its labels)
+    and "next_sentence" (is next, is not next), t x l for "token_classifier" (its tags), "replaced_token" (original,
+    replaced) and "span" (the answer starts, it ends) at each of t tokens. fp32 on the CPU.
 
-    Raises ExplorerError if the checkpoint has no sequence classifier, or if the
-    result is not finite."""
-    every_token = not checkpoint.sequence_classifier.first_only  # raises before anything runs if there is none
-    first = None if every_token else (0,)
-
-    def read(last: Tensor, mask: Tensor | None) -> Tensor:
-        return read_sequence(checkpoint, last, mask)
-
-    logits = in_batches(checkpoint, encodings, read, first)
-    return torch.stack(logits) if logits else torch.empty(0, checkpoint.config.num_labels)
+    Raises ExplorerError if the checkpoint has no such head, or if a number is not finite."""
+    require_head(checkpoint, head)
+    first = (0,) if reads_first(checkpoint, head) else None
+    return in_batches(checkpoint, encodings, lambda last, mask: read_head(checkpoint, head, last, mask), first)
 
 
-def token_logits(
-    checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str = "token_classifier"
-) -> list[Float[Tensor, "t l"]]:
-    """For each text the logits of the l labels at each of its t tokens, or with *head* "replaced_token" of original and
-    replaced; otherwise as `sequence_logits`."""
-    return each_token(checkpoint, encodings, head)
-
-
-def span_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> list[Float[Tensor, "t 2"]]:
-    """For each (question, passage) the logits that the answer starts and that it ends at each of the t tokens;
-    otherwise as `sequence_logits`."""
-    return each_token(checkpoint, encodings, "span")
-
-
-def each_token(checkpoint: Checkpoint, encodings: Sequence[Encoding], head: str) -> list[Float[Tensor, "t l"]]:
-    _ = checkpoint.head(head)  # raises before anything runs if there is none
-    return in_batches(checkpoint, encodings, lambda last, _: read_tokens(checkpoint, head, last), None)
+def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n 2"]:
+    """For each pair, the logits (is next, is not next) of Devlin et al. (2019), as `head_logits`."""
+    logits = head_logits(checkpoint, encodings, "next_sentence")
+    return torch.stack(logits) if logits else torch.empty(0, 2)
 
 
 def in_batches(
@@ -91,39 +74,44 @@ def read_tokens(checkpoint: Checkpoint, head: str, last: Float[Tensor, "*n d"]) 
     return ReplacedToken.as_labels(logits[..., 0]) if isinstance(module, ReplacedToken) else logits
 
 
-def layer_task_logits(checkpoint: Checkpoint, encoding: Encoding, head: str) -> Tensor:
-    """The logits of a fine-tuned *head* after every layer, as if it were the last one: layers x l for
-    "sequence_classifier", layers x t x l for the others. Layer 0 is the input of the first layer. fp32 on the CPU.
-
-    If the encoder ends in a LayerNorm (ModernBERT), it is applied to the earlier layers too, as in `layer_log_probs`.
-    Raises ExplorerError if the checkpoint has no such head, or if the result is not finite."""
-    _ = checkpoint.head(head)
-    hidden = forward(checkpoint, [encoding]).hidden
-    with torch.inference_mode():
-        states = [*(checkpoint.encoder.norm(state) for state in hidden[:-1]), hidden[-1]]
-    if head == "sequence_classifier":
-        logits = torch.cat([read_sequence(checkpoint, state) for state in states])
-    else:
-        logits = torch.cat([read_tokens(checkpoint, head, state) for state in states])
-    return check_finite(checkpoint, logits)
-
-
-def next_sentence_logits(checkpoint: Checkpoint, encodings: Sequence[Encoding]) -> Float[Tensor, "n 2"]:
-    """For each pair, the logits (is next, is not next) of Devlin et al. (2019), in the order of *encodings*.
-
-    fp32 on the CPU. Raises ExplorerError if the checkpoint has no next-sentence head, or if the result is not
-    finite."""
-    _ = checkpoint.next_sentence, checkpoint.pooler  # raises before anything runs if there is none
-    logits = torch.empty(len(encodings), 2)
-    first = torch.zeros(1, dtype=torch.long, device=checkpoint.device)  # the head reads [CLS] only
-    for indices, batch in batches_by_length(checkpoint, encodings, first):
-        logits[indices] = read_next_sentence(checkpoint, batch.last)
-    return check_finite(checkpoint, logits)
-
-
 def read_next_sentence(checkpoint: Checkpoint, last: Float[Tensor, "n t d"]) -> Float[Tensor, "n 2"]:
     """The logits for the last layer's vectors of [CLS] (the first of t). fp32 on the CPU."""
     output = checkpoint.next_sentence.output
     with torch.inference_mode():  # the last product in fp32: in bf16, logits of 4 are 0.03 apart
         pooled = checkpoint.pooler(last).float()
         return F.linear(pooled, output.weight.to_dense().float(), output.bias.float()).cpu()
+
+
+def read_head(checkpoint: Checkpoint, head: str, last: Float[Tensor, "b q d"], mask: Tensor | None = None) -> Tensor:
+    """The logits of *head* from the last layer's vectors: b x l, or b x q x l for the tokens. fp32 on the CPU."""
+    if head == "next_sentence":
+        return read_next_sentence(checkpoint, last)
+    if head == "sequence_classifier":
+        return read_sequence(checkpoint, last, mask)
+    return read_tokens(checkpoint, head, last)
+
+
+def reads_first(checkpoint: Checkpoint, head: str) -> bool:
+    """Whether *head* reads the vector of [CLS] alone."""
+    pooled = head == "sequence_classifier" and checkpoint.sequence_classifier.first_only
+    return pooled or head == "next_sentence"
+
+
+def require_head(checkpoint: Checkpoint, head: str) -> None:
+    """Raises ExplorerError if the checkpoint has no *head*."""
+    _ = checkpoint.head(head)
+    if head == "next_sentence":
+        _ = checkpoint.pooler
+
+
+def layer_head_logits(checkpoint: Checkpoint, encoding: Encoding, head: str) -> Tensor:
+    """The logits of `head_logits` after every layer, as if it were the last one: layers x l or layers x t x l. Layer 0
+    is the input of the first layer. fp32 on the CPU.
+
+    If the encoder ends in a LayerNorm (ModernBERT), it is applied to the earlier layers too, as in `layer_log_probs`.
+    Raises ExplorerError if the checkpoint has no such head, or if the result is not finite."""
+    require_head(checkpoint, head)
+    hidden = forward(checkpoint, [encoding]).hidden
+    with torch.inference_mode():
+        states = [*(checkpoint.encoder.norm(state) for state in hidden[:-1]), hidden[-1]]
+    return check_finite(checkpoint, torch.cat([read_head(checkpoint, head, state) for state in states]))

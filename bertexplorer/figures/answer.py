@@ -9,7 +9,8 @@ import numpy as np
 from bertexplorer.analysis import task_head
 from bertexplorer.analysis.answer import LIKELY, Answer, HiddenWord, TaggedWord
 from bertexplorer.analysis.next_sentence import sigmoid
-from bertexplorer.analysis.task_head import OUTSIDE, REPLACED, AnswerKind
+from bertexplorer.analysis.readout import OUTSIDE, REPLACED
+from bertexplorer.analysis.task_head import AnswerKind
 from bertexplorer.charts.chart import Chart
 from bertexplorer.figures import kit
 from bertexplorer.figures.passages import HEIGHT, Bar, draw_passages

@@ -12,6 +12,7 @@ from safetensors.torch import save_file
 
 from bertexplorer.analysis import answer, task_head
 from bertexplorer.analysis.answer import Facts, Options
+from bertexplorer.analysis.readout import kind_of
 from bertexplorer.analysis.task_head import Training
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -123,7 +124,7 @@ def test_the_problem_type_determines_how_the_logits_are_read(tiny: Callable[[str
     score = answer.run(of_problem(twin.ours, "regression"), FILM)
     assert (score.kind, score.labels[0].value) == ("score", pytest.approx(float(logits.max()), abs=close(twin)))
     single = replace(twin.ours, hf_config={}, config=replace(twin.ours.config, num_labels=1))
-    assert task_head.kind_of(single) == "score" and task_head.kind_of(twin.ours) == "label"
+    assert kind_of(single) == "score" and kind_of(twin.ours) == "label"
 
 
 @pytest.mark.parametrize("family", FAMILIES)

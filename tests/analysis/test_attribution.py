@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,9 @@ from captum.attr import IntegratedGradients, LayerGradientXActivation, LayerInte
 
 from bertexplorer import engine
 from bertexplorer.analysis import attribution, referee, saliency
-from bertexplorer.analysis.attribution import METHODS, Baseline, Method, Question
+from bertexplorer.analysis.attribution import METHODS, Baseline, Method
+from bertexplorer.analysis.question import Question, Row
+from bertexplorer.analysis.readout import MaskReadout
 from bertexplorer.analysis.saliency import Options, Saliency
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.config import EncoderConfig
@@ -257,22 +259,25 @@ def test_integrated_gradients_are_complete_on_mini(mini: Checkpoint) -> None:
     assert result.completeness and abs(result.completeness.error) < 0.01 * abs(result.completeness.rise)
 
 
-def linear(question: Question, weights: np.ndarray) -> Question:
-    """The question with a function to which each visible token adds its weight."""
-    shown = question.encoding.ids
-    return replace(
-        question,
-        values=lambda encodings: np.array(
-            [weights[[a == b for a, b in zip(e.ids, shown, strict=True)]].sum() for e in encodings]
-        ),
-    )
+class Linear(MaskReadout):
+    """A number to which each visible token adds its weight."""
+
+    def __init__(self, question: Question, weights: np.ndarray) -> None:
+        super().__init__(question.checkpoint)
+        self.shown, self.weights = question.encoding.ids, weights
+
+    def rows(self, encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterator[Row]:
+        for encoding in encodings:
+            visible = [a == b for a, b in zip(encoding.ids, self.shown, strict=True)]
+            yield self.weights[visible].sum(keepdims=True)
 
 
 @pytest.mark.parametrize("method", ["occlusion", "LIME", "SHAP"])
 def test_a_linear_function_is_recovered(method: Method, mini: Checkpoint) -> None:
-    _, question = saliency.question_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
+    question = saliency.ask_within_limit(mini, "The farmers cultivate the [MASK] to grow crops.", "mask", "")
     weights = np.arange(len(question.encoding)) - 4.0
-    result = attribution.attribute(linear(question, weights), method, baseline="[MASK]", steps=4, samples=1000)
+    question = replace(question, readout=Linear(question, weights), index=0)
+    result = attribution.attribute(question, method, baseline="[MASK]", steps=4, samples=1000)
     spots = list(question.hideable)
     allowed = 0.2 if method == "LIME" else 1e-9  # of 1,000 draws; float64
     assert result.scores[spots] == pytest.approx(weights[spots], abs=allowed)

@@ -12,7 +12,8 @@ import torch
 import transformers
 
 from bertexplorer import engine
-from bertexplorer.analysis import answer, layers, referee, saliency, switchboard, task_head
+from bertexplorer.analysis import answer, layers, referee, saliency, switchboard
+from bertexplorer.analysis.readout import kind_of
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import answer as figure, difference, referee as referee_figure, saliency as saliency_figure
 from bertexplorer.model.checkpoint import Checkpoint
@@ -145,7 +146,7 @@ def test_masks_are_still_patched_and_a_foreign_folder_is_not_a_run(tiny: Callabl
     options = switchboard.Options(how="patch", source="the dog sat .", controls=0)
     assert not switchboard.run(checkpoint, "the [MASK] sat .", options=options).scored
     (tmp_path / "run" / "task.json").write_text('{"name": "somebody else\'s"}')
-    assert task_head.kind_of(checkpoint) is None
+    assert kind_of(checkpoint) is None
 
 
 def test_the_referee_rejects_two_compared_texts(tiny: Callable[..., Path], tmp_path: Path) -> None:
@@ -176,7 +177,7 @@ def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> 
     with pytest.raises(ExplorerError, match="compares two texts, and there is only one") as caught:
         answer.run(checkpoint, "the cat")
     assert caught.value.missing == "pair"
-    assert task_head.kind_of(replace(checkpoint, folder=Path())) is None
+    assert kind_of(replace(checkpoint, folder=Path())) is None
 
 
 def test_a_run_that_began_with_a_classifier_answers_with_its_cosine(tiny: Callable[..., Path], tmp_path: Path) -> None:

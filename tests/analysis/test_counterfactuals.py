@@ -1,7 +1,6 @@
 """Counterfactuals: every estimate, candidate, probability and step computed again with transformers."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,12 @@ import transformers
 from bertexplorer.analysis import counterfactuals, edit_search
 from bertexplorer.analysis.counterfactuals import Counterfactuals, Options
 from bertexplorer.analysis.edits import FUNCTION_WORDS, Draft, Editor, propose_by_masking
-from bertexplorer.analysis.predictions import Classes, Query, make_predictor
+from bertexplorer.analysis.predictions import Query, make_predictor
+from bertexplorer.analysis.question import Row
 from bertexplorer.engine import gradients
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Text
+from bertexplorer.model.text import Encoding, Text
 from tests.analysis.conftest import CLOSE, LOGITS, Reference, refer
 from tests.analysis.tuned import FILM, tuned
 from tests.tolerance import assert_within, of_encoder, of_gradient
@@ -208,7 +208,7 @@ def test_edits_of_a_label_or_a_tag_are_verified_with_transformers(
         assert edit.flipped == (edit.answer != result.answer)
 
 
-def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
+def test_texts_of_another_length_never_share_a_batch(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     """In bf16, padding changes the rounding: an answer would depend on the other texts of its batch."""
     predictor = make_predictor(small, TEXTS[0], "answer", "")
     editor = Editor.of(small, predictor)
@@ -216,11 +216,15 @@ def test_texts_of_another_length_never_share_a_batch(small: Checkpoint) -> None:
     reads = [draft.query for draft in drafts if draft]
     batches: list[list[int]] = []
 
-    def watched(texts: Sequence[Query]) -> Classes:
-        batches.append([len(item.encoding) for item in texts])
-        return predictor.classes(texts)
+    readout = predictor.question.readout
+    rows = readout.rows
 
-    result = replace(predictor, classes=watched).predict(reads)
+    def watched(encodings: Sequence[Encoding], positions: Sequence[int]) -> Iterable[Row]:
+        batches.append([len(encoding) for encoding in encodings])
+        return rows(encodings, positions)
+
+    monkeypatch.setattr(readout, "rows", watched)
+    result = predictor.predict(reads)
     assert batches == [[9], [10], [11, 11]] and [item.position for item in reads] == [8, 7, 6, 8]
     alone = [predictor.predict([read])[0].kept for read in reads]
     assert [item.kept for item in result] == pytest.approx(alone, rel=of_encoder(small.config, LOGITS))

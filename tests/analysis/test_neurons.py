@@ -86,9 +86,9 @@ def test_effects_are_the_gradients_through_transformers(tiny: Tiny, family: str)
     factors = torch.ones(layers, size, requires_grad=True)
     hooks = {layer: lambda _, args, layer=layer: (args[0] * factors[layer], *args[1:]) for layer in range(layers)}
     with hooked(theirs, family, hooks):
-        logits = theirs(torch.tensor([board.encoding.ids])).logits[0, board.encoding.masked[0]]
-    wanted = -torch.autograd.grad(logits.log_softmax(-1)[board.id], factors)[0]
-    found = neuron_effects(checkpoint, board.encoding, board.gradient_target())
+        logits = theirs(torch.tensor([board.question.encoding.ids])).logits[0, board.question.encoding.masked[0]]
+    wanted = -torch.autograd.grad(logits.log_softmax(-1)[board.question.index], factors)[0]
+    found = neuron_effects(checkpoint, board.question.encoding, board.question.gradient_target())
     torch.testing.assert_close(found, wanted, rtol=1e-3, atol=1e-4)
 
 
@@ -232,7 +232,7 @@ def test_a_picked_token_is_followed_and_an_answer_need_not_be_asked_for(tiny: Ti
         (Options(layer=4), "Layer 4 does not exist; there are 3"),
         (Options(neuron=49), "Neuron 49 does not exist; there are 48"),
         (Options(word="unbelievable"), "pieces"),
-        (Options(target="next sentence"), "no second sentence"),
+        (Options(target="next sentence"), "no next-sentence head"),
         (Options(lines="gone"), "no longer stored"),
     ],
 )

@@ -88,7 +88,7 @@ def test_curves_of_a_pair_equal_those_of_a_loop(tiny: Callable[[str], Path]) -> 
 def test_random_orders_are_permutations(small: Checkpoint) -> None:
     """With every step drawn, hiding one token more changes one token: no order repeats or skips one."""
     seen: list[list[int]] = []
-    _, question = saliency.question_within_limit(small, SENTENCE, "mask", "")
+    question = saliency.ask_within_limit(small, SENTENCE, "mask", "")
     orders = [np.array(question.hideable), np.array(question.hideable[::-1])]
     values = question.values
 

@@ -96,7 +96,7 @@ def test_a_long_text_is_explained_in_groups_of_tokens(small: Checkpoint, monkeyp
         scores = results[method].scores
         at = 2 if method == "LIME" else 5
         assert np.ptp(scores[at : at + 4]) < 1e-12 and scores[at] != scores[at + 4]
-    _, question = saliency.question_within_limit(small, "[MASK] " + "cat dog " * 50, "mask", "")
+    question = saliency.ask_within_limit(small, "[MASK] " + "cat dog " * 50, "mask", "")
     whole, less = question.values([question.encoding, question.hidden([5, 6, 7, 8])])
     assert results["occlusion"].scores[5:9].sum() == pytest.approx(whole - less, abs=of_encoder(small.config, LOGITS))
     assert results["integrated gradients"].completeness and results["integrated gradients"].completeness.steps == 32

@@ -10,6 +10,7 @@ import pytest
 
 from bertexplorer import engine
 from bertexplorer.analysis import answer, counterfactuals, layers, referee, saliency, switchboard, task_head
+from bertexplorer.analysis.readout import kind_of, require_tuned
 from bertexplorer.bert import Bert
 from bertexplorer.engine import gradients
 from bertexplorer.errors import ExplorerError
@@ -42,12 +43,12 @@ def test_every_view_reads_the_cosine_of_its_own_vectors(
     first, second = Bert(checkpoint).encode([PAIR.first, PAIR.second])
     wanted = float(first @ second / np.linalg.norm(first) / np.linalg.norm(second))
     close = of_encoder(checkpoint.config)
-    assert task_head.kind_of(checkpoint) == "similarity"
+    assert kind_of(checkpoint) == "similarity"
     assert answer.run(checkpoint, PAIR).labels[0].value == pytest.approx(wanted, abs=close)
     assert saliency.run(checkpoint, PAIR).value == pytest.approx(wanted, abs=close)
     assert layers.run(checkpoint, PAIR).layers[-1].candidates[0].probability == pytest.approx(wanted, abs=close)
     assert switchboard.run(checkpoint, PAIR).before.value == pytest.approx(wanted, abs=close)
-    encoding = task_head.encode(checkpoint, PAIR, "similarity")
+    encoding = require_tuned(checkpoint).encode(PAIR)
     target = gradients.cosine_target(encoding, task_head.pair_encoder(checkpoint))
     words = gradients.word_vectors(checkpoint, encoding.ids)
     whole = words.new_ones(1)
@@ -79,5 +80,5 @@ def test_texts_are_read_in_lower_case_where_the_files_say_so(tiny_copy: Callable
 
 def test_files_that_cannot_be_followed_make_no_answer(tiny_copy: Callable[[str], Path]) -> None:
     checkpoint = own(tiny_copy("bert"), {"pooling_mode": "mode"}, [])
-    assert task_head.kind_of(checkpoint) is None
+    assert kind_of(checkpoint) is None
     assert engine.sentence_vectors(checkpoint, [checkpoint.tokenizer.encode("a cat")], layer=1, pooling="mean").shape

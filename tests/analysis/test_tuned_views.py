@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from bertexplorer.analysis import answer, counterfactuals, layers, referee, saliency, switchboard
-from bertexplorer.analysis.decision import decide
+from bertexplorer.analysis.readout import ask
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import (
     answer as answer_figure,
@@ -65,7 +65,7 @@ def pooler(one: Tuned) -> tuple[Tensor, Tensor]:
 def test_the_head_reads_every_layer(head: str, what: str, tiny: Callable[[str], Path]) -> None:
     twin = tuned(tiny, head)
     result = layers.run(twin.ours, twin.text, options=layers.Options(target=what, top=10))  # type: ignore[arg-type]
-    decision = decide(twin.ours, twin.text, what)  # type: ignore[arg-type]
+    decision = ask(twin.ours, twin.text, what)  # type: ignore[arg-type]
     wanted, close = pick(twin, what, decision.position, lens(twin)), of_encoder(twin.ours.config, LOGITS)
     assert len(result.layers) == len(wanted) == 4 and (result.target, result.word) == (what, decision.word)
     for results, row in zip(result.layers, wanted, strict=True):
@@ -77,7 +77,7 @@ def test_the_head_reads_every_layer(head: str, what: str, tiny: Callable[[str], 
         far = float((wanted[-1].exp() * (wanted[-1] - row)).sum()) / math.log(2)
         assert results.divergence == pytest.approx(far, abs=close)
     if head != "span":
-        assert result.layers[-1].candidates[0].token == decision.names[decision.index]
+        assert result.layers[-1].candidates[0].token == decision.name(decision.index)
     firsts = wanted.argmax(-1).tolist()
     assert result.settled == max((i for i, first in enumerate(firsts) if first != firsts[-1]), default=-1) + 1
 
@@ -128,7 +128,7 @@ def test_each_head_switched_off_equals_a_hook_in_transformers(
         twin = replace(twin, ours=of_problem(twin.ours, "regression"))
     options = switchboard.Options(target=what, off="2·3, 1·1", controls=3)  # type: ignore[arg-type]
     result = switchboard.run(twin.ours, twin.text, options=options)
-    decision, close = decide(twin.ours, twin.text, what), of_encoder(twin.ours.config, LOGITS)  # type: ignore[arg-type]
+    decision, close = ask(twin.ours, twin.text, what), of_encoder(twin.ours.config, LOGITS)  # type: ignore[arg-type]
     mixing = [m for name, m in twin.theirs.named_modules() if name.endswith("attention.output.dense")]
     ids = torch.tensor([twin.encoding.ids])
 
@@ -226,7 +226,7 @@ def test_a_span_is_as_long_as_in_the_run(tiny: Callable[[str], Path], tmp_path: 
         (tmp_path / "task.json").write_text(json.dumps(run))
         of_run = replace(twin.ours, folder=tmp_path)
         best = answer.run(of_run, twin.text, options=answer.Options(longest=longest)).spans[0]
-        start, end = (decide(of_run, twin.text, kind).index for kind in ("span start", "span end"))
+        start, end = (ask(of_run, twin.text, kind).index for kind in ("span start", "span end"))
         assert (start, end) == (best.first, best.last)
         said = answer_figure.say(answer.run(of_run, twin.text))
         assert f"Spans have at most 30 tokens here (Longest span) and {longest} in the run." in said
@@ -252,7 +252,7 @@ def test_layers_follow_the_start_that_the_answer_has(
     monkeypatch.setattr(layers, "DEFAULT_FOLLOWED", 1)
     for kind in ("span start", "span end"):
         result = layers.run(twin.ours, twin.text, options=layers.Options(target=kind, top=1))  # type: ignore[arg-type]
-        assert decide(twin.ours, twin.text, kind).index in [one.id for one in result.followed]
+        assert ask(twin.ours, twin.text, kind).index in [one.id for one in result.followed]
 
 
 def test_the_likeliest_of_several_labels_is_named_as_such(tiny: Callable[[str], Path]) -> None:

@@ -11,13 +11,10 @@ import transformers
 from torch import Tensor
 
 from bertexplorer.engine import (
-    ablated_sequence_logits,
-    ablated_token_logits,
+    ablated_head_logits,
     gradients,
-    layer_task_logits,
-    sequence_logits,
-    span_logits,
-    token_logits,
+    head_logits,
+    layer_head_logits,
 )
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -59,8 +56,7 @@ class Tuned:
         return torch.stack([out.start_logits, out.end_logits], -1)[0] if self.head == "span" else out.logits[0]
 
     def logits(self, encodings: list[Encoding]) -> list[Tensor]:
-        ways = {"sequence_classifier": sequence_logits, "token_classifier": token_logits, "span": span_logits}
-        return list(ways[self.head](self.ours, encodings))
+        return head_logits(self.ours, encodings, self.head)
 
 
 MEAN = "mean-SequenceClassification"  # ModernBERT with the mean over the tokens in place of [CLS]
@@ -96,7 +92,7 @@ def test_no_text_gives_no_logits(tuned: Tuned) -> None:
 
 def test_the_last_layer_is_the_answer_and_the_first_is_the_input(tuned: Tuned) -> None:
     encoding = tuned.encodings[1]
-    result = layer_task_logits(tuned.ours, encoding, tuned.head)
+    result = layer_head_logits(tuned.ours, encoding, tuned.head)
     assert len(result) == tuned.ours.config.num_layers + 1
     assert_same(tuned.ours.config, result[-1], tuned.refer(encoding))
     if tuned.ours.config.norm == "post":  # the others' hidden states come without the final norm
@@ -112,10 +108,7 @@ def test_heads_off_equal_a_hook_in_transformers(tuned: Tuned) -> None:
     encoding, config = tuned.encodings[1], tuned.ours.config
     switches = np.ones((2, config.num_layers, config.num_heads), dtype=np.float32)
     switches[0, 1, 1] = 0
-    if tuned.head == "sequence_classifier":
-        result = ablated_sequence_logits(tuned.ours, encoding, switches)
-    else:
-        result = ablated_token_logits(tuned.ours, encoding, switches, tuned.head)
+    result = ablated_head_logits(tuned.ours, encoding, switches, tuned.head)
 
     def off(x: Tensor) -> Tensor:
         x[..., config.head_size : 2 * config.head_size] = 0
@@ -169,14 +162,15 @@ def test_gradients_are_those_of_transformers_and_of_differences(tuned: Tuned) ->
 
 def test_a_missing_head_is_reported_before_anything_runs(tiny: Callable[[str], Path]) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
-    for way in (sequence_logits, token_logits, span_logits):
+    for head in HEAD.values():
         with pytest.raises(ExplorerError, match="bert has no .* head .*fine-tuned for it"):
-            way(ours, [])
+            head_logits(ours, [], head)
 
 
 def test_bf16_is_near_fp32(tiny: Callable[[str], Path]) -> None:
-    for name, way in (("SequenceClassification", sequence_logits), ("TokenClassification", token_logits)):
+    for name in ("SequenceClassification", "TokenClassification"):
         exact, half = (load(tiny(f"bert-{name}"), precision=p, device="cpu") for p in ("fp32", "bf16"))
         encodings = [exact.tokenizer.encode(text) for text in TEXTS]
-        for one, other in zip(way(exact, encodings), way(half, encodings), strict=True):
+        logits = [head_logits(checkpoint, encodings, HEAD[name]) for checkpoint in (exact, half)]
+        for one, other in zip(*logits, strict=True):
             torch.testing.assert_close(one, other, rtol=0, atol=of_encoder(exact.config, one, unit=2.0**-9))

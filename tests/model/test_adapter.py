@@ -35,7 +35,8 @@ def peft_logits(base: Path, adapter: Path, **config: object) -> torch.Tensor:
 
 def our_logits(folder: Path, base: Path) -> torch.Tensor:
     checkpoint = load(folder, precision="fp32", device="cpu", base=base)
-    return torch.cat([engine.sequence_logits(checkpoint, [checkpoint.tokenizer.encode(text)]) for text in TEXTS])
+    encodings = [[checkpoint.tokenizer.encode(text)] for text in TEXTS]
+    return torch.stack([engine.head_logits(checkpoint, one, "sequence_classifier")[0] for one in encodings])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bertexplorer.analysis.task_head import kind_of
+from bertexplorer.analysis.readout import kind_of
 from bertexplorer.core.provenance import checkpoint_facts
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.earlier_names import NOMIC, NOMIC_PUBLISHED

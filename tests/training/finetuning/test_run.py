@@ -133,7 +133,7 @@ def test_the_adapter_that_a_run_with_lora_saves_gives_its_answers(
     checkpoint = load(adapter, precision="fp32", base=tiny(family))
     assert checkpoint.labels == merged.labels == ("neg", "pos")
     encoding = merged.tokenizer.encode("the great film")
-    ours, wanted = (engine.sequence_logits(each, [encoding]) for each in (checkpoint, merged))
+    ours, wanted = (engine.head_logits(each, [encoding], "sequence_classifier")[0] for each in (checkpoint, merged))
     torch.testing.assert_close(ours, wanted, rtol=0, atol=of_encoder(merged.config, wanted))
 
 

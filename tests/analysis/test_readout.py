@@ -1,6 +1,7 @@
 """Explanations of a fine-tuned head: the numbers are those of transformers, integrated gradients those of captum."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,13 +10,15 @@ import torch
 from captum.attr import LayerIntegratedGradients
 from torch import Tensor
 
-from bertexplorer.analysis import counterfactuals, referee, saliency, targets
-from bertexplorer.analysis.decision import DECISIONS, decide
+from bertexplorer.analysis import answer, counterfactuals, layers, neurons, readout, referee, saliency, switchboard
+from bertexplorer.analysis.question import log_softmax
+from bertexplorer.analysis.readout import LabelReadout, ask
 from bertexplorer.analysis.saliency import Options
+from bertexplorer.engine import gradients
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Span, Text
+from bertexplorer.model.text import Encoding, Span, Text
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import ASKED, FILM, Tuned, of_problem, tuned
 from tests.tolerance import assert_within, of_encoder, of_gradient
@@ -45,7 +48,7 @@ def test_the_number_and_its_integrated_gradients_equal_those_of_captum(
 ) -> None:
     twin = tuned(tiny, head, family)
     result = saliency.run(twin.ours, twin.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
-    decision = decide(twin.ours, twin.text, what)  # type: ignore[arg-type]
+    decision = ask(twin.ours, twin.text, what)  # type: ignore[arg-type]
     read = number(twin, what, decision.position, decision.index)
     ids = torch.tensor([twin.encoding.ids])
     value = float(read(ids).detach())
@@ -66,7 +69,7 @@ def test_the_number_and_its_integrated_gradients_equal_those_of_captum(
 def test_occlusion_equals_a_loop_by_hand(head: str, what: str, tiny: Callable[[str], Path]) -> None:
     twin = tuned(tiny, head)
     result = saliency.run(twin.ours, twin.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
-    decision = decide(twin.ours, twin.text, what)  # type: ignore[arg-type]
+    decision = ask(twin.ours, twin.text, what)  # type: ignore[arg-type]
     read = number(twin, what, decision.position, decision.index)
     texts = torch.tensor([twin.encoding.ids]).repeat(len(twin.encoding) + 1, 1)
     texts[range(1, len(texts)), range(len(texts) - 1)] = twin.encoding.mask_id
@@ -94,17 +97,17 @@ def test_the_target_is_chosen_automatically(tiny: Callable[[str], Path], mini: C
     """A mask if there is one and a head for it, else the fine-tuned head, else the next sentence."""
     heads = {head: tuned(tiny, head).ours for head in ("label", "tag", "span")}
     pair, masked = Text("a cat .", "a dog ."), Text("a [MASK] .", "a dog .")
-    assert [targets.resolve_target(item, pair, "answer") for item in heads.values()] == ["label", "tag", "span start"]
-    assert targets.resolve_target(heads["label"], masked, "answer") == "label"  # it has no head for the mask
-    assert [targets.resolve_target(mini, text, "answer") for text in (masked, pair, "a cat")] == [
+    assert [readout.resolve_target(item, pair, "answer") for item in heads.values()] == ["label", "tag", "span start"]
+    assert readout.resolve_target(heads["label"], masked, "answer") == "label"  # it has no head for the mask
+    assert [readout.resolve_target(mini, text, "answer") for text in (masked, pair, "a cat")] == [
         "mask",
         "next sentence",
         "mask",
     ]
-    assert targets.resolve_target(mini, masked, "next sentence") == "next sentence"
+    assert readout.resolve_target(mini, masked, "next sentence") == "next sentence"
     both = load(tiny("bert"), precision="fp32", device="cpu")
     both.heads["sequence_classifier"] = heads["label"].heads["sequence_classifier"]
-    assert [targets.resolve_target(both, text, "answer") for text in (masked, pair)] == ["mask", "label"]
+    assert [readout.resolve_target(both, text, "answer") for text in (masked, pair)] == ["mask", "label"]
 
 
 def test_the_old_names_and_the_automatic_choice_agree(mini: Checkpoint) -> None:
@@ -122,21 +125,21 @@ def test_the_old_names_and_the_automatic_choice_agree(mini: Checkpoint) -> None:
 def test_the_word_and_the_answer_can_be_chosen(tiny: Callable[[str], Path]) -> None:
     tagger, reader = tuned(tiny, "tag"), tuned(tiny, "span")
     words = FILM.first.split()
-    named = decide(tagger.ours, FILM, "tag", "b-loc", "London")
+    named = ask(tagger.ours, FILM, "tag", "b-loc", "London")
     assert named.answer == "london: B-LOC" and named.encoding.tokens[named.position] == "london"
-    picked = decide(tagger.ours, Text(FILM.first, picked=(Span(0, 4, 8),)), "tag")
+    picked = ask(tagger.ours, Text(FILM.first, picked=(Span(0, 4, 8),)), "tag")
     assert picked.word == "film" == words[1]
-    first = decide(tagger.ours, FILM, "tag")
+    first = ask(tagger.ours, FILM, "tag")
     best = tagger.logits(torch.tensor([tagger.encoding.ids]))[0].argmax(-1).tolist()
     assert first.position == next(
         i for i in range(1, len(best) - 1) if best[i] != 0 and first.encoding.words[i] is not None
     )
     for what in ("span start", "span end"):
-        span = decide(reader.ours, ASKED, what, "mat")  # type: ignore[arg-type]
+        span = ask(reader.ours, ASKED, what, "mat")  # type: ignore[arg-type]
         assert span.encoding.tokens[span.index] == "mat" and span.answer == f"{what[5:]}s at mat"
-        cut = decide(reader.ours, Text("where ?", "the bird sat ."), what, "bird")  # type: ignore[arg-type]
+        cut = ask(reader.ours, Text("where ?", "the bird sat ."), what, "bird")  # type: ignore[arg-type]
         assert cut.encoding.tokens[cut.index] != "bird" and cut.answer == f"{what[5:]}s at bird"
-    assert decide(reader.ours, ASKED, "span start").position <= decide(reader.ours, ASKED, "span end").position
+    assert ask(reader.ours, ASKED, "span start").position <= ask(reader.ours, ASKED, "span end").position
 
 
 @pytest.mark.parametrize(
@@ -156,7 +159,7 @@ def test_errors_name_the_unknown_word_or_label(
 ) -> None:
     twin = tuned(tiny, head)
     with pytest.raises(ExplorerError, match=message):
-        decide(twin.ours, twin.text, what, answer, word)  # type: ignore[arg-type]
+        ask(twin.ours, twin.text, what, answer, word)  # type: ignore[arg-type]
 
 
 def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
@@ -165,7 +168,7 @@ def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini
     assert caught.value.missing == "pair"
     with pytest.raises(ExplorerError, match="mini has no fine-tuned head.*Train"):
         saliency.run(mini, "A cat.", options=Options(target="label"))
-    assert {what for every in DECISIONS.values() for what in every} == {
+    assert {target for one in readout.TUNED for target in one.targets} == {
         "label",
         "tag",
         "span start",
@@ -177,9 +180,50 @@ def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini
 def test_the_referee_judges_a_label(tiny: Callable[[str], Path]) -> None:
     twin = tuned(tiny, "label")
     result = referee.run(twin.ours, FILM, options=referee.Options(orders=3, points=4))
-    label = decide(twin.ours, FILM, "label")
+    label = ask(twin.ours, FILM, "label")
     with torch.no_grad():
         wanted = float(twin.logits(torch.tensor([twin.encoding.ids])).softmax(-1)[0, label.index])
     assert (result.target, result.answer) == ("label", label.answer)
     for trial in result.trials:
         assert trial.deletion[0] == pytest.approx(wanted, rel=of_encoder(twin.ours.config, LOGITS))
+
+
+class Tempered(LabelReadout):
+    """Labels by a softmax at temperature 2 (Guo et al., 2017), as an example of a further kind of answer."""
+
+    @classmethod
+    def fits(cls, checkpoint: Checkpoint) -> bool:
+        return checkpoint.hf_config.get("temperature") == 2
+
+    def classes(self, logits: np.ndarray, position: int) -> np.ndarray:
+        return log_softmax(logits / 2)
+
+    def gradient_target(self, encoding: Encoding, position: int, index: int) -> gradients.Target:
+        head = self.checkpoint.sequence_classifier
+        return gradients.Target((0,), lambda last: (head(last) / 2).log_softmax(dim=-1)[:, index])
+
+
+def test_a_further_kind_of_answer_is_one_class(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every view that asks for a readout gives its numbers, against transformers' logits at temperature 2."""
+    twin = tuned(tiny, "label")
+    ours = replace(twin.ours, hf_config={**twin.ours.hf_config, "temperature": 2})
+    monkeypatch.setattr(readout, "TUNED", [Tempered, *readout.TUNED])
+    with torch.no_grad():
+        wanted = (twin.logits(torch.tensor([twin.encoding.ids]))[0] / 2).softmax(-1)
+    close = {"rel": of_encoder(ours.config, LOGITS)}
+    best, p = twin.ours.labels[int(wanted.argmax())], float(wanted.max())
+    explained = saliency.run(ours, FILM, options=Options(method="integrated gradients"))
+    assert (explained.answer, explained.probability) == (best, pytest.approx(p, **close))
+    [scores] = explained.attributions
+    assert scores.completeness and scores.completeness.rise == pytest.approx(scores.scores.sum(), abs=0.01)
+    assert referee.run(ours, FILM, options=referee.Options(orders=3, points=4)).trials[0].deletion[0] == pytest.approx(
+        p, **close
+    )
+    assert counterfactuals.run(ours, FILM).probability == pytest.approx(p, **close)
+    off = switchboard.run(ours, FILM, options=switchboard.Options(off="1·1"))
+    assert off.before.value == pytest.approx(p, **close) and off.after.value != off.before.value
+    last = layers.run(ours, FILM).layers[-1].candidates[0]
+    assert (last.token, last.probability) == (best, pytest.approx(p, **close))
+    label = answer.run(ours, FILM).labels[0]
+    assert (label.name, label.value) == (best, pytest.approx(p, **close))
+    assert neurons.run(ours, FILM, options=neurons.Options(target="label")).before == pytest.approx(p, **close)
