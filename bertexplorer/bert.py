@@ -18,7 +18,7 @@ from bertexplorer.analysis.export import FROM_PYTHON
 from bertexplorer.arguments import check_rows, check_span, check_text, check_texts, check_words
 from bertexplorer.core.state import find_word_spans
 from bertexplorer.describe import LISTS, document, signature
-from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding, Span, Text, Tokenizer
 from bertexplorer.options import build
 from bertexplorer.result import Result
@@ -98,7 +98,7 @@ class Bert(Methods):
         try:
             value = view.run(self.checkpoint, marked_text, settings, **more)
         except ExplorerError as error:
-            raise ExplorerError(in_words_of("python", str(error)), missing=error.missing) from error
+            raise ExplorerError(error.render("python"), code=error.code) from error
         return Result(analysis, value, self.checkpoint, marked_text, settings, sources)
 
     def encode(

@@ -1,33 +1,38 @@
 """The error for people: what was given, what was wanted, what to do."""
 
+from __future__ import annotations
+
 import logging
 import re
 import secrets
+from collections.abc import Mapping
 from importlib.util import find_spec
+from typing import Literal
 
-REPLACEMENTS = {  # advice about the page -> the same advice where there is no page
-    "cli": {
-        ", or click a word to hide it": "",
-        "Press “Second sentence” and type one.": "Give it after the first.",
-        "Add a second sentence.": "Give it after the first.",
-    },
-    "http": {
-        ", or click a word to hide it": ", or hide a word",
-        "Press “Second sentence” and type one.": "Send it as pair.",
-        "Add a second sentence.": "Send it as pair.",
-    },
-    "mcp": {
-        ", or click a word to hide it": "",
-        "Press “Second sentence” and type one.": "Give it as pair.",
-        "Add a second sentence.": "Give it as pair.",
-        ", or see the fields at /api/v1/docs": "",
-    },
-    "python": {
-        ", or click a word to hide it": ", or name a word in mask=",
-        "Press “Second sentence” and type one.": "Give it as pair.",
-        "Add a second sentence.": "Give it as pair.",
-    },
+Channel = Literal["page", "cli", "http", "mcp", "python"]
+Hint = Mapping[str, str]  # what to do, in the words of each channel; where one is left out, in those of the page
+
+ADD_SECOND: Hint = {
+    "page": "Add a second sentence.",
+    "cli": "Give it after the first.",
+    "http": "Send it as pair.",
+    "mcp": "Give it as pair.",
+    "python": "Give it as pair.",
 }
+
+
+def hide_word(mask: str) -> Hint:
+    """How to hide a word. *mask*: the token that stands for it."""
+    put = f"Put {mask} where a word is missing"
+    return {
+        "page": f"{put}, or click a word to hide it.",
+        "cli": f"{put}.",
+        "http": f"{put}, or hide a word.",
+        "mcp": f"{put}.",
+        "python": f"{put}, or name a word in mask=.",
+    }
+
+
 EXTRAS = {  # the extra in bertexplorer[…] -> its packages, by their import names
     "train": ("accelerate", "nervaluate", "peft", "rouge_score", "sacrebleu"),
     "mcp": ("mcp",),
@@ -37,15 +42,39 @@ ADDRESS = re.compile(r"(?<!\S)\S*[/\\]\S*|\(?'?(?<!\d)\d+(\.\d+){3}\S*( \d+\))?"
 
 
 class ExplorerError(ValueError):
-    """Raised for invalid input of any kind. The page and the command line show its text unchanged.
+    """Raised for invalid input of any kind. Its text is for people, and is shown as it is.
 
-    *missing*: "mask" or "pair" if the text lacks only that, so that the page can offer a button that adds it;
-    "checkpoint" if it must be downloaded first; "head" or "tuned" if the checkpoint lacks a head of pretraining or a
-    fine-tuned one; "class" if there is no class with this code."""
+    *message*: what was given and what was wanted, and, where that is the same everywhere, what to do. *hint*: what to
+    do, in the words of each channel. *code*: what is missing, for programs: "mask" or "pair" if the text lacks only
+    that, so that the page can offer a button that adds it; "checkpoint" if it must be downloaded first; "head" or
+    "tuned" if the checkpoint lacks a head of pretraining or a fine-tuned one; "class" if there is no class with this
+    code.
 
-    def __init__(self, text: str = "", *, missing: str = "") -> None:
-        super().__init__(text)
-        self.missing = missing
+    Example:
+        >>> error = ExplorerError("There is one text.", ADD_SECOND, code="pair")
+        >>> str(error), error.render("http")
+        ('There is one text. Add a second sentence.', 'There is one text. Send it as pair.')
+    """
+
+    def __init__(self, message: str = "", hint: Hint | None = None, *, code: str = "") -> None:
+        self.message = message
+        self.hint = hint
+        self.code = code
+        super().__init__(self.render("page"))
+
+    @property
+    def missing(self) -> str:
+        """The former name of *code*."""
+        return self.code
+
+    def render(self, channel: Channel) -> str:
+        """The message and the hint in the words of *channel*."""
+        return worded(self.message, self.hint, channel)
+
+
+def worded(message: str, hint: Hint | None, channel: Channel) -> str:
+    """*message* with the *hint* in the words of *channel*."""
+    return message if hint is None else f"{message} {hint.get(channel, hint['page'])}"
 
 
 def first_clause(error: Exception) -> str:
@@ -64,14 +93,7 @@ def unforeseen(log: logging.Logger, what: str, **more: str) -> str:
     *what*: what failed."""
     number = secrets.token_hex(4)
     log.exception(what, extra={"id": number, **more})
-    return f"Something went wrong that should not have (error {number} in the log). What you entered is kept."
-
-
-def in_words_of(where: str, sentence: str) -> str:
-    """The error *sentence* for places without a page. *where*: "cli", "http", "mcp" or "python"."""
-    for words, other in REPLACEMENTS[where].items():
-        sentence = sentence.replace(words, other)
-    return sentence
+    return f"Internal error (number {number} in the log). Your input has been kept."
 
 
 def not_installed(extra: str) -> list[str]:

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from bertexplorer.errors import ExplorerError
 
@@ -70,15 +71,17 @@ class Settings:
     lessons_dir: Path | None = None  # your own lessons, in addition to the bundled ones
 
     @classmethod
-    def from_env(cls, env: Mapping[str, str]) -> "Settings":
-        """Read the variables that docs/serving.md lists, such as BERTEXPLORER_PORT. Raises ExplorerError naming one
-        that cannot be used."""
+    def from_env(cls, env: Mapping[str, str], flags: Mapping[str, str] = MappingProxyType({})) -> "Settings":
+        """Read the variables that docs/serving.md lists, such as BERTEXPLORER_PORT. *flags*: variable -> the flag that
+        set it. Raises ExplorerError naming a variable or flag that cannot be used."""
         default = cls()
 
         def number(name: str, default: int, maximum: int) -> int:
             value = env.get(name, str(default))
             if not value.isdecimal() or int(value) > maximum:
-                raise ExplorerError(f"{name} is {value!r}; wanted a whole number, {maximum:,} at most.")
+                raise ExplorerError(
+                    f"{flags.get(name, name)} is {value!r}; wanted a whole number, {maximum:,} at most."
+                )
             return int(value)
 
         def choice(name: str, choices: tuple[str, ...]) -> str:

@@ -41,7 +41,9 @@ def test_a_section_lists_the_papers_missing_from_its_text() -> None:
 
 
 def test_the_reference_writes_types_like_the_code() -> None:
-    assert "ExplorerError(text: str = '', *, missing: str = '')\n" in (written := hooks.reference())
+    assert "ExplorerError(message: str = '', hint: Hint | None = None, *, code: str = '')\n" in (
+        written := hooks.reference()
+    )
     assert "<class" not in written
 
 

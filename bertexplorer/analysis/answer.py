@@ -216,7 +216,7 @@ def rank_passages(
     if encoding.second_start is None:
         raise ExplorerError(
             "There is no second text to rank with the others. Type the first of them as the second sentence.",
-            missing="pair",
+            code="pair",
         )
     first = replace(text, second="", hidden=tuple(span for span in text.hidden if span.side == 0))
     pairs = [encode_candidate(readout.checkpoint, first, other) for other in parse_candidates(others)]

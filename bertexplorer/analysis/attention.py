@@ -171,7 +171,7 @@ def select_units(all_units: tuple[Unit, ...], options: Options) -> tuple[list[in
         raise ExplorerError(
             f"{options.direction!r} needs a pair of sentences; the text is a single one. Add a second sentence, or "
             "choose 'all'.",
-            missing="pair",
+            code="pair",
         )
     return (first, second) if options.direction == "A to B" else (second, first)
 

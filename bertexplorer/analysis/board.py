@@ -47,7 +47,7 @@ def nothing_to_change(checkpoint: Checkpoint, encoding: Encoding) -> ExplorerErr
     else:
         lacks, advice = "the measure is the word at a mask", "measure the pair"
     return ExplorerError(
-        f"Nothing is hidden and {lacks}, so there is no answer to change. Hide a word, or {advice}.", missing="mask"
+        f"Nothing is hidden and {lacks}, so there is no answer to change. Hide a word, or {advice}.", code="mask"
     )
 
 

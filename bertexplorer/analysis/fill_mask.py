@@ -15,7 +15,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import facts
 from bertexplorer.analysis.word_scores import WordScore, parse_words, score_words, scoring_cost
 from bertexplorer.engine.progress import expect
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, hide_word
 from bertexplorer.model.text import Encoding, Text, Tokenizer
 from bertexplorer.options import Option
 
@@ -85,9 +85,9 @@ def encode_masked(checkpoint: Checkpoint, text: Text | str) -> Encoding:
     if not encoding.masked:
         beyond = " within the tokens that are read" if encoding.left_out else ""
         raise ExplorerError(
-            f"Nothing is hidden{beyond}, so there is nothing to predict. Put {checkpoint.tokenizer.mask_token} where a "
-            "word is missing, or click a word to hide it.",
-            missing="mask",
+            f"Nothing is hidden{beyond}, so there is nothing to predict.",
+            hide_word(checkpoint.tokenizer.mask_token),
+            code="mask",
         )
     return encoding
 

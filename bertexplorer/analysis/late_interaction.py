@@ -87,7 +87,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     if not pair.second.strip():
         raise ExplorerError(
             "There is no passage in which the tokens could find a match. Type it as the second sentence.",
-            missing="pair",
+            code="pair",
         )
     query, own = (checkpoint.tokenizer.encode(pair.alone(side)) for side in (0, 1))
     others = [checkpoint.tokenizer.encode(other) for other in parse_candidates(options.others)]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from bertexplorer import engine
 from bertexplorer.analysis import facts
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ADD_SECOND, ExplorerError
 from bertexplorer.model.text import MAX_CHARACTERS, Encoding, Text
 from bertexplorer.options import Option
 
@@ -94,9 +94,7 @@ def encode_pair(checkpoint: Checkpoint, text: Text | str) -> Encoding:
     """The encoding of a pair. Raises ExplorerError if either side has nothing to read."""
     encoding = checkpoint.tokenizer.encode(text)
     if not encoding.texts[1]:
-        raise ExplorerError(
-            "There is no second sentence, so nothing could follow the first. Add a second sentence.", missing="pair"
-        )
+        raise ExplorerError("There is no second sentence, so nothing could follow the first.", ADD_SECOND, code="pair")
     if encoding.second_start is None:
         raise ExplorerError("The second sentence holds nothing that this checkpoint can read. Type another one.")
     return encoding

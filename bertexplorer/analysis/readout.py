@@ -261,7 +261,7 @@ class SimilarityReadout(TunedReadout):
             raise ExplorerError(
                 f"{self.checkpoint.name} compares two texts, and there is only one. Type the other as the second "
                 "sentence.",
-                missing="pair",
+                code="pair",
             )
         return encoding
 
@@ -415,7 +415,7 @@ class SpanReadout(TunedReadout):
             raise ExplorerError(
                 "There is no passage in which to look for the answer. The text is the question; type the passage as "
                 "the second sentence.",
-                missing="pair",
+                code="pair",
             )
         return encoding
 
@@ -488,7 +488,7 @@ def require_tuned(checkpoint: Checkpoint, target: TargetKind | None = None) -> T
         raise ExplorerError(
             f"{checkpoint.name} has no fine-tuned head (its heads: {heads}), so it gives no label, tag or span. Train "
             "one on the Train page, or choose a checkpoint that was fine-tuned, such as sentiment or one of your runs.",
-            missing="tuned",
+            code="tuned",
         )
     if readout.target not in readout.targets:
         gives = " and ".join(readout.targets)

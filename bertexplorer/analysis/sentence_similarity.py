@@ -148,7 +148,7 @@ def run(
     pair = Text.of(text)
     if not pair.second.strip():
         raise ExplorerError(
-            "There is only one text. Type the other as the second sentence to compare them.", missing="pair"
+            "There is only one text. Type the other as the second sentence to compare them.", code="pair"
         )
     pooling = own_or_mean(checkpoint, options.pooling)
     encoder = engine.sentence_encoder_of(checkpoint, pooling)

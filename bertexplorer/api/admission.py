@@ -52,8 +52,8 @@ def problem(status: int, title: str, detail: str, **more: Any) -> Reply:
 def error_reply(error: ExplorerError) -> Reply:
     """The response to an error that is meant for people."""
     if isinstance(error, Busy):
-        return problem(503, "Busy", str(error), retry_after=error.seconds)
-    return problem(422, "Invalid request", str(error), **({"missing": error.missing} if error.missing else {}))
+        return problem(503, "The server is busy", str(error), retry_after=error.seconds)
+    return problem(422, "Invalid request", str(error), **({"missing": error.code} if error.code else {}))
 
 
 def to_response(reply: Reply) -> Response:

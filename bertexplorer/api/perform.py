@@ -1,6 +1,7 @@
 """Perform: answers a call. The same function is used in the server, in workers and on a cluster."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import orjson
 
@@ -13,20 +14,17 @@ from bertexplorer.api.view import export_reply, parse_request, view_reply
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.engine.queues import Busy
-from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.errors import Channel, ExplorerError
 
 
 def perform(explore: Explore, opening: State, call: Call) -> Reply:
     """The reply to *call*. *explore*: that of its owner. Raises ExplorerError as the analysis does."""
     if call.kind == "analysis":
-        try:
+        with worded_for("http"):
             return Reply(orjson.dumps(answer(explore, state_of(call.name, call.given), call.figure)), JSON)
-        except Busy:
-            raise
-        except ExplorerError as error:
-            raise ExplorerError(in_words_of("http", str(error)), missing=error.missing) from error
     if call.kind == "tool":
-        return perform_tool(explore, call)
+        with worded_for("mcp"):
+            return perform_tool(explore, call)
     if call.kind == "lesson":
         return perform_lesson(explore, opening, call)
     if call.kind == "load":
@@ -36,6 +34,17 @@ def perform(explore: Explore, opening: State, call: Call) -> Reply:
     if call.kind == "export":
         return export_reply(explore, state, call.name)
     return view_reply(explore, state, notice)
+
+
+@contextmanager
+def worded_for(channel: Channel) -> Iterator[None]:
+    """Errors in the words of *channel*."""
+    try:
+        yield
+    except Busy:
+        raise
+    except ExplorerError as error:
+        raise ExplorerError(error.render(channel), code=error.code) from error
 
 
 class InProcess:

@@ -71,14 +71,16 @@ def not_json() -> Reply:
     return problem(400, "Not JSON", 'The request is not JSON that can be read. Send an object such as {"text": "…"}.')
 
 
-def describe(error: Any, body: Any = None) -> str:
-    """field: got …; wanted …. *error*: one of pydantic's, about *body*."""
+def describe(error: Any, body: Any = None, documented: bool = True) -> str:
+    """field: got …; wanted …. *error*: one of pydantic's, about *body*. *documented*: whether a page lists the
+    fields."""
     parts = [str(part) for part in error["loc"] if part != "body"]
     if len(parts) > 1 and isinstance(body, dict) and parts[0] not in body and error["loc"][0] == "body":
         del parts[0]  # the kind of body, such as a task, to which pydantic's union led
     field = ".".join(parts)[:MAX_EXCERPT] or "The request"
     if error["type"] == "extra_forbidden":
-        return f"{field}: not a field here; leave it out, or see the fields at /api/v1/docs."
+        see = ", or see the fields at /api/v1/docs" if documented else ""
+        return f"{field}: not a field here; leave it out{see}."
     got = "nothing" if error["type"] in ("missing", "union_tag_not_found") else excerpt(error["input"])
     wanted = WANTED.get(error["type"], "").format(**error.get("ctx", {}))
     return f"{field}: got {got}; wanted {wanted or error['msg'].removeprefix('Input should be ')}."

@@ -344,7 +344,7 @@ class Streams:
         """The log of one of the caller's runs, from Last-Event-ID on."""
         if self.count >= MAX_STREAMS:
             detail = f"Busy: {self.count} clients follow runs already. Try again in {RETRY_AFTER_S} s."
-            return to_response(problem(503, "Busy", detail, retry_after=RETRY_AFTER_S))
+            return to_response(problem(503, "The server is busy", detail, retry_after=RETRY_AFTER_S))
         since = request.headers.get("last-event-id", "0")
         position = int(since) if since.isdecimal() and len(since) < 19 else 0
         return StreamingResponse(self.events(request, id, position), media_type=STREAM)

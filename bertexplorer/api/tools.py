@@ -28,7 +28,7 @@ from bertexplorer.core import provenance
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.core.state import scrub
 from bertexplorer.engine.queues import RequestQueues
-from bertexplorer.errors import ExplorerError, in_words_of, not_installed, unforeseen
+from bertexplorer.errors import ExplorerError, not_installed, unforeseen
 from bertexplorer.model.text import MAX_CHARACTERS
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
@@ -149,7 +149,7 @@ class ToolCalls:
         try:
             given = tool.arguments.model_validate(arguments).model_dump()
         except ValidationError as error:
-            raise ExplorerError(describe(error.errors()[0])) from error
+            raise ExplorerError(describe(error.errors()[0], documented=False)) from error
         if tool.view is None:
             return list_checkpoints(self.explore.for_owner(owner(request))).model_dump()
         call = Call("tool", tool.view.slug, owner(request), given, tool.view.slow)
@@ -190,7 +190,7 @@ def create_server(explore: Explore, backend: Backend, checkpoint: str) -> Any:
             result = await call(params.name, params.arguments or {}, context.request)
             text, wrong = orjson.dumps(result).decode(), False
         except ExplorerError as error:
-            text, wrong = scrub(in_words_of("mcp", str(error))), True
+            text, wrong = scrub(str(error)), True
         except Exception:
             text, wrong = unforeseen(log, "a tool failed"), True
         content = [types.TextContent(type="text", text=text)]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bertexplorer.analysis import FIRST
 from bertexplorer.cli.serve import command as serve_command
-from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build, option_specs
 from bertexplorer.result import Comparison, Result, as_table, compare
 from bertexplorer.settings import QUIET, Settings
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return int(import_module(module).command(subject[arguments[0]], arguments[1:]))
         return run(library, make_parser().parse_args(arguments))
     except ExplorerError as error:
-        print("bertexplorer:", in_words_of("cli", str(error)), file=sys.stderr)
+        print("bertexplorer:", error.render("cli"), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         return 130

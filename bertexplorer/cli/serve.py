@@ -63,13 +63,8 @@ def read_settings(flags: Mapping[str, str | None]) -> Settings:
     for flag, value in given.items():
         if not value.strip():
             raise ExplorerError(f"--{flag} is empty; give a {flag}, or leave the flag out.")
-    try:
-        return Settings.from_env({**os.environ, **{VARIABLES[flag]: value for flag, value in given.items()}})
-    except ExplorerError as error:
-        message = str(error)
-        for flag in given:
-            message = message.replace(VARIABLES[flag], f"--{flag}")
-        raise ExplorerError(message) from error
+    variables = {VARIABLES[flag]: value for flag, value in given.items()}
+    return Settings.from_env({**os.environ, **variables}, {VARIABLES[flag]: f"--{flag}" for flag in given})
 
 
 def browse(address: str) -> None:

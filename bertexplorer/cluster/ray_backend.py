@@ -130,7 +130,7 @@ class RayTask:
             return error_reply(Busy(error.args[0], RETRY_AFTER_S))  # the number of waiting calls has no other name
         except (RayError, RayServeException, ConnectionError):
             log.exception("the Ray cluster does not answer")
-            return problem(503, "No answer", NO_ANSWER, retry_after=RETRY_AFTER_S)
+            return problem(503, "The Ray cluster does not answer", NO_ANSWER, retry_after=RETRY_AFTER_S)
 
     async def request_reply(self) -> Reply:
         """Send the call to a replica and read frames until its reply. Raises ConnectionError if there is none."""

@@ -56,7 +56,7 @@ class WorkerPool:
             live = [link for link in self.links.values() if link.alive]
             candidates = [link for link in live if link.ready.is_set()] or live
             if not candidates:
-                return task.reply(problem(503, "Busy", NO_WORKER, retry_after=RETRY_AFTER_S))
+                return task.reply(problem(503, "The server is busy", NO_WORKER, retry_after=RETRY_AFTER_S))
             with self.lock:
                 name = self.router.pick(*task.routing_key, {link.name: link.load for link in candidates})
                 link = self.links[name]

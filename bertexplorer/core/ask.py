@@ -143,8 +143,7 @@ class Explore:
             # another checkpoint of the series may answer
             series = tuple(self.registry.series(state.checkpoint)) if checkpoint else ()
             strip_json = self.strip(checkpoint, encoding, state)
-            missing = error.missing
-            return Answer(state, strip_json, error=str(error), missing=missing, checkpoint=checkpoint, series=series)
+            return Answer(state, strip_json, error=str(error), missing=error.code, checkpoint=checkpoint, series=series)
         except Exception:
             message = unforeseen(log, "a view failed", view=state.view)
             strip_json = self.strip(checkpoint, encoding, state)

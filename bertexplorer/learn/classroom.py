@@ -157,9 +157,9 @@ class Classroom:
                     self.record_activity(room)
                 return room
             if reason := self.ended.get(code):
-                raise ExplorerError(f"There is no class {code!r} any more: {reason}.", missing="class")
+                raise ExplorerError(f"There is no class {code!r} any more: {reason}.", code="class")
             advice = "Compare the letters with those on the screen."
-            raise ExplorerError(f"There is no class {code[:8]!r}. {advice}", missing="class")
+            raise ExplorerError(f"There is no class {code[:8]!r}. {advice}", code="class")
 
     def record_poll(self, room: Room, owner: str) -> None:
         """Record that a phone polled. Raises ExplorerError if the room is full, or its door is closed to new phones."""

@@ -62,7 +62,7 @@ class Checkpoint:
             raise ExplorerError(
                 f"{self.name} has no {HEAD_WORDS.get(name, name)} head (it has {existing}); its predictions would be "
                 f"random. Choose a checkpoint that {hint}.",
-                missing="" if name in TASK_WORDS else "head",
+                code="" if name in TASK_WORDS else "head",
             )
         return self.heads[name]
 

@@ -245,7 +245,7 @@ def preview_of(spec: Spec, table: Table, found: Preflight) -> RunPreview:
         label_count=len(found.labels),
         problems=[{"line": each.line, "what": each.what} for each in found.problems[:SHOWN_PROBLEMS]],
         unusable=len(found.problems),
-        notes=[finding.what for finding in found.findings if not finding.stops],
+        notes=[finding.render() for finding in found.findings if not finding.stops],
         stops=found.stops,
         epochs=spec.tuning.epochs,
         steps=number_of_steps(spec.tuning, len(found.train)),

@@ -43,7 +43,7 @@ class RequestLog:
         except Exception:
             log.exception("a request failed", extra={"id": id, "route": state.get("route", "none")})
             if not status:
-                detail = f"Something went wrong that should not have (error {id} in the log). Reload the page."
+                detail = f"Internal error (number {id} in the log). Reload the page."
                 await reply(send_and_count, 500, detail)
         finally:
             for route in open_routes:

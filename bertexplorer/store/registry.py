@@ -76,7 +76,7 @@ class CheckpointRegistry:
             )
         if folder is None:
             message = f"{name} is not on this disk. Available offline: {', '.join(self.offline())}."
-            raise ExplorerError(message, missing="checkpoint")
+            raise ExplorerError(message, code="checkpoint")
         from bertexplorer.model.precision import NAMES, best_device, resolve
 
         key = (str(folder), NAMES[resolve(precision, best_device())])  # type: ignore[arg-type]

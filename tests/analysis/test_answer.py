@@ -271,7 +271,7 @@ def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Pa
         answer.run(mini, "A cat.")
     with pytest.raises(ExplorerError, match="no passage.*second sentence") as caught:
         answer.run(tuned(tiny, "span").ours, "where is the cat ?")
-    assert caught.value.missing == "pair"
+    assert caught.value.code == "pair"
 
 
 def test_facts_give_the_numbers_of_each_kind_of_head(tiny: Callable[[str], Path]) -> None:

@@ -176,7 +176,7 @@ def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> 
     checkpoint = compared(tiny("bert"), tmp_path / "run", task="retrieval")
     with pytest.raises(ExplorerError, match="compares two texts, and there is only one") as caught:
         answer.run(checkpoint, "the cat")
-    assert caught.value.missing == "pair"
+    assert caught.value.code == "pair"
     assert kind_of(replace(checkpoint, folder=Path())) is None
 
 

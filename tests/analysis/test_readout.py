@@ -165,7 +165,7 @@ def test_errors_name_the_unknown_word_or_label(
 def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="no passage") as caught:
         saliency.run(tuned(tiny, "span").ours, "where is the cat ?")
-    assert caught.value.missing == "pair"
+    assert caught.value.code == "pair"
     with pytest.raises(ExplorerError, match="mini has no fine-tuned head.*Train"):
         saliency.run(mini, "A cat.", options=Options(target="label"))
     assert {target for one in readout.TUNED for target in one.targets} == {

@@ -11,7 +11,7 @@ import pytest
 from bertexplorer.analysis.export import provenance, tables
 from bertexplorer.api.models import example
 from bertexplorer.core.ask import VIEWS
-from bertexplorer.errors import ExplorerError, in_words_of
+from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.text import Span, Text
 from bertexplorer.options import build
@@ -62,7 +62,7 @@ def test_the_answer_equals_that_of_the_analysis(view: str, served: Any, browser:
     try:
         wanted = called(served, view)
     except ExplorerError as error:
-        assert (answer.status_code, answer.json()["detail"]) == (422, in_words_of("http", str(error)))
+        assert (answer.status_code, answer.json()["detail"]) == (422, error.render("http"))
         pytest.fail(f"the question teaches nothing: {error}")
     assert answer.status_code == 200, answer.text
     result = answer.json()

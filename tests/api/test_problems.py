@@ -71,7 +71,7 @@ def test_an_unexpected_error_is_a_problem(
     monkeypatch.setattr("bertexplorer.core.ask.Explore.analyse", fails)
     monkeypatch.setattr("bertexplorer.core.provenance.offered_checkpoints", fails)
     for answer in (browser.post("/fill-mask", json=TEXT), browser.get("/checkpoints")):
-        problem(answer, 500, "Something went wrong that should not have (error ")
+        problem(answer, 500, "Internal error (number ")
         assert "secret" not in answer.text
 
 
@@ -81,7 +81,7 @@ def test_a_failing_layer_gives_a_problem(models: Path, tmp_path: Path) -> None:
 
     answer = settled(broken, tmp_path, "GET", "/api/v1/page")
     assert "secret" not in answer.text
-    problem(answer, 500, "Something went wrong that should not have (error ")
+    problem(answer, 500, "Internal error (number ")
 
 
 def test_a_request_beyond_the_queue_limit_gets_503_with_retry_after(

@@ -94,7 +94,7 @@ def test_an_unknown_tool_and_an_unforeseen_error_are_reported(served: Served, mo
     assert unknown.is_error and unknown.content[0].text.startswith("There is no tool 'fill'. There are fill_mask, ")
     monkeypatch.setattr("bertexplorer.api.tool_calls.answer", lambda *given: 1 / 0)
     failed = called(f"{served.url}/mcp", "fill_mask", text=TEXT)
-    assert failed.is_error and failed.content[0].text.startswith("Something went wrong that should not have (error ")
+    assert failed.is_error and failed.content[0].text.startswith("Internal error (number ")
 
 
 def test_a_full_queue_is_reported(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

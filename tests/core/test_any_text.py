@@ -93,7 +93,7 @@ def test_any_input_gives_an_answer_or_an_error(explore: Explore, view: str) -> N
         to_link(state, {})
         if answer.figure is None:
             assert len(answer.error) > 10 and answer.error.rstrip("”’)")[-1:] in (".", "!", "?"), answer.error
-            assert "went wrong" not in answer.error
+            assert "Internal error" not in answer.error
             answer.error.encode()
             return
         assert answer.said.strip() and not answer.error and bool(answer.strip) == VIEWS[state.view].text

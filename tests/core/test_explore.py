@@ -58,7 +58,7 @@ def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeyp
     monkeypatch.setattr(VIEWS["template"].analysis, "run", broken)
     with caplog.at_level(logging.ERROR):
         answer = explore.answer(state("template", "A {b|c} [MASK]."))
-    number = answer.error.split("error ")[1].split()[0]
+    number = answer.error.split("number ")[1].split()[0]
     assert caplog.records[-1].id == number and "secret detail" in caplog.text
     assert "secret" not in answer.error and answer.strip
 

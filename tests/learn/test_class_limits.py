@@ -17,10 +17,10 @@ def test_codes_of_ended_and_unknown_classes_lock_nobody_out(rooms):
     for i in range(100):
         with pytest.raises(ExplorerError, match="any more: its teacher ended it") as error:
             rooms.room(ended.code, f"p{i}")
-        assert error.value.missing == "class"
+        assert error.value.code == "class"
         with pytest.raises(ExplorerError, match="There is no class") as error:
             rooms.room("Q" * 4, f"p{i}")
-        assert error.value.missing == "class"
+        assert error.value.code == "class"
     assert rooms.room(other.code.lower(), "late") is other
 
 
@@ -142,7 +142,7 @@ def test_another_code_puts_strangers_out_and_begins_an_open_vote_anew(rooms):
     assert room.code != old and rooms.room(room.code) is room
     with pytest.raises(ExplorerError, match="any more: its code was changed") as error:
         rooms.room(old, "stranger")
-    assert error.value.missing == "class"
+    assert error.value.code == "class"
     assert room.counts(0, 1) == [0, 0, 0] and not room.last_polls
     rooms.vote(room, "pupil", 0, 1, 1)
     same = again(rooms).room(room.code)

@@ -149,7 +149,7 @@ def failing(error: Exception) -> Callable[[SendLine], Reply]:
 @pytest.mark.parametrize(
     ("error", "status", "sentence"),
     [
-        (ExplorerError("No mask.", missing="mask"), 422, "No mask."),
+        (ExplorerError("No mask.", code="mask"), 422, "No mask."),
         (progress.Stopped(), 499, "Stopped before it was done"),
         (ZeroDivisionError("secret"), 500, "in the log"),
     ],

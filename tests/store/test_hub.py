@@ -263,7 +263,7 @@ def test_a_revision_may_have_slashes_and_hyphens(
 def test_a_run_that_is_missing_or_not_yours_is_not_a_hub_name(library: CheckpointRegistry) -> None:
     with pytest.raises(ExplorerError, match="a run opens in the one that started it") as caught:
         library.get("run:" + "0" * 32)
-    assert caught.value.missing == ""
+    assert caught.value.code == ""
 
 
 @pytest.mark.parametrize(("lost", "message"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])

@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import Channel, ExplorerError, Hint, worded
 from bertexplorer.training.data.rows import Row, cell_parts, cell_text
 
 MAX_CLASSES = 1_000
 THOUSANDS = re.compile(r"[-+]?[1-9]\d{0,2},\d{3}")
+OTHER_COLUMN: Hint = {"page": "Choose another column.", "cli": "Name another column with --map label=COLUMN."}
 ALWAYS = 10  # with up to this many classes, the validation rows have all of them, whatever the share
 
 
@@ -22,6 +23,11 @@ class Finding:
     what: str
     lines: tuple[int, ...] = ()
     stops: bool = False
+    hint: Hint | None = None  # what to do, if *what* does not say it
+
+    def render(self, channel: Channel = "page") -> str:
+        """The message in the words of *channel*."""
+        return worded(self.what, self.hint, channel)
 
 
 def row_labels(row: Row, key: str, several: bool = False) -> tuple[str, ...]:
@@ -129,7 +135,7 @@ def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several
     counts, dev_counts = label_counts(train, label, several), label_counts(dev, label, several)
     findings = []
     if len(counts) < 2:
-        findings.append(Finding(too_few_labels(counts, dev_counts), stops=True))
+        findings.append(too_few_labels(counts, dev_counts))
     if len(counts) > MAX_CLASSES:
         message = f"{len(counts):,} different labels; the limit is {MAX_CLASSES:,}. Is this column the label?"
         findings.append(Finding(message, stops=True))
@@ -154,18 +160,19 @@ def label_findings(train: Sequence[Row], dev: Sequence[Row], label: str, several
     return findings
 
 
-def too_few_labels(counts: Mapping[str, int], dev_counts: Mapping[str, int]) -> str:
-    """The message about training rows with one label or none. *counts*, *dev_counts*: label -> number of rows."""
+def too_few_labels(counts: Mapping[str, int], dev_counts: Mapping[str, int]) -> Finding:
+    """The finding about training rows with one label or none. *counts*, *dev_counts*: label -> number of rows."""
     label, count = next(iter(counts.items()), ("", 0))
     has_label = f"the label “{label[:40]}”"
     wanted = "at least two different ones are needed."
     if dev_counts.keys() <= counts.keys():
         subject = f"Every row has {has_label}" if counts else "No row has a label"
-        return f"{subject}; {wanted} Choose another column."
+        return Finding(f"{subject}; {wanted}", stops=True, hint=OTHER_COLUMN)
     subject = "No training row has a label"
     if count:
         subject = f"The only training row has {has_label}" if count == 1 else f"All training rows have {has_label}"
-    return f"{subject}; {wanted} Other labels are only in the validation rows. Add rows of each label."
+    what = f"{subject}; {wanted} Other labels are only in the validation rows. Add rows of each label."
+    return Finding(what, stops=True)
 
 
 def quoted_names(names: Sequence[str]) -> str:

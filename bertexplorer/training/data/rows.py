@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any, Protocol, TypeVar
 
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, Hint
 
+CHOOSE: Hint = {"page": "Choose one.", "cli": "Name it with --map NAME=COLUMN."}
 MAX_COLUMNS = 50
 MAX_NAME = 200  # characters of a column's name
 MAX_CELL = 10_000  # characters; of a list, those of its JSON
@@ -83,10 +84,10 @@ def map_columns(table: Table, mapping: Mapping[str, str], columns: Sequence[Colu
     available = ", ".join(f"“{column[:40]}”" for column in table.columns)
     for name, column in chosen_columns.items():
         if column not in table.columns:
-            raise ExplorerError(f"There is no column “{column[:40]}” for {name}; the file has {available}. Choose one.")
+            raise ExplorerError(f"There is no column “{column[:40]}” for {name}; the file has {available}.", CHOOSE)
     for spec in columns:
         if not spec.optional and spec.name not in chosen_columns:
-            raise ExplorerError(f"No column was chosen for {spec.label}; the file has {available}. Choose one.")
+            raise ExplorerError(f"No column was chosen for {spec.label}; the file has {available}.", CHOOSE)
     return [Row(row.line, {name: row.cells[column] for name, column in chosen_columns.items()}) for row in table.rows]
 
 

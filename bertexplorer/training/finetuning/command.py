@@ -69,9 +69,7 @@ def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Pat
             return 0
         return print_events(finetune(folder, catch_stop_signals()))
     except ExplorerError as error:
-        message = str(error).replace("Choose one.", "Name it with --map NAME=COLUMN.")
-        message = message.replace("Choose another column.", "Name another column with --map label=COLUMN.")
-        sys.stderr.write(f"bertexplorer: {message}\n")
+        sys.stderr.write(f"bertexplorer: {error.render('cli')}\n")
         return 2
 
 
@@ -142,9 +140,9 @@ def write_run(
     for problem in preflight.problems[:20]:
         tell(f"{'error' if strict else 'skipped'}: {table.unit} {problem.line} {problem.what}")
     for finding in preflight.findings:
-        tell(f"note: {finding.what}")
+        tell(f"note: {finding.render('cli')}")
     if preflight.stops:
-        raise ExplorerError(" ".join(preflight.stops))
+        raise ExplorerError(" ".join(finding.render("cli") for finding in preflight.findings if finding.stops))
     if preflight.problems and strict:
         raise ExplorerError(f"{len(preflight.problems):,} rows cannot be used. Fix them, or omit --strict.")
     specs.write_run_folder(folder, spec, preflight.train, preflight.dev)

@@ -51,7 +51,7 @@ class Preflight:
     @property
     def stops(self) -> list[str]:
         """The reasons why the run cannot start."""
-        return [finding.what for finding in self.findings if finding.stops]
+        return [finding.render() for finding in self.findings if finding.stops]
 
 
 def preflight(

@@ -29,7 +29,7 @@ export async function http(path, { body, signal, tell = () => {} } = {}) {
       const reply = await fetch(to, { method: "POST", headers, body: form ? body : JSON.stringify(body), signal });
       const result = await read(reply, tell), again = result.status === 503 && (result.answer.retry_after ?? Number(reply.headers.get("retry-after")));
       if (!again) return result;
-      const reason = result.answer.title === "No answer" ? result.answer.detail.split(". ")[0] : "The server is busy";
+      const reason = result.answer.title ?? "The server is busy";
       tell({ notice: `${reason}. Asking again in ${again} s.` });
       await wait(1000 * again, signal);
     } catch (error) {
