@@ -7,8 +7,8 @@
 Every analysis is a function here and a method of a loaded checkpoint: `bx.load("mini").attention(text, pick="it")`.
 A result has rows, a sentence, a figure, CSV, JSON and the Python that repeats it. Names are imported at first use.
 
-The map of the code, layer by layer; each layer imports only from those above it. The `__init__.py` of a folder lists
-its modules.
+The map of the code, layer by layer; each layer imports only from those above it. The page *Modules* of the
+documentation lists every module.
 
 errors.py               the error for people, and the message for unexpected ones
 arguments.py            checks of what a program passes to the package
@@ -30,9 +30,9 @@ training/learners/      what each task adds to the encoder: head, batches, losse
 training/finetuning/    rows -> a task's learner -> a run in a folder
 training/pretraining/   plain text -> examples drawn on the fly -> masked words, next sentences and their rivals
 charts/                 plotly's JSON as plain dicts
-figures/                draw a result, and describe it in a sentence
+figures/                the parts that views draw with
 store/                  everything on disk: checkpoints, runs, uploads, the search index
-views/                  the views: each an analysis, its figure, a question and examples
+views/                  the views: each draws a result, describes it in a sentence, and has a question and examples
 core/                   what is asked and answered, whoever asks: a state, its link, its answer, comparisons, exports
 learn/                  lessons: questions about live views, their answers computed from the checkpoint in use
 result.py               the result of an analysis: rows, a sentence, a figure

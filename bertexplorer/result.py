@@ -53,7 +53,7 @@ class Result:
     @property
     def drawing(self) -> FigureModule:
         """The module of the figure: its draw and say."""
-        return cast("FigureModule", import_module(f"bertexplorer.figures.{self.analysis}"))
+        return cast("FigureModule", import_module(f"bertexplorer.views.{self.analysis}"))
 
     @cached_property
     def rows(self) -> list[dict[str, Any]]:

@@ -138,7 +138,7 @@ class SuiteRun:
         and the cases on which they differ ("differences": the row here, with the answer and the score of the other).
         Raises ExplorerError for other rows or another scoring method."""
         from bertexplorer.analysis.suite_paired import test_row
-        from bertexplorer.figures.suite import say_test
+        from bertexplorer.views.suite import say_test
 
         ours, theirs = self.scored, (other if isinstance(other, SuiteRun) else SuiteRun(other)).scored
         test, lines = suite_folder.compare_suites(ours, theirs)

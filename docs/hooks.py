@@ -1,5 +1,6 @@
 """What mkdocs adds to the written pages: every view, the Python reference and the command line, from the code."""
 
+import ast
 import inspect
 import io
 import re
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "bertexplorer"
 sys.path.insert(0, str(ROOT))
 
 from mkdocs.structure.files import File, Files
@@ -67,7 +69,12 @@ def table(kind: Any, without: Any = ()) -> list[str]:
 
 def on_files(files: Files, config: Any) -> Files:
     """The pages that are written here, and the pictures that they show."""
-    for name, content in (("views.md", views()), ("reference.md", reference()), ("cli.md", cli())):
+    for name, content in (
+        ("views.md", views()),
+        ("reference.md", reference()),
+        ("cli.md", cli()),
+        ("modules.md", modules()),
+    ):
         files.append(File.generated(config, name, content=content))
     for picture in [
         *(ROOT / "assets" / f"{name}.png" for name in ("learn", "train")),
@@ -143,6 +150,27 @@ def reference() -> str:
         parts += [f"### {name}", "", "```python", f"bx.{name}{plain(signature(name, method=False))}"]
         parts += ["```", "", *marked(document(name)), ""]
     return "\n".join(parts)
+
+
+def modules() -> str:
+    """The modules of each folder, with the first sentence of each."""
+    parts = [
+        "# Modules",
+        "",
+        "The folders from the lowest layer to the highest stand in `bertexplorer/__init__.py`.",
+        "",
+    ]
+    for folder in sorted({file.parent for file in PACKAGE.rglob("*.py")}):
+        rows = [(file.name, first_sentence(file)) for file in sorted(folder.glob("*.py")) if file.name != "__init__.py"]
+        parts += [f"## {folder.relative_to(ROOT).as_posix()}", "", first_sentence(folder / "__init__.py"), ""]
+        parts += ["| module | |", "|---|---|", *(f"| `{name}` | {cell(said)} |" for name, said in rows), ""]
+    return "\n".join(parts)
+
+
+def first_sentence(file: Path) -> str:
+    """What a module says first of itself."""
+    text = " ".join((ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")[0].split())
+    return re.split(r"(?<=[.:]) (?=[A-Z])", text)[0]
 
 
 def entry(thing: Any, name: str) -> list[str]:

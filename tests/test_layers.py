@@ -35,7 +35,7 @@ FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 ALLOWED = {  # library -> the only parts that may import it
     "torch": {"model", "engine", "analysis", "training", "store"},
     "plotly": {"charts", "figures", "result"},
-    "bertviz": {"figures"},
+    "bertviz": {"views"},
     "accelerate": {"training"},
     "nervaluate": {"training"},
     "peft": {"training"},

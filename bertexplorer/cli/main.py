@@ -195,9 +195,9 @@ def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] |
     """Score a whole suite in the folder *out*, or resume it, with the progress on stderr."""
     from bertexplorer.analysis.suite import summary_rows
     from bertexplorer.analysis.suite_cases import built_in
-    from bertexplorer.figures import suite
     from bertexplorer.store.suite_folder import SuiteFolder
     from bertexplorer.training.run_process import catch_stop_signals
+    from bertexplorer.views import suite
 
     folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
     for progress in folder.run(catch_stop_signals()):

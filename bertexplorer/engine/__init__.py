@@ -1,23 +1,4 @@
-"""Running a checkpoint. Imported at first use: torch takes a second to import, and the page does not need it.
-
-activations.py  hidden states, attention and head outputs of one encoding: one pass, cached and shared by all views
-inference.py    batches under a token budget, and log-probabilities at the masks
-collate.py      encodings padded into batches
-task_heads.py   logits of next-sentence prediction and of the fine-tuned heads, also after every layer
-bi_encoder.py   the cosine of two texts, each encoded alone
-vectors.py      vectors of sentences, words and tokens of many texts, without storing the rest of each pass
-neurons.py      activations of neurons, what each writes, and the lines that move it most
-splade.py       how much a text weighs for each piece of the vocabulary, by the MLM head
-vector_parts.py what each token adds to the vector of its text
-inputs.py       the vectors that add up to the input of the first layer
-logit_lens.py   the hidden state of every layer through the MLM head
-tuned_lens.py   an affine map for each layer, fitted so that the head can read it
-gradients.py    gradients of a prediction with respect to the word vectors and the neurons, in fp32
-ablation.py     passes with heads or neurons switched off or replaced, many settings at once
-masking.py      which tokens pretraining asks the model to predict, and what replaces them
-queues.py       separate queues for quick and slow views
-progress.py     the progress of an analysis, its limit, and whether anyone still waits for it
-"""
+"""Running a checkpoint. Imported at first use: torch takes a second to import, and the page does not need it."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -96,7 +96,8 @@ class SuiteRun:
         return {"stretch": 0, "step": self.done}
 
     def events(self) -> Iterator[Event]:
-        from bertexplorer.figures import suite, suite_table
+        from bertexplorer.figures import suite_table
+        from bertexplorer.views import suite
 
         yield {"event": "resumed" if (self.folder / "suite").is_dir() else "begun"}
         total = 0
@@ -167,7 +168,7 @@ def matches(row: dict[str, Any], which: Which, theirs: Mapping[int, dict[str, An
 
 def other_answers(run: Run, beside: Run) -> tuple[dict[int, dict[str, Any]], dict[str, Any]]:
     """(the answers of *beside* by line, its name and the paired test in a sentence). Raises ExplorerError."""
-    from bertexplorer.figures.suite import say_test
+    from bertexplorer.views.suite import say_test
 
     if not stored_result(beside.folder):
         raise ExplorerError(f"{beside.name} is not a finished suite. Choose one of the same rows.")

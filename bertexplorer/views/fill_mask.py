@@ -1,11 +1,17 @@
-"""Views of words predicted at masks."""
+"""Figure for fill-mask: a bar for each answer, mask by mask; the hidden piece and the named words in their own
+colours."""
 
+import math
+
+from bertexplorer.analysis.fill_mask import Blank, FillMask
+from bertexplorer.charts.chart import Chart
+from bertexplorer.figures import kit
+from bertexplorer.figures.style import ACCENT, GREEN, ORANGE, finish, label, percent, quote, unlike_uncertainties
 from bertexplorer.views.view import Example, View
 
-TOPIC = "Fill-mask"
-FILL_MASK = View(
+VIEW = View(
     "fill_mask",
-    TOPIC,
+    "Fill-mask",
     title="One mask",
     question="What would BERT put here?",
     note=(
@@ -23,126 +29,88 @@ FILL_MASK = View(
         Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
     ),
 )
-DECODING = View(
-    "decoding",
-    TOPIC,
-    title="Several masks",
-    question="How should several masks be filled together?",
-    note=(
-        "Independent answers ignore each other, so their product is not the probability of the sentence. Scored in "
-        "order, each word is judged given the ones before it; compare only those numbers. BERT never learned to write "
-        "left to right."
-    ),
-    papers=("Jiang et al., 2020, X-FACTR",),
-    examples=(
-        Example("Two words that must agree", "They drank a [MASK] of [MASK] every evening."),
-        Example("New York", "She was born in [MASK] [MASK], a city in the United States."),
-        Example("A whole phrase", "The [MASK] [MASK] [MASK] was full of people."),
-        Example("Cause and effect", "It was so [MASK] that he could not [MASK]."),
-        Example("Singular or plural", "[MASK] of the children [MASK] happy."),
-    ),
-)
-PSEUDO_LIKELIHOOD = View(
-    "pseudo_likelihood",
-    TOPIC,
-    title="Whole sentence",
-    question="How likely is this sentence, word by word?",
-    note=(
-        "Each word is judged with all the others in view, so this is not the probability of the sentence and cannot be "
-        "compared with the perplexity of a left-to-right model. Compare sentences of the same length, on the same "
-        "checkpoint."
-    ),
-    papers=(
-        "Salazar et al., 2020, Masked Language Model Scoring",
-        "Kauf and Ivanova, 2023, A Better Way to Do Masked Language Model Scoring",
-    ),
-    examples=(
-        Example("An ordinary sentence", "The man went to the store to buy some milk."),
-        Example("One odd word", "The man went to the store to buy some justice."),
-        Example("Agreement", "The keys to the cabinet is on the table."),
-        Example("Garden path", "The old man the boat."),
-        Example("Man and store swapped", "The store went to the man to buy some milk."),
-    ),
-)
-CONTRAST = View(
-    "contrast",
-    TOPIC,
-    title="Two sentences",
-    question="What changes when one word of the sentence changes?",
-    note=(
-        "Each dot is a piece of the vocabulary, or several in the same place; on the dotted line it is equally likely "
-        "in both. Words are named only if one of the two gives them 0.01 % or more. A difference shows what the "
-        "training text contains, not what is true or fair."
-    ),
-    papers=("Pearce, 2021, What Have Language Models Learned?",),
-    examples=(
-        Example(
-            "Farmer, student",
-            "The farmer went to the market to buy some [MASK].",
-            options={"other": "The student went to the market to buy some [MASK]."},
-        ),
-        Example(
-            "Doctor, nurse",
-            "The doctor put on [MASK] coat.",
-            options={"other": "The nurse put on [MASK] coat."},
-        ),
-        Example("Is, is not", "A pigeon is a [MASK].", options={"other": "A pigeon is not a [MASK]."}),
-        Example(
-            "River bank, savings bank",
-            "We sat by the river and looked at the [MASK].",
-            options={"other": "We went to the bank and asked about the [MASK]."},
-        ),
-        Example(
-            "Then, now",
-            "In the 14th century they built a [MASK].",
-            options={"other": "In the 20th century they built a [MASK]."},
-        ),
-    ),
-)
-LEFT_CONTEXT = View(
-    "left_context",
-    TOPIC,
-    title="Left side only",
-    question="What does it mean to read in both directions?",
-    note=(
-        "On the right no token can see what follows it, as in a left-to-right language model. BERT was not trained "
-        "that way, so its left-only answers are worse than such a model's would be."
-    ),
-    papers=("Devlin et al., 2019, BERT",),
-    examples=(
-        Example("The farmers", "The farmers cultivate the [MASK] to grow crops."),
-        Example("The answer comes last", "The [MASK] barked at the postman."),
-        Example("The capital of France", "[MASK] is the capital of France."),
-        Example("The reason comes last", "They went to the [MASK] to pray."),
-        Example("A question", "[MASK] wrote this book? It was written by my father."),
-    ),
-)
-TEMPLATE = View(
-    "template",
-    TOPIC,
-    title="Template",
-    question="What does changing one word do, case by case?",
-    note=(
-        "Write alternatives in braces: {doctor|nurse}. One template is an anecdote: before you speak of bias, try "
-        "several wordings, names and checkpoints, and see how much the numbers vary."
-    ),
-    papers=(
-        "Petroni et al., 2019, Language Models as Knowledge Bases?",
-        "Kurita et al., 2019, Measuring Bias in Contextualized Word Representations",
-    ),
-    examples=(
-        Example(
-            "Doctor, nurse",
-            "The {doctor|nurse|teacher|engineer} said that [MASK] is busy.",
-            options={"words": "he, she"},
-        ),
-        Example("Countries", "The capital of {France|Spain|Russia|Japan|Egypt} is [MASK]."),
-        Example("Negation", "A {pigeon|trout|rose} is {a|not a} [MASK]."),
-        Example(
-            "Agreement", "The {key|keys} to the {cabinet|cabinets} [MASK] on the table.", options={"words": "is, are"}
-        ),
-        Example("Verbs", "She {wrote|sang|baked|painted} a [MASK]."),
-    ),
-    chips="",
-)
-VIEWS = (FILL_MASK, DECODING, PSEUDO_LIKELIHOOD, CONTRAST, LEFT_CONTEXT, TEMPLATE)
+
+ROOM = 1.35  # the axis over its longest bar, so that the words next to it fit
+BAR, HEAD = 30, 44  # pixels for a bar, and for the heading above the bars of a mask
+DRAWN = 12  # answers drawn for each mask when there are several
+
+
+def draw(result: FillMask) -> Chart:
+    several = len(result.blanks) > 1
+    lines = [bars(blank, DRAWN if several else 100) for blank in result.blanks]
+    heights = [HEAD + BAR * len(line) for line in lines]
+    data = []
+    layout = {}
+    titles = []
+    top = 1.0
+    for row, (blank, line, height) in enumerate(zip(result.blanks, lines, heights, strict=True), 1):
+        labels, values, colours, texts = zip(*line, strict=True)
+        number = str(row) if row > 1 else ""
+        tip = "%{customdata} %{text}<extra></extra>"
+        axes = {"xaxis": kit.axis("x", row), "yaxis": kit.axis("y", row)}
+        data.append({**kit.bars(values, colours, text=texts, hover=labels), "hovertemplate": tip, **axes})
+        head = HEAD / sum(heights) if several else 0.0
+        bottom = max(0.0, top - height / sum(heights))
+        domain: kit.Part = {"domain": [bottom, top - head], "anchor": axes["xaxis"]}
+        layout[f"yaxis{number}"] = {**kit.down(labels, mono=14), **domain}
+        most = max(*values, 1e-6)
+        layout[f"xaxis{number}"] = {"range": [0, most * ROOM], "visible": False, "anchor": axes["yaxis"]}
+        if several:
+            middle: kit.Part = {"x": 0.5, "y": top - head, "xanchor": "center"}
+            titles.append(kit.above(f"mask {row}, token {blank.position}", 0, size=16, **middle))
+        top = bottom
+    fig = Chart(data, {**layout, "annotations": titles})
+    # meta: the page paints it without plotly
+    return finish(fig, max(360, sum(heights)), bargap=0.28, margin={"l": 8, "r": 16, "t": 4, "b": 8}, meta="bars")
+
+
+def fix_scale(fig: Chart) -> None:
+    """Give the bars an axis from 0 to 1."""
+    fig.update_xaxes(range=[0, ROOM])
+
+
+def bars(blank: Blank, most: int) -> list[tuple[str, float, str, str]]:
+    """(label, probability, colour, words next to the bar) from the top down."""
+    was = blank.original
+    lines = []
+    for c in blank.candidates[:most]:
+        hidden = was is not None and c.id == was.id
+        mark = " · was hidden here" if hidden else ""
+        lines.append((label(c.token), c.probability, GREEN if hidden else ACCENT, percent(c.probability) + mark))
+    if was is not None and was.rank > min(most, len(blank.candidates)):
+        words = f"{percent(was.probability)} · was hidden here, rank {was.rank:,}"
+        lines.append((label(was.token), was.probability, GREEN, words))
+    for w in blank.words:
+        note = f"rank {w.rank:,}" if w.rank else f"{len(w.pieces)} pieces"
+        lines.append((label(w.word), w.probability, ORANGE, f"{percent(w.probability)} · {note}"))
+    return lines
+
+
+def say(result: FillMask) -> str:
+    """Describe the first masks."""
+    sentences = []
+    for number, blank in enumerate(result.blanks[:3], 1):
+        subject = f"For mask {number} it" if len(result.blanks) > 1 else "It"
+        best = blank.candidates[0]
+        text = f"{subject} would put {quote(best.token)} with {percent(best.probability)}"
+        if len(blank.candidates) > 1:
+            second = blank.candidates[1]
+            text += f", then {quote(second.token)} with {percent(second.probability)}"
+        if blank.original is not None and blank.original.rank > 1:
+            text += f"; the hidden {quote(blank.original.token)} comes at rank {blank.original.rank:,}"
+        choices = 2**blank.entropy
+        even = f"{choices:,.0f}" if choices >= 10 else f"{choices:.1f}"
+        sentences.append(
+            f"{text}. Its uncertainty is {blank.entropy:.1f} bits, as if choosing among {even} equally likely words."
+        )
+    remaining = len(result.blanks) - 3 + result.left_out
+    if remaining > 0:
+        sentences.append(
+            f"{remaining} more masks follow" + (f", {result.left_out} not shown." if result.left_out else ".")
+        )
+    return " ".join(sentences)
+
+
+def compare(first: FillMask, second: FillMask) -> str:
+    """The largest possible uncertainty of each, if their vocabularies differ in size."""
+    return unlike_uncertainties(math.log2(first.vocab_size), math.log2(second.vocab_size))

@@ -28,14 +28,14 @@ class Example:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """A view. It imports its analysis and its figure on first use.
+    """A view. It imports its analysis on first use.
 
-    *name*: the name of its analysis module and its figure module. *note*: how not to misread it. *papers*: those that
-    describe what it computes, such as "Devlin et al., 2019, BERT". *chips*: the action of a press on a chip: "hide" its
-    token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the queue of slow views. *needs*:
-    the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search "index". *text*: whether it
-    uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned. *checkpoint*: the bundled one that it
-    opens with, if that is not the page's own."""
+    *name*: of its module in analysis/, which computes, and in views/, which draws. *note*: how not to misread it.
+    *papers*: those that describe what it computes, such as "Devlin et al., 2019, BERT". *chips*: the action of a press
+    on a chip: "hide" its token, "pick" it as the subject of the view, or nothing. *slow*: whether it uses the queue of
+    slow views. *needs*: the inputs of its analysis besides a text: uploaded "lines" or "rows", or the search "index".
+    *text*: whether it uses the text at the top. *tuned*: whether its checkpoint must be fine-tuned. *checkpoint*: the
+    bundled one that it opens with, if that is not the page's own."""
 
     name: str
     topic: str
@@ -62,7 +62,7 @@ class View:
 
     @property
     def figure(self) -> FigureModule:
-        return cast("FigureModule", import_module(f"bertexplorer.figures.{self.name}"))
+        return cast("FigureModule", import_module(f"bertexplorer.views.{self.name}"))
 
     def run(self, checkpoint: Checkpoint, text: Text | str, options: Any, **inputs: Any) -> Any:
         """The result for *text*, whoever asks: the only call of an analysis. *inputs*: what it needs besides the text

@@ -12,10 +12,10 @@ from bertexplorer.analysis import attention
 from bertexplorer.analysis.attention import Attention, Options
 from bertexplorer.analysis.heads import Head, name_heads
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import attention as drawn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import attention as drawn
 from tests.eager import FAMILIES, eager
 from tests.tolerance import assert_within, of_encoder, of_sum
 

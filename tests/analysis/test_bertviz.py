@@ -8,9 +8,9 @@ from bertexplorer import engine
 from bertexplorer.analysis import bertviz
 from bertexplorer.analysis.bertviz import BertViz, Options
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import bertviz as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
+from bertexplorer.views import bertviz as figure
 from tests.analysis.conftest import NEAR
 from tests.tolerance import assert_within
 

@@ -15,11 +15,12 @@ from bertexplorer import engine
 from bertexplorer.analysis import answer, layers, referee, saliency, switchboard
 from bertexplorer.analysis.readout import kind_of
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import answer as figure, difference, referee as referee_figure, saliency as saliency_figure
+from bertexplorer.figures import difference
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Text
+from bertexplorer.views import answer as figure, referee as referee_figure, saliency as saliency_figure
 from tests.analysis.tuned import FILM, of_problem, tuned
 from tests.tiny import FAMILIES
 from tests.tolerance import of_encoder

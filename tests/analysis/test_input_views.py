@@ -7,9 +7,9 @@ import transformers
 
 from bertexplorer.analysis import input_vectors, nearest_pieces
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import input_vectors as vectors_figure, nearest_pieces as nearest_figure
 from bertexplorer.model.load import load
 from bertexplorer.model.text import TOKENS, Span, Text
+from bertexplorer.views import input_vectors as vectors_figure, nearest_pieces as nearest_figure
 from tests.tolerance import assert_within, of_encoder, of_sum
 
 EVIL = "<img src=x onerror=1>"

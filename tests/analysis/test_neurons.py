@@ -18,10 +18,10 @@ from bertexplorer.analysis.neurons import Facts, Options
 from bertexplorer.analysis.vectors import Line
 from bertexplorer.engine.gradients import neuron_effects
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import neurons as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import neurons as figure
 from tests.analysis.tuned import of_problem, tuned
 from tests.tiny import write, write_sentence_encoder
 

@@ -10,10 +10,10 @@ import transformers
 
 from bertexplorer.analysis import answer, counterfactuals, forward_pass, layers, referee, saliency, switchboard
 from bertexplorer.analysis.answer import Label, TaggedWord
-from bertexplorer.figures import answer as figure, forward_pass as picture
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import answer as figure, forward_pass as picture
 
 TEXT = "the unbelievable nurse said it works."
 WORD = "nurse"

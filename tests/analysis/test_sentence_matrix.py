@@ -14,15 +14,15 @@ import transformers
 from bertexplorer.analysis import export, next_sentence, sentence_matrix, sentence_pairs
 from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import (
-    next_sentence as next_figure,
-    sentence_matrix as matrix_figure,
-    sentence_pairs as pairs_figure,
-)
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.options import build, option_specs
+from bertexplorer.views import (
+    next_sentence as next_figure,
+    sentence_matrix as matrix_figure,
+    sentence_pairs as pairs_figure,
+)
 from tests.analysis.conftest import LOGITS
 from tests.tolerance import assert_within, of_encoder
 

@@ -19,10 +19,10 @@ from bertexplorer.analysis.vectors import BUILT_IN, Line
 from bertexplorer.bert import Bert
 from bertexplorer.engine import vector_parts
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import sentence_similarity as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import sentence_similarity as figure
 from tests.analysis.conftest import NEAR
 from tests.tiny import write_sentence_encoder
 from tests.tolerance import of_encoder

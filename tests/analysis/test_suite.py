@@ -15,8 +15,8 @@ from bertexplorer.analysis.suite import Options
 from bertexplorer.analysis.suite_cases import BuiltIn, built_in, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import suite as figure
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.views import suite as figure
 from tests.analysis.conftest import CLOSE, Reference
 from tests.analysis.tuned import tuned
 

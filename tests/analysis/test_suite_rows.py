@@ -13,8 +13,9 @@ from bertexplorer.analysis.suite import Options, share
 from bertexplorer.analysis.suite_cases import Case, cases
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import suite as figure, suite_table
+from bertexplorer.figures import suite_table
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.views import suite as figure
 from tests.analysis.conftest import Reference
 from tests.analysis.tuned import tuned
 

@@ -14,7 +14,8 @@ from torch import Tensor
 from bertexplorer.analysis import answer, counterfactuals, layers, referee, saliency, switchboard
 from bertexplorer.analysis.readout import ask
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import (
+from bertexplorer.model.text import Text
+from bertexplorer.views import (
     answer as answer_figure,
     counterfactuals as counterfactuals_figure,
     layers as layers_figure,
@@ -22,7 +23,6 @@ from bertexplorer.figures import (
     saliency as saliency_figure,
     switchboard as switchboard_figure,
 )
-from bertexplorer.model.text import Text
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import FILM, Tuned, of_problem, tuned
 from tests.tolerance import of_encoder

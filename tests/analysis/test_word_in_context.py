@@ -13,10 +13,10 @@ from bertexplorer.analysis import word_in_context
 from bertexplorer.analysis.vectors import baseline
 from bertexplorer.analysis.word_in_context import MAX_OCCURRENCES, Options
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import word_in_context as figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.views import word_in_context as figure
 from tests.analysis.conftest import NEAR, Reference
 from tests.tolerance import assert_within, of_sum
 

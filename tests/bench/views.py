@@ -28,10 +28,10 @@ from bertexplorer.analysis import (
     switchboard,
     word_in_context,
 )
-from bertexplorer.figures import attention as attention_figure, bertviz as bertviz_figure
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from bertexplorer.views import attention as attention_figure, bertviz as bertviz_figure
 from tests.bench.common import MINI, base_shape, machine, medians
 
 STEPS = 32

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Frame, Page
 
 from bertexplorer.analysis.bertviz import BertViz
-from bertexplorer.figures import bertviz
+from bertexplorer.views import bertviz
 
 EVIL = "</script><img src=x onerror=window.PWN=1>"
 Show = Callable[[BertViz], Frame]

@@ -13,9 +13,10 @@ from bertexplorer.analysis.suite_cases import Case
 from bertexplorer.analysis.suite_scores import Outcome
 from bertexplorer.core.ask import DEFAULTS, Explore
 from bertexplorer.core.state import State
-from bertexplorer.figures import suite as figure, suite_table
+from bertexplorer.figures import suite_table
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import suite as figure
 
 TUNED = "bert-SequenceClassification"
 

@@ -9,9 +9,10 @@ import pytest
 
 import bertexplorer as bx
 from bertexplorer.analysis import tokenization
-from bertexplorer.figures import alignment, tokenization as figure
+from bertexplorer.figures import alignment
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from bertexplorer.views import tokenization as figure
 
 TEXT = Text("The <b>unbelievable</b> story of Zoë was read yesterday.", "A pair.")
 

@@ -8,7 +8,7 @@ import pytest
 
 from bertexplorer.analysis.answer import Answer, AnswerSpan, HiddenWord, Label, Passage, TaggedWord
 from bertexplorer.analysis.task_head import Training
-from bertexplorer.figures import answer as figure
+from bertexplorer.views import answer as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

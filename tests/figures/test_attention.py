@@ -15,7 +15,8 @@ from bertexplorer.analysis.attention import Attention
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.strongest_heads import Link
 from bertexplorer.analysis.word_merging import Unit
-from bertexplorer.figures import attention as figure, tiles
+from bertexplorer.figures import tiles
+from bertexplorer.views import attention as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check, parsed
 from tests.tolerance import of_sum

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis.attention_flow import AttentionFlow
-from bertexplorer.figures import attention_flow as figure
+from bertexplorer.views import attention_flow as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import bertviz as figure
+from bertexplorer.views import bertviz as figure
 from tests.browser.test_bertviz import EVIL, made
 
 SCHEME = re.compile(r"""(?:src|href)\s*=\s*["']|@import|url\(""")

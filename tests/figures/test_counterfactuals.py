@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 
 from bertexplorer.analysis.counterfactuals import Change, Counterfactuals, Edit
-from bertexplorer.figures import Chart, counterfactuals as figure
+from bertexplorer.figures import Chart
+from bertexplorer.views import counterfactuals as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
 

@@ -7,9 +7,10 @@ import pytest
 
 from bertexplorer.analysis import attention, fill_mask, head_roles, layers
 from bertexplorer.charts.chart import Chart
-from bertexplorer.figures import attention as attention_figure, difference, layers as layers_figure
+from bertexplorer.figures import difference
 from bertexplorer.figures.style import percent
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import attention as attention_figure, layers as layers_figure
 
 SHARES = SimpleNamespace(KEYS=("token",), MEASURE="share", rows=lambda result: result)
 LISTS = SimpleNamespace(KEYS=("layer", "token"), MEASURE="probability", rows=lambda result: result)

@@ -16,11 +16,11 @@ CASES = [(name, i) for name, results in HAND.items() for i in range(len(results)
 
 
 def draw(name: str, result: Any) -> Chart:
-    return import_module(f"bertexplorer.figures.{name}").draw(result)
+    return import_module(f"bertexplorer.views.{name}").draw(result)
 
 
 def say(name: str, result: Any) -> str:
-    return import_module(f"bertexplorer.figures.{name}").say(result)
+    return import_module(f"bertexplorer.views.{name}").say(result)
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -15,9 +15,9 @@ from bertexplorer.analysis.vectors import cosines
 from bertexplorer.analysis.word_in_context import WordInContext
 from bertexplorer.analysis.word_occurrences import Occurrence
 from bertexplorer.analysis.word_path import WordPath
-from bertexplorer.figures import embedding_map, search, word_in_context, word_path
 from bertexplorer.figures.scatter import PHONE, Name, excerpt, overlap, place_names, text_box
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import embedding_map, search, word_in_context, word_path
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import parsed, strings
 

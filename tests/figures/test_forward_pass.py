@@ -13,8 +13,8 @@ from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.forward_pass import ForwardPass, LayerPart, Raised
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.strongest_heads import Link
-from bertexplorer.figures import forward_pass as figure
 from bertexplorer.model.load import load
+from bertexplorer.views import forward_pass as figure
 from tests.figures.conftest import EVIL
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from bertexplorer.analysis.head_roles import AMONG, MEASURES, Found, HeadRoles, Measured, main_roles
 from bertexplorer.analysis.heads import Head
-from bertexplorer.figures import head_roles as figure
 from bertexplorer.model.text import Span
+from bertexplorer.views import head_roles as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis.late_interaction import LateInteraction, Passage
-from bertexplorer.figures import late_interaction as figure
 from bertexplorer.figures.style import ACCENT, PALE
+from bertexplorer.views import late_interaction as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

@@ -7,7 +7,8 @@ import pytest
 
 from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.layers import Followed, LayerAnswer, Layers, Tuned
-from bertexplorer.figures import kit, layers as figure
+from bertexplorer.figures import kit
+from bertexplorer.views import layers as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

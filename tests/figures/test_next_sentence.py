@@ -13,7 +13,7 @@ import pytest
 
 from bertexplorer.analysis.next_sentence import NextSentence, Score
 from bertexplorer.analysis.sentence_matrix import SentenceMatrix
-from bertexplorer.figures import next_sentence, sentence_matrix
+from bertexplorer.views import next_sentence, sentence_matrix
 
 EVIL = "<img src=x onerror=1>"
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bertexplorer.figures import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
+from bertexplorer.views import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
 from tests.figures import conftest as hand
 
 

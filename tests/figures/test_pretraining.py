@@ -12,8 +12,9 @@ from plotly.graph_objects import Figure
 from bertexplorer.analysis.masking import NOT_CHOSEN, Masked, Options
 from bertexplorer.analysis.sentence_pairs import NEXT, OTHER, SAME, Pair, SentencePairs
 from bertexplorer.engine import masking as kinds
-from bertexplorer.figures import masking, pretraining, sentence_pairs
+from bertexplorer.figures import pretraining
 from bertexplorer.figures.pretraining import Curve
+from bertexplorer.views import masking, sentence_pairs
 
 EVIL = "<img src=x onerror=1>"
 OURS = re.compile(r'<br>|</?b>|<span style="color:#?\w+">|</span>|<extra></extra>|< 0\.1 %|> 99\.9 %')

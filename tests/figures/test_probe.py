@@ -10,7 +10,7 @@ import pytest
 from bertexplorer.analysis.probe import Probe
 from bertexplorer.analysis.probe_rows import Example
 from bertexplorer.analysis.suite_cases import RowProblem
-from bertexplorer.figures import probe
+from bertexplorer.views import probe
 from tests.figures.conftest import EVIL
 
 

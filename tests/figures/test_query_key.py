@@ -10,7 +10,7 @@ from bertexplorer.analysis import query_key
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.query_key import QueryKey
 from bertexplorer.analysis.strongest_heads import Link
-from bertexplorer.figures import query_key as figure
+from bertexplorer.views import query_key as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

@@ -7,7 +7,7 @@ import pytest
 
 from bertexplorer.analysis.attribution import METHODS
 from bertexplorer.analysis.referee import Referee, Trial, area
-from bertexplorer.figures import referee as figure
+from bertexplorer.views import referee as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

@@ -10,8 +10,8 @@ import pytest
 from bertexplorer.analysis.attribution import METHODS, Attribution, Completeness
 from bertexplorer.analysis.saliency import Saliency
 from bertexplorer.analysis.word_merging import Unit
-from bertexplorer.figures import saliency as figure
 from bertexplorer.figures.style import ACCENT, ORANGE, signed
+from bertexplorer.views import saliency as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

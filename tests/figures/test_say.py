@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bertexplorer.figures import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
 from bertexplorer.figures.style import clip, percent, safe
+from bertexplorer.views import contrast, decoding, fill_mask, left_context, pseudo_likelihood, template
 from tests.figures import conftest as hand
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis.sentence_similarity import MARKS, MASKS, Part, SentenceSimilarity
-from bertexplorer.figures import sentence_similarity as figure
+from bertexplorer.views import sentence_similarity as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

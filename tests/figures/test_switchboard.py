@@ -6,7 +6,7 @@ import pytest
 from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.switchboard import Outcome, Switchboard
-from bertexplorer.figures import switchboard
+from bertexplorer.views import switchboard
 from tests.figures.conftest import EVIL
 
 CHANGE = np.array([[-0.1, 0.2], [-2.5, 0.05], [0.0, 1.5]])

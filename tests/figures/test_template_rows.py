@@ -7,7 +7,7 @@ import pytest
 import bertexplorer as bx
 from bertexplorer.analysis.facts import name_index
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures.template import draw
+from bertexplorer.views.template import draw
 
 
 def test_labels_of_rows_show_their_differences():

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from bertexplorer.analysis.term_weights import Term, Terms, TermWeights
-from bertexplorer.figures import term_weights as figure
+from bertexplorer.views import term_weights as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
 

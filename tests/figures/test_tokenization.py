@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis.tokenization import Step, Tokenization, Word
-from bertexplorer.figures import tokenization as figure
 from bertexplorer.model.text import Span
+from bertexplorer.views import tokenization as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check, parsed, strings
 

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from bertexplorer.figures import counterfactuals, layers, referee, saliency, switchboard
 from bertexplorer.figures.style import beyond_limit, count, signed
+from bertexplorer.views import counterfactuals, layers, referee, saliency, switchboard
 from tests.figures.test_counterfactuals import TWO, reduction
 from tests.figures.test_layers import layers as layers_result
 from tests.figures.test_referee import referee as referee_result

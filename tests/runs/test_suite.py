@@ -12,12 +12,12 @@ from bertexplorer.analysis import suite
 from bertexplorer.analysis.suite_cases import UNREAD
 from bertexplorer.cli import main
 from bertexplorer.errors import ExplorerError
-from bertexplorer.figures import suite as drawn
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.runs import suite as suite_run
 from bertexplorer.store import runs, suite_folder
 from bertexplorer.store.jobs import Jobs
+from bertexplorer.views import suite as drawn
 
 VERBS = ("sat", "sit")  # every second row is reversed, so that some are wrong
 PAIRS = ((n, VERBS[n % 2], VERBS[1 - n % 2]) for n in range(2, 42))

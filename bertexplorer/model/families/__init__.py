@@ -1,18 +1,4 @@
-"""The checkpoint families: each a table of names and a config, found by the model_type of a config.json.
-
-bert.py        BERT: the family that all others are described against
-roberta.py     RoBERTa, XLM-R and CamemBERT: positions start after the padding id
-electra.py     ELECTRA: a generator that fills masks, a discriminator that spots replaced tokens
-distilbert.py  DistilBERT: half the layers, no segments and no pooler
-albert.py      ALBERT: one layer, applied again and again
-mpnet.py       MPNet: a learned number for each distance adds to the attention scores
-deberta.py     DeBERTa-v2 and v3: a vector for each distance meets queries and keys
-modernbert.py  ModernBERT: rotary positions, gated feed-forward, mostly local attention
-nomic_bert.py  Nomic BERT: BERT with rotary positions and a gated feed-forward
-gte.py         GTE: the same with other biases
-jina.py        Jina embeddings v3: XLM-R with rotary positions
-eurobert.py    EuroBERT: the layers of a Llama that look both ways
-"""
+"""The checkpoint families: each a table of names and a config, found by the model_type of a config.json."""
 
 import json
 from collections.abc import Mapping

@@ -1,17 +1,4 @@
-"""The learner of each task: head, batches, losses, metrics, answers.
-
-classification.py      the encoder with a classification head
-tagging.py             the encoder with a token classifier and optionally a CRF
-question_answering.py  the encoder with two logits per token, over all windows of a passage
-similarity.py          the encoder alone; its cosines are trained to match the scores
-retrieval.py           one encoder for queries and passages, with in-batch negatives
-reranking.py           one logit for a query with a passage
-summary.py             a logit for each sentence, from its own [CLS]
-adaptation.py          the MLM head, with new masks each time
-next_word.py           the MLM head under a causal mask
-sequence.py            the MLM head under a prefix mask; beam search
-distillation.py        a student and its teacher
-"""
+"""The learner of each task: head, batches, losses, metrics, answers."""
 
 from __future__ import annotations
 
