@@ -1,6 +1,6 @@
 """Recording: recorded training runs that lessons replay, with the numbers that a lesson can query.
 
-assets/lessons/runs/NAME.json holds one, written by `python -m tests.bench.recordings`; a lesson names it as `run:NAME`.
+assets/lessons/runs/NAME.json holds one, written by `python -m bench.recordings`; a lesson names it as `run:NAME`.
 """
 
 from __future__ import annotations

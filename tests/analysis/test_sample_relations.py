@@ -2,12 +2,12 @@
 
 import pytest
 
+from bench import relations
 from bertexplorer import engine
 from bertexplorer.analysis import head_relations
 from bertexplorer.analysis.sample_relations import RELATIONS, read_row, related_sentences
 from bertexplorer.analysis.sample_sentences import SAMPLE
 from bertexplorer.model.checkpoint import Checkpoint
-from tests.bench import relations
 
 
 def test_every_relation_joins_two_words_of_its_sentence() -> None:

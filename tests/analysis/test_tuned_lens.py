@@ -62,7 +62,7 @@ def test_rows_hold_both_lenses(tuned: Layers, mini: Checkpoint) -> None:
 def test_the_lens_of_mini_is_the_one_that_a_fit_gives(mini: Checkpoint) -> None:
     shipped, fitted = engine.read_tuned_lens(mini), tuned_lens.fit_on_samples(mini)
     assert shipped is not None and (shipped.positions, shipped.held_out) == (fitted.positions, fitted.held_out)
-    assert fitted.tuned == pytest.approx(shipped.tuned, rel=0.01), "run python -m tests.bench.tuned_lens"
+    assert fitted.tuned == pytest.approx(shipped.tuned, rel=0.01), "run python -m bench.tuned_lens"
     states = torch.randn(50, mini.config.hidden_size, generator=torch.Generator().manual_seed(0))
     for layer in range(mini.config.num_layers):
         first, second = (lens.translate(layer, states) for lens in (shipped, fitted))

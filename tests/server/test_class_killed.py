@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.bench.serving import Server
+from bench.serving import Server
 
 pytestmark = pytest.mark.slow
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from bench.faults import VICTIMS, Drill, drill, signal_runs
+from bench.serving import Server
 from bertexplorer.store import runs
-from tests.bench.faults import VICTIMS, Drill, drill, signal_runs
-from tests.bench.serving import Server
 from tests.server.test_launch import env, free, refused
 
 pytestmark = pytest.mark.slow

@@ -1,4 +1,4 @@
-"""A class of fifty for some seconds: everyone gets the answer to their own text (`tests.bench.load` measures it)."""
+"""A class of fifty for some seconds: everyone gets the answer to their own text (`bench.load` measures it)."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.bench.load import main
-from tests.bench.serving import Server
+from bench.load import main
+from bench.serving import Server
 
 pytestmark = pytest.mark.slow
 

@@ -1,6 +1,6 @@
 """How long a start takes and how much memory it needs, beside the imports that it cannot do without.
 
-    python -m tests.bench.starting [--rounds 5]
+    python -m bench.starting [--rounds 5]
 
 Medians of new processes that take turns: `import torch`, `import torch, gradio`, the first `bx.fill_mask`, the command
 line, the page until it listens and until its first answer is there. Memory (resident) of the server after its start,
@@ -17,8 +17,8 @@ from typing import Any
 
 import httpx
 
-from tests.bench.common import machine
-from tests.bench.serving import ROOT, Server
+from bench.common import machine
+from bench.serving import ROOT, Server
 
 TEXT = "Paris is the [MASK] of France."
 CODES = {

@@ -1,6 +1,6 @@
 """How long an answer of each view takes over HTTP: its first example, with a text that is new each time.
 
-    python -m tests.bench.answers [--rounds 9] [VIEW …]
+    python -m bench.answers [--rounds 9] [VIEW …]
 
 One caller; the server is in a thread of the same process, with mini in fp32. Prints the median of each view, its
 slowest answer and the processor time of one, and the median over the views. Views without a text of their own (suite,
@@ -19,7 +19,7 @@ NAMES = ("Anna", "Paul", "Maria", "Peter", "Laura", "Simon", "Clara", "David", "
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("python -m tests.bench.answers", description=__doc__)
+    parser = argparse.ArgumentParser("python -m bench.answers", description=__doc__)
     parser.add_argument("views", nargs="*")
     parser.add_argument("--rounds", type=int, default=9, choices=range(1, len(NAMES)))
     options = parser.parse_args(arguments)

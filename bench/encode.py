@@ -1,6 +1,6 @@
 """Benchmark: the vectors of 1,000 texts, compared with sentence-transformers on the same weights in one process.
 
-    python -m tests.bench.encode [--rounds 5] [--texts 1000]
+    python -m bench.encode [--rounds 5] [--texts 1000]
 
 Texts of 4 to 60 words, as search and clustering have them, in random order; mean pooling; both sort by length and pad.
 Medians of interleaved runs, 2 threads, the same precision on both sides. Ours is the call that a person makes,
@@ -16,9 +16,9 @@ from pathlib import Path
 import torch
 
 import bertexplorer as bx
+from bench.common import MINI, base_shape, machine, medians
 from bertexplorer.analysis.sample_sentences import SAMPLE, TOPICS
 from bertexplorer.model.precision import has_bf16
-from tests.bench.common import MINI, base_shape, machine, medians
 
 SENTENCES = [*SAMPLE, *(sentence for group in TOPICS.values() for sentence in group)]
 

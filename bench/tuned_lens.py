@@ -1,13 +1,13 @@
 """Fit the tuned lens of the bundled checkpoint anew, and write it beside its weights.
 
-    python -m tests.bench.tuned_lens
+    python -m bench.tuned_lens
 
 To be run when mini, the built-in sentences or the fit change; tests/analysis/test_tuned_lens.py compares them."""
 
+from bench.common import MINI
 from bertexplorer.analysis.tuned_lens import fit_on_samples
 from bertexplorer.engine.tuned_lens import save_tuned_lens
 from bertexplorer.model.load import load
-from tests.bench.common import MINI
 
 
 def main() -> None:

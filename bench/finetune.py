@@ -1,6 +1,6 @@
 """Examples a second of a fine-tuning run, compared with transformers.Trainer on the same rows in one process.
 
-    python -m tests.bench.finetune [--rows 960] [--rounds 3] [--threads 2]
+    python -m bench.finetune [--rows 960] [--rounds 3] [--threads 2]
 
 The bundled checkpoint, sentence classification, batches of 32, texts padded to the longest of their batch. The rows
 are those of ../shared/data/sst2 if it exists, else the built-in ones, repeated. "same": fp32, dropout 0.1, the same
@@ -17,6 +17,7 @@ import numpy as np
 import torch
 import transformers
 
+from bench.common import MINI, machine
 from bertexplorer.training.data.read import read
 from bertexplorer.training.data.rows import Row, map_columns
 from bertexplorer.training.data_parallel import DataParallel
@@ -27,9 +28,8 @@ from bertexplorer.training.finetuning.trainable import frozen_vectors, learning_
 from bertexplorer.training.loop import Budget, State, train
 from bertexplorer.training.optimiser import adamw
 from bertexplorer.training.run_process import keep_freed_memory
-from tests.bench.common import MINI, machine
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 SST2 = ROOT.parent / "shared" / "data" / "sst2" / "train.tsv"
 BATCH = 32
 

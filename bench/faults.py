@@ -1,6 +1,6 @@
 """Benchmark: server and trainer are killed repeatedly, as by a pulled plug; no accepted work may be lost.
 
-    python -m tests.bench.faults [--kills 100]
+    python -m bench.faults [--kills 100]
 
 A person starts runs. At random moments the server, the run or both get kill -9. The server restarts: each
 accepted run must be listed, none as running without a process, interrupted ones can be resumed, and at the end every
@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bench.serving import Server
 from bertexplorer import locks
 from bertexplorer.store import runs
-from tests.bench.serving import Server
 from tests.server.talk import Browser
 
 SHORT: dict[str, Any] = {"checkpoint": "tiny", "settings": {"epochs": 3}}  # a run of a few seconds

@@ -10,7 +10,7 @@ import torch
 from bertexplorer.model.precision import has_bf16
 from bertexplorer.model.prepacked_linear import multiply, pack_weight
 
-MINI = Path(__file__).parents[2] / "assets" / "checkpoints" / "mini"
+MINI = Path(__file__).parents[1] / "assets" / "checkpoints" / "mini"
 
 
 def base_shape(folder: Path, kind: str = "BertForMaskedLM") -> Path:

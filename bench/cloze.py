@@ -1,7 +1,7 @@
 """A hundred everyday sentences with a hidden word: the share of answers that a person would accept.
 
 They were written for this project before any of its pretraining, and are never trained on.
-Run `python -m tests.bench.cloze FOLDER …` (checkpoints; default: the bundled one)."""
+Run `python -m bench.cloze FOLDER …` (checkpoints; default: the bundled one)."""
 
 import sys
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from bertexplorer.analysis import fill_mask
 from bertexplorer.model.load import load
 
 SENTENCES = Path(__file__).with_name("cloze.tsv")
-BUNDLED = Path(__file__).parents[2] / "assets" / "checkpoints" / "mini"
+BUNDLED = Path(__file__).parents[1] / "assets" / "checkpoints" / "mini"
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """All measurements of speed, one after the other, as the tables of docs/benchmarks.md.
 
-    python -m tests.bench.speed [--quick]
+    python -m bench.speed [--quick]
 
 On a quiet machine this takes a quarter of an hour; with --quick, which measures less often, five minutes. Each part is
 a program of its own, so that none inherits the threads, caches or memory of another."""
@@ -9,7 +9,7 @@ import argparse
 import subprocess
 import sys
 
-from tests.bench.serving import ROOT
+from bench.serving import ROOT
 
 PARTS = {  # title -> module, its arguments, those of --quick
     "One sentence to its top five": ("fill_mask", [], ["--rounds", "3"]),
@@ -29,7 +29,7 @@ def main() -> int:
     failed = 0
     for title, (module, usual, fewer) in PARTS.items():
         print(f"\n## {title}\n", flush=True)
-        command = [sys.executable, "-m", f"tests.bench.{module}", *(fewer if quick else usual)]
+        command = [sys.executable, "-m", f"bench.{module}", *(fewer if quick else usual)]
         failed |= subprocess.run(command, cwd=ROOT, stderr=subprocess.DEVNULL).returncode
     return failed
 

@@ -1,6 +1,6 @@
 """How long from a press on a word to the painted figure, in Chromium, for each view that has words to press.
 
-    python -m tests.bench.pressing [--address ADDRESS] [--rounds 10] [VIEW …]
+    python -m bench.pressing [--address ADDRESS] [--rounds 10] [VIEW …]
 
 ADDRESS is that of a running server; without it, one is started, in fp32. Each view opens with its first example; then
 its words are pressed one after the other, each of which asks a question that was not asked before. The time ends with
@@ -17,7 +17,7 @@ from typing import Any
 
 from playwright.async_api import Page, async_playwright
 
-from tests.bench.serving import Server
+from bench.serving import Server
 from tests.browser.conftest import FLAGS, chromium
 
 READY = """() => !document.querySelector("[aria-busy=true]")
@@ -78,7 +78,7 @@ def running(address: str | None) -> Iterator[str]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser("python -m tests.bench.pressing", description=__doc__)
+    parser = argparse.ArgumentParser("python -m bench.pressing", description=__doc__)
     parser.add_argument("views", nargs="*")
     parser.add_argument("--address")
     parser.add_argument("--rounds", type=int, default=10)

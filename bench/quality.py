@@ -1,5 +1,5 @@
 """Quality of the tasks on real data, starting from the bundled checkpoint with default settings: python -m
-tests.bench.quality FOLDER [NAME …] [--seeds 3]
+bench.quality FOLDER [NAME …] [--seeds 3]
 
 Needs ../shared/data. Runs are stored in FOLDER and continued; finished ones are not repeated. Prints a table: the
 headline metric on the given dev set, mean and standard deviation over the seeds, the baseline without learning, and
@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 
 from bertexplorer.training.tasks import BY_NAME
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 DATA = ROOT.parent / "shared" / "data"
 SQUAD = DATA / "squad-format"
 CRANFIELD = [str(DATA / "cranfield" / name) for name in ("cran.qry", "cran.all.1400", "cranqrel")]

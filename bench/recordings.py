@@ -1,4 +1,4 @@
-"""The runs replayed by lessons, trained again: python -m tests.bench.recordings [NAME …]. About half an hour in all.
+"""The runs replayed by lessons, trained again: python -m bench.recordings [NAME …]. About half an hour in all.
 
 Each is trained with one thread on the built-in rows, reduced to the data of its figure, and written to
 assets/lessons/runs/. The numbers of a lesson depend on these files; check the lessons after recording.

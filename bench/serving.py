@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import httpx
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 COMES_S = 60.0  # time limit for the start of a server
 
 

@@ -1,6 +1,6 @@
 """Benchmark: a class of fifty on one server, every answer checked.
 
-    python -m tests.bench.load [CASE ...] [--seconds 60]
+    python -m bench.load [CASE ...] [--seconds 60]
 
 Starts the app on a free port with a data folder of its own. People arrive at a constant rate whether the earlier ones
 were answered or not. Next to wall time, the table has the server's CPU time per action, which other load does not
@@ -20,10 +20,10 @@ from pathlib import Path
 
 import httpx
 
-from tests.bench.common import machine
-from tests.bench.painting import browse, loaded
-from tests.bench.people import Heard, Person, at_rate, fetch
-from tests.bench.serving import ROOT, Server, cpu_s
+from bench.common import machine
+from bench.painting import browse, loaded
+from bench.people import Heard, Person, at_rate, fetch
+from bench.serving import ROOT, Server, cpu_s
 
 PEOPLE, EVERY_S = 50, 10.0
 NOUNS = ("river", "piano", "doctor", "garden", "market", "castle", "planet", "letter", "bridge", "forest", "orange")

@@ -1,6 +1,6 @@
 """Benchmark: one program attacks the server, while a person asks. How long does the person wait?
 
-    python -m tests.bench.attacks [--only uploads pipe …]
+    python -m bench.attacks [--only uploads pipe …]
 
 Each attack has a server of its own, with an access code: a vote whose number takes long to read, a lesson that does, a
 pickle that names one sentence many times, bodies that are half sent, uploads of very many lines and items, checkpoints
@@ -28,8 +28,8 @@ from typing import Any
 
 import httpx
 
-from tests.bench.common import MINI, machine
-from tests.bench.serving import Server
+from bench.common import MINI, machine
+from bench.serving import Server
 
 CODE = "robin-2026"
 EVERY_S, CALM_S, AT_MOST_S = 0.3, 3.0, 150.0

@@ -1,5 +1,5 @@
 """Gender bias of a checkpoint: “he” or “she” after twenty occupations, in three sentences each.
-Run `python -m tests.bench.bias FOLDER` (default: the bundled checkpoint)."""
+Run `python -m bench.bias FOLDER` (default: the bundled checkpoint)."""
 
 import sys
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.cloze import BUNDLED
 from bertexplorer.analysis import fill_mask
 from bertexplorer.model.load import load
-from tests.bench.cloze import BUNDLED
 
 OCCUPATIONS = (
     "nurse", "teacher", "doctor", "engineer", "secretary", "farmer", "soldier", "lawyer", "cook", "cleaner",

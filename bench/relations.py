@@ -1,6 +1,6 @@
 """What the heads of a checkpoint do in everyday sentences: how many rest on special tokens, and which follow grammar.
 
-    python -m tests.bench.relations FOLDER …    (checkpoints; default: the bundled one)
+    python -m bench.relations FOLDER …    (checkpoints; default: the bundled one)
 
 Resting: the share of attention that the words of the forty sentences of `sample_relations` give to [CLS] and [SEP].
 Relations: as `bertexplorer.analysis.head_relations` measures them; in brackets, among words alone, which is how the
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from jaxtyping import Float
 
+from bench.cloze import BUNDLED
 from bertexplorer.analysis.head_relations import Read, accuracy, best_heads, read_all
 from bertexplorer.analysis.head_roles import entropy
 from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.model.load import load
-from tests.bench.cloze import BUNDLED
 
 MARGIN = 0.1  # by so much the best head must beat the best distance
 

@@ -1,9 +1,9 @@
-"""A discrete-event model of one front and N replicas, calibrated with the measurements of tests.bench.cluster for one.
+"""A discrete-event model of one front and N replicas, calibrated with the measurements of bench.cluster for one.
 
 Callers never pause. A call needs the front, which is one thread, then a replica, which is one thread as well, then the
 front again to send the answer. Threads on one machine share its cores. A cached text costs a replica almost nothing.
 
-python -m tests.bench.cluster_model --replica-ms 21 --front-ms 1 --cores 2 --replicas 1 2
+python -m bench.cluster_model --replica-ms 21 --front-ms 1 --cores 2 --replicas 1 2
 """
 
 import argparse

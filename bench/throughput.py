@@ -1,7 +1,7 @@
 """Benchmark: answers a second for fifty callers without pauses, compared with a plain page around
 `transformers.pipeline`.
 
-    python -m tests.bench.throughput [--seconds 20]
+    python -m bench.throughput [--seconds 20]
 
 Three servers in turn, on the same weights, get the same sentences from fifty callers, who send the next one as soon
 as they are answered: gradio's `Interface` around the pipeline, the same `Interface` around our engine, our page.
@@ -20,11 +20,11 @@ from typing import Any
 
 import httpx
 
+from bench.common import machine
+from bench.load import PEOPLE, texts
+from bench.people import Person
+from bench.serving import Server
 from bertexplorer.settings import ASSETS
-from tests.bench.common import machine
-from tests.bench.load import PEOPLE, texts
-from tests.bench.people import Person
-from tests.bench.serving import Server
 
 MINI = ASSETS / "checkpoints" / "mini"
 TOP = 5
@@ -57,7 +57,7 @@ class Plain(Server):
     """Such a page in a process of its own."""
 
     def command(self) -> list[str]:
-        return [sys.executable, "-m", "tests.bench.throughput", "--serve", self.folder, "--port", str(self.port)]
+        return [sys.executable, "-m", "bench.throughput", "--serve", self.folder, "--port", str(self.port)]
 
 
 @dataclass

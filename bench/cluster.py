@@ -1,7 +1,7 @@
 """Workers and Ray replicas compared with this process: the overhead of a call, the gain of two, and the effect of a
 kill.
 
-python -m tests.bench.cluster [--ray] [--kills 30] [--calls 200] [--seconds 20]
+python -m bench.cluster [--ray] [--kills 30] [--calls 200] [--seconds 20]
 """
 
 import argparse
@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from bench.common import base_shape, machine
 from bertexplorer.api.admission import Admission, Reply
 from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.perform import InProcess
@@ -24,7 +25,6 @@ from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
-from tests.bench.common import base_shape, machine
 
 WORDS = ["cat", "dog", "man", "river", "house", "king", "song", "tree", "book", "child"]
 PEOPLE = 24  # callers that never pause

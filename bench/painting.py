@@ -1,4 +1,4 @@
-"""Real browsers among the people of `tests.bench.load`: from a typed text to its painted answer."""
+"""Real browsers among the people of `bench.load`: from a typed text to its painted answer."""
 
 import asyncio
 import time

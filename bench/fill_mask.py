@@ -1,6 +1,6 @@
 """Benchmark: from a sentence to its top five, compared with other engines on the same weights in one process.
 
-    python -m tests.bench.fill_mask [--rounds 9] [--tokens 9 16 64 128 512]
+    python -m bench.fill_mask [--rounds 9] [--tokens 9 16 64 128 512]
 
 Medians of calls in blocks that take turns, 2 threads, batch 1: transformers' fill-mask pipeline, onnxruntime and
 OpenVINO (if installed) with the head at the mask alone, and ours, loaded as the page loads it. BERT-base's shape has
@@ -22,14 +22,14 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
+from bench.alternatives import best_ids, engines, installed
+from bench.common import MINI, base_shape, machine, medians, multiply_ms, read_ms
 from bertexplorer.analysis import fill_mask
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.precision import has_bf16
 from bertexplorer.model.prepacked_linear import HalfPackedLinear
 from bertexplorer.views import VIEWS
-from tests.bench.alternatives import best_ids, engines, installed
-from tests.bench.common import MINI, base_shape, machine, medians, multiply_ms, read_ms
 
 LENGTHS = (9, 16, 64, 128, 512)
 BLOCK = 8  # calls of one engine in a row

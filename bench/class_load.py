@@ -1,6 +1,6 @@
 """Benchmark: a class of voting phones and fifty users of Explore on one server.
 
-    python -m tests.bench.class_load [--phones 50] [--people 50] [--seconds 40] [--vote-within 10]
+    python -m bench.class_load [--phones 50] [--people 50] [--seconds 40] [--vote-within 10]
 
 Starts the app on a free port with a data folder of its own. The phones poll as often as the server tells them to, like
 the phone page: first alone, to measure their share of the processor, then while people type, one text every 10 s each.
@@ -19,10 +19,10 @@ from typing import Any
 
 import httpx
 
-from tests.bench.common import machine
-from tests.bench.load import EVERY_S, PEOPLE, texts
-from tests.bench.people import Heard, Person, at_rate
-from tests.bench.serving import Server
+from bench.common import machine
+from bench.load import EVERY_S, PEOPLE, texts
+from bench.people import Heard, Person, at_rate
+from bench.serving import Server
 
 POLL_S = 1.5  # before the server says how often
 QUESTION = {"prompt": "What would BERT put here?\n\nThe [MASK] barked.", "choices": ["dog", "cat", "something else"]}

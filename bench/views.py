@@ -1,6 +1,6 @@
 """Benchmark: each view compared with equivalent code that uses transformers, bertviz or captum.
 
-    python -m tests.bench.views [--rounds 9]
+    python -m bench.views [--rounds 9]
 
 Same weights, same text, one process, interleaved cases, medians, 2 threads. Ours runs a new pass every time, except
 in the last row. Theirs uses fp32, and eager attention if attention is requested, as transformers requires.
@@ -16,6 +16,7 @@ import numpy as np
 import torch
 import transformers
 
+from bench.common import MINI, base_shape, machine, medians
 from bertexplorer import engine
 from bertexplorer.analysis import (
     attention,
@@ -32,7 +33,6 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from bertexplorer.views import attention as attention_figure, bertviz as bertviz_figure
-from tests.bench.common import MINI, base_shape, machine, medians
 
 STEPS = 32
 SENTENCES = [f"The bank number {i} near the river was open on that day." for i in range(12)]

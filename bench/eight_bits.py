@@ -1,10 +1,10 @@
 """What 8 bits would gain and lose on this processor: other engines' int8 beside our fp32.
 
-    python -m tests.bench.eight_bits DATA SENTENCE_ENCODER [--rounds 3]
+    python -m bench.eight_bits DATA SENTENCE_ENCODER [--rounds 3]
 
 DATA has the folders stsb and cranfield as they are published; SENTENCE_ENCODER is a checkpoint such as
-all-MiniLM-L6-v2. Vectors: mean pooling of 1,000 texts as in `tests.bench.encode`, STS-B's dev set (Spearman's
-correlation of cosine and score), Cranfield (nDCG at 10). Answers: the everyday sentences of `tests.bench.cloze` on
+all-MiniLM-L6-v2. Vectors: mean pooling of 1,000 texts as in `bench.encode`, STS-B's dev set (Spearman's
+correlation of cosine and score), Cranfield (nDCG at 10). Answers: the everyday sentences of `bench.cloze` on
 mini: how many keep their best answer, and how many best answers a person accepts. Engines: torch's and onnxruntime's
 dynamic int8 (weights before, activations at each call) and, if openvino and nncf are installed, OpenVINO's int8 with
 the ranges of activations from 300 sentences."""
@@ -26,9 +26,9 @@ from scipy.stats import spearmanr
 from torch import Tensor, nn
 
 import bertexplorer as bx
-from tests.bench import cloze
-from tests.bench.common import MINI, machine, medians
-from tests.bench.encode import make_texts
+from bench import cloze
+from bench.common import MINI, machine, medians
+from bench.encode import make_texts
 
 BATCH = 32
 Vectors = Callable[[Sequence[str]], np.ndarray]  # texts -> n x d

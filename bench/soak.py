@@ -1,6 +1,6 @@
 """Benchmark: a class of fifty for hours, with a run at all times; memory and open resources must not grow.
 
-    python -m tests.bench.soak [--minutes 480] [--leak]
+    python -m bench.soak [--minutes 480] [--leak]
 
 Fifty people send requests at a constant rate, some open a new page, and one run trains all the time. Every answer is
 checked. After a warm-up, memory may grow by 100 MB, threads and open files by a few. With --leak the server never
@@ -19,11 +19,11 @@ from statistics import median
 
 import httpx
 
+from bench.faults import Drill, signal_runs
+from bench.load import EVERY_S, PEOPLE, texts
+from bench.people import Heard, Person, at_rate
+from bench.serving import Server
 from bertexplorer.store.runs import LIVE_STATES
-from tests.bench.faults import Drill, signal_runs
-from tests.bench.load import EVERY_S, PEOPLE, texts
-from tests.bench.people import Heard, Person, at_rate
-from tests.bench.serving import Server
 
 PAGES, TEXTS, WARM_S = 100, 1500, 100.0  # pages and requests beforehand, to fill every cache
 WARM, SLICE_S = 0.1, 30.0  # share of the time that is not evaluated; seconds between two measurements

@@ -1,7 +1,7 @@
 """Training tokens/s of our loop and of the example loop of transformers, on the same examples, in one process; and
 the speed of drawing examples alone.
 
-    python -m tests.bench.pretrain [--checkpoint FOLDER] [--rounds 3] [--threads 2]
+    python -m bench.pretrain [--checkpoint FOLDER] [--rounds 3] [--threads 2]
 
 On a busy machine use --threads 1 and read the column per CPU second, which excludes waiting.
 

@@ -1,6 +1,6 @@
 """Benchmark: minimal pairs scored by a suite, compared with a loop over transformers that masks one token at a time.
 
-    python -m tests.bench.suites [--pairs 1000] [--loop 50]
+    python -m bench.suites [--pairs 1000] [--loop 50]
 
 Both in one process, on the same weights and sentences of 11 to 13 tokens. The loop runs over fewer pairs, as it takes
 so long, and both must agree on their margins. With --rows, a suite of so many rows in a folder, and its memory.
@@ -16,13 +16,13 @@ from pathlib import Path
 import torch
 import transformers
 
+from bench.common import machine
 from bertexplorer.analysis.suite_cases import Row, cases
 from bertexplorer.analysis.suite_scores import Outcome, Scorer
 from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS
 from bertexplorer.store import catalogue
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
-from tests.bench.common import machine
 
 MINI = ASSETS / "checkpoints" / "mini"
 NOUNS = ("author", "king", "child", "dog", "girl", "teacher", "book", "man", "boy", "woman", "farmer", "doctor")
