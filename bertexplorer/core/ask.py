@@ -14,6 +14,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import Alternatives, export
 from bertexplorer.analysis.export import Question
 from bertexplorer.core import compare, strip
+from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State, read_spans, scrub, shift_spans
 from bertexplorer.engine.progress import Stopped
 from bertexplorer.engine.queues import Busy
@@ -33,6 +34,7 @@ from bertexplorer.views.view import Example
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+LARGEST_KEPT = 16_000_000  # bytes of a result
 DEFAULTS: dict[str, dict[str, Any]] = {
     name: {s.name: s.default for s in option_specs(view.analysis.Options)} for name, view in VIEWS.items()
 }
@@ -107,9 +109,7 @@ class Explore:
             view = VIEWS[state.view]
             if view.text:
                 encoding = self.encode(checkpoint, state)
-            started = time.perf_counter()
-            result = self.analyse(checkpoint, state)
-            took_ms = 1000 * (time.perf_counter() - started)
+            result, took_ms = self.analyse_timed(checkpoint, state)
             module = view.figure
             colours = module.colours(result) if isinstance(module, Colouring) else None
             figure = module.draw(result)
@@ -159,6 +159,11 @@ class Explore:
 
     def analyse(self, checkpoint: Checkpoint, state: State) -> Any:
         """The result of the view's analysis."""
+        return self.analyse_timed(checkpoint, state)[0]
+
+    def analyse_timed(self, checkpoint: Checkpoint, state: State) -> tuple[Any, float]:
+        """(the result of the view's analysis, the milliseconds that it took). It is kept with the passes of the
+        checkpoint, so that an export, a comparison or a lesson does not compute it again."""
         view, options = VIEWS[state.view], self.options(state)
         inputs: dict[str, Any] = {}
         if "lines" in view.needs and options.lines:
@@ -167,7 +172,16 @@ class Explore:
             inputs["rows"] = self.rows.load(options.rows).rows
         if "index" in view.needs:
             inputs["index"] = self.index
-        return view.run(checkpoint, state.as_text, options, **inputs)
+        key = ("result", state.view, state.as_text, options)
+        kept: tuple[Any, float] | None = checkpoint.cache.peek(key)
+        if kept is None:
+            started = time.perf_counter()
+            result = view.run(checkpoint, state.as_text, options, **inputs)
+            kept = result, 1000 * (time.perf_counter() - started)
+            num_bytes = size_of(result)
+            if "index" not in view.needs and num_bytes <= LARGEST_KEPT:  # an index changes
+                checkpoint.cache.get(key, lambda: kept, lambda _: num_bytes)
+        return kept
 
     def save_upload(self, uploads: Uploads[Any], content: bytes, name: str) -> tuple[str, str]:
         """Store an uploaded file; return (key, summary of its contents). Raises ExplorerError if it is unusable."""

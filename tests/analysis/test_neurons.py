@@ -116,13 +116,10 @@ def test_the_answer_is_measured_without_the_neurons_that_count_most(tiny: Tiny, 
     assert curve.counts[-1] <= result.total // 2
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["The capital of France is [MASK].", "A pigeon is not a [MASK].", "The keys to the cabinet [MASK] on the table."],
-)
 @pytest.mark.slow
-def test_the_neurons_that_count_most_are_those_of_a_search_through_all(mini: Checkpoint, text: str) -> None:
-    """All 9,216 are switched off one by one; the gradient alone misses 1·857, which counts most in the first text."""
+def test_the_neurons_that_count_most_are_those_of_a_search_through_all(mini: Checkpoint) -> None:
+    """All 9,216 are switched off one by one; the gradient alone misses 1·857, which counts most."""
+    text = "The capital of France is [MASK]."
     result = neurons.run(mini, text)
     board = Board(ask(mini, text, "mask"), 1536, engine.neurons_off)
     every = [Neuron(layer, number) for layer in range(6) for number in range(1536)]

@@ -9,16 +9,19 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from bertexplorer.core import provenance, strip
+from bertexplorer.core import ask, provenance, strip
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
+from bertexplorer.core.sizes import size_of
 from bertexplorer.core.state import State
 from bertexplorer.model.text import TOKENS, Span
 from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
+from bertexplorer.views.view import View
 from tests.conftest import BUNDLED
 
 TUNED = "bert-SequenceClassification"
@@ -43,6 +46,34 @@ def test_an_answer_encodes_its_text_and_draws_its_strip_once(view: str, explore:
     asked = replace(state(view, "A new cat [MASK] on the mat."), pair="It slept." if view == "next-sentence" else "")
     assert not explore.answer(asked).error
     assert encoded.count(asked.as_text) == 1 and len(drawn) == 1
+
+
+def test_an_export_does_not_compute_its_view_again(explore: Explore, monkeypatch) -> None:
+    computed = []
+    run = View.run
+    monkeypatch.setattr(View, "run", lambda *given, **more: (computed.append(given[0].slug), run(*given, **more))[1])
+    asked = state("saliency", "A young cat [MASK] on the mat.", method="gradient x input")
+    answer = explore.answer(asked)
+    table = list(csv.DictReader(io.StringIO(explore.export(asked, "csv")[1])))
+    assert computed == ["saliency"] and explore.answer(asked).took_ms == answer.took_ms
+    fresh = run(VIEWS["saliency"], explore.registry.get("mini", "auto"), asked.as_text, explore.options(asked))
+    assert [float(row["score"]) for row in table] == fresh.attributions[0].scores.tolist()
+    explore.export(replace(asked, options={**asked.options, "merge": False}), "json")
+    explore.answer(replace(asked, text="Another cat [MASK].")), explore.answer(replace(asked, precision="fp32"))
+    assert computed == ["saliency"] * 4
+    for _ in range(2):  # the index of a search may have changed
+        explore.answer(state("search", "A cat."))
+    assert computed[4:] == ["search"] * 2
+
+
+def test_a_large_result_is_not_kept(explore: Explore, monkeypatch) -> None:
+    monkeypatch.setattr(ask, "LARGEST_KEPT", 1000)
+    asked = state("attention", "A cat that is looked at once.")
+    explore.analyse(explore.registry.get("mini", "auto"), asked)
+    cache = explore.registry.get("mini", "auto").cache
+    assert not any(key[:2] == ("result", "attention") and key[2] == asked.as_text for key in cache.entries)
+    array = np.zeros((7, 9), np.float32)
+    assert size_of(array) == 252 and size_of({"a": array}) > 252 and size_of([1.0] * 1000) > 8000
 
 
 def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:

@@ -5,18 +5,18 @@ Nothing here knows how an answer is made: only `serve` starts the program of tod
 import csv
 import io
 import json
+import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from unittest.mock import patch
 
 import httpx
 
-from bertexplorer.analysis import ANALYSES
+from bertexplorer.cli import main
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.runs.service import RunService
@@ -24,6 +24,7 @@ from bertexplorer.server.application import add_layers, create_api
 from bertexplorer.server.health import Readiness
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import VIEWS
 from tests import tiny
 from tests.conftest import ROOT
 from tests.golden.normalise import normalised
@@ -169,15 +170,14 @@ def of_lesson(client: httpx.Client, entry: Document) -> Document:
 
 
 def of_commands() -> Document:
-    """The help of every command."""
-    analyses = [module.__name__.rpartition(".")[2].replace("_", "-") for module in ANALYSES]
+    """The help of every command, 100 columns wide."""
     out = {}
-    for command in ("", *COMMANDS, *analyses):
-        call = [sys.executable, "-m", "bertexplorer", *([command] if command else []), "--help"]
-        done = subprocess.run(
-            call, cwd=ROOT, capture_output=True, text=True, env={"COLUMNS": "100", "PATH": "/usr/bin"}
-        )
-        out[command or "bertexplorer"] = done.stdout.splitlines() or done.stderr.splitlines()
+    with patch.dict(os.environ, {"COLUMNS": "100"}):
+        for command in ("", *COMMANDS, *VIEWS):
+            shown, complained = io.StringIO(), io.StringIO()
+            with redirect_stdout(shown), redirect_stderr(complained), suppress(SystemExit):
+                main([*([command] if command else []), "--help"])
+            out[command or "bertexplorer"] = shown.getvalue().splitlines() or complained.getvalue().splitlines()
     return out
 
 

@@ -10,11 +10,12 @@ ATEN_CPU_CAPABILITY=default ONEDNN_MAX_CPU_ISA=SSE41 python -m tests.golden."""
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from bertexplorer.model.load import load
 from tests.conftest import BUNDLED
+from tests.golden.files import read
 from tests.golden.normalise import DIGITS
 from tests.tolerance import of_encoder
 
@@ -23,6 +24,12 @@ ERRORS = "/completeness_error/"  # a column of what sums of numbers around one m
 MANY = 1000  # dots of a chart
 LEAST = 0.05  # a column of smaller numbers is compared as if it held this
 ROUNDING = of_encoder(load(BUNDLED, precision="fp32").config) + 10.0 ** (1 - DIGITS)  # of numbers around 1
+
+
+def check(name: str, asked: Mapping[str, Callable[[], Any]]) -> None:
+    """Fails if the answer called *name* is not that of its golden file."""
+    changes = list(differences(read(name), asked[name]()))
+    assert not changes, f"python -m tests.golden {name} shows them all. The first: {changes[:5]}"
 
 
 def differences(wanted: Any, found: Any, path: str = "") -> Iterator[str]:

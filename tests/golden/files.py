@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDER = Path(__file__).parent / "files"
+NAMES = sorted(path.relative_to(FOLDER).with_suffix("").as_posix() for path in FOLDER.rglob("*.json"))
 
 
 def read(name: str) -> Any:

@@ -1,6 +1,5 @@
 """A program that uses the public API is checked by mypy as strictly as it wishes."""
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ import pytest
 from tests.conftest import ROOT
 
 PROGRAM = """
+# mypy: warn-return-any, disallow-untyped-calls, disallow-subclassing-any
 import bertexplorer as bx
 from bertexplorer import Bert, Comparison, ExplorerError, Lesson, Result, SuiteRun, TrainingRun
 
@@ -28,10 +28,16 @@ except ExplorerError as error:
 
 @pytest.mark.slow
 def test_a_program_is_clean_under_strict_rules(tmp_path: Path) -> None:
+    """With the package's own rules, which are strict, and in the program those that the package is spared: so what mypy
+    knows of the package is used again."""
     (tmp_path / "program.py").write_text(PROGRAM)
-    command = [sys.executable, "-m", "mypy", "--strict", "program.py"]
+    rules = ["--config-file", str(ROOT / "pyproject.toml"), "--cache-dir", str(ROOT / ".mypy_cache")]
     done = subprocess.run(
-        command, cwd=tmp_path, env={**os.environ, "MYPYPATH": str(ROOT)}, capture_output=True, text=True, timeout=300
+        [sys.executable, "-m", "mypy", *rules, str(tmp_path / "program.py")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
-    assert "checked 1 source file" in done.stdout, done.stderr
-    assert not [line for line in done.stdout.splitlines() if line.startswith("program.py")]
+    assert "1 source file" in done.stdout, done.stderr
+    assert not [line for line in done.stdout.splitlines() if "program.py" in line]
