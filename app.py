@@ -2,7 +2,7 @@
 
 import sys
 
-from bertexplorer.cli.main import main
+from bertexplorer.__main__ import main
 
 if __name__ == "__main__":
     sys.exit(main(["serve", *sys.argv[1:]]))

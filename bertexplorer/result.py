@@ -115,9 +115,10 @@ class Result:
         return self.tables[table] if table else self.rows
 
     def to_json(self) -> str:
-        """The rows with text, options and provenance, as JSON."""
+        """The rows with the sentence, notes, text, options and provenance, as JSON."""
         given = (self.checkpoint, self.text, self.options, self.rows)
-        return export.as_json(self.module, *given, sources=self.sources, more=self.tables)
+        said = {"said": self.said, "notes": self.notes}
+        return export.as_json(self.module, *given, sources=self.sources, more=self.tables, said=said)
 
     def code(self) -> str:
         """A program that computes this result again."""
@@ -232,7 +233,8 @@ class Comparison:
         """The rows and tables with the options and provenance, as JSON."""
         first = self.first
         given = (first.checkpoint, first.text, first.options, self.rows)
-        return export.as_json(first.module, *given, sources=first.sources, more=self.tables)
+        said = {"said": self.said}
+        return export.as_json(first.module, *given, sources=first.sources, more=self.tables, said=said)
 
     @property
     def said(self) -> str:

@@ -38,7 +38,28 @@ PUBLIC: tuple[str, ...] = (
     "SuiteRun",
 )
 PUBLIC += ("checkpoints", "lesson", "Lesson", "serve", "ExplorerError")
-COMMANDS = ("serve", "checkpoints", "fill-mask", "suite", "probe", "train", "pretrain", "lesson", "mcp", "cluster")
+COMMANDS = (
+    "serve",
+    "checkpoints",
+    "fill-mask",
+    "suite",
+    "probe",
+    "encode",
+    "train",
+    "export",
+    "pretrain",
+    "lesson",
+    "mcp",
+)
+COMMANDS += ("cluster", "completion")
+
+
+OUTPUT = """
+Rows go to stdout; the sentence, notes and progress to stderr, progress only if a person sees it. With `--json`,
+stdout has all of them. `bertexplorer completion bash > ~/.bertexplorer; echo source ~/.bertexplorer >> ~/.bashrc`
+completes commands, flags and values; `zsh` and `fish` are known too. A run that was stopped and can be resumed ends
+with code 3, an error with 2.
+"""
 
 
 def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
@@ -231,6 +252,7 @@ def cli() -> str:
     """The commands with what they print for --help."""
     parts = ["# Command line", "", "`bertexplorer COMMAND`, or `python -m bertexplorer COMMAND` in a checkout.", ""]
     parts += ["Every view is a command. Those for a text take it as `fill-mask` does; `--help` lists the rest.", ""]
+    parts += [OUTPUT, ""]
     for command in ("", *COMMANDS):
         out = io.StringIO()
         with redirect_stdout(out), suppress(SystemExit):

@@ -29,7 +29,8 @@ FLOORS = (  # lowest first
     {"cluster"},
     {"server"},
     {"cli"},
-    {"app", "__main__"},
+    {"__main__"},
+    {"app"},
 )
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 ALLOWED = {  # library -> the only parts that may import it

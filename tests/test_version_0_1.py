@@ -22,7 +22,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from bertexplorer.analysis.export import as_csv
-from bertexplorer.cli.main import make_parser
+from bertexplorer.cli.parser import chosen, make_parser
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
 from bertexplorer.core.link import restore_state
 from bertexplorer.core.state import State, to_link
@@ -186,10 +186,14 @@ def understood(arguments: list[str]) -> dict[str, Any]:
         given, groups = pretraining.parser().parse_args(rest), tuple(GROUPS.values())
     else:
         given = make_parser().parse_args(arguments)
-        groups = (given.module.Options,) if "module" in given else ()
+        groups = (given.view.analysis.Options,) if "view" in given else ()
     values = dict(vars(given))
+    if "pick" in values:  # once a word, now a list of words
+        values["pick"] = " ".join(values["pick"])
     for group in groups:
-        named = {spec.name: values[spec.name] for spec in option_specs(group) if values[spec.name] is not None}
+        named = {
+            spec.name: chosen(spec, values[spec.name]) for spec in option_specs(group) if values[spec.name] is not None
+        }
         values |= asdict(build(group, named))
     if values.get("set"):
         of_task = asdict(build(BY_NAME[given.task].Options, finetuning.parse_pairs(given.set, "--set")))

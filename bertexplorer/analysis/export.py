@@ -81,8 +81,10 @@ def as_json(
     title: str = "",
     sources: Sources = NONE,
     more: Mapping[str, list[dict[str, Any]]] = NONE,
+    said: Mapping[str, Any] = NONE,
 ) -> str:
-    """The rows with the question that they answer and their provenance. *more*: further tables by their name."""
+    """The rows with the question that they answer and their provenance. *more*: further tables by their name; *said*:
+    the sentence and the notes."""
     name = analysis.__name__.rpartition(".")[2]
     named = {setting: source or "given in Python" for setting, source in sources.items()}
     document = {
@@ -90,6 +92,7 @@ def as_json(
         "text": dataclasses.asdict(text),
         "options": settings(name, options, named),
         "provenance": provenance(checkpoint, title),
+        **said,
         **more,
         "rows": rows,
     }

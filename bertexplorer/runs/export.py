@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZIP_STORED, ZipFile
 
@@ -48,9 +49,14 @@ def contents(detail: RunDetail, *, with_rows: bool) -> dict[str, Path | str]:
 
 
 def write_zip(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
-    """The folder as a ZIP. Weights are not compressed: that would take seconds and save a tenth at best."""
+    """The folder as a ZIP below *folder*, for *owner*."""
+    return zip_to(export_path(detail, ".zip", folder, owner), detail, with_rows=with_rows)
+
+
+def zip_to(path: Path, detail: RunDetail, *, with_rows: bool = False) -> Path:
+    """Write the folder as the ZIP *path*. Weights are not compressed: that would take seconds and save a tenth at
+    best."""
     try:
-        path = export_path(detail, ".zip", folder, owner)
         with ZipFile(path, "w", ZIP_STORED) as archive:
             for name, content in contents(detail, with_rows=with_rows).items():
                 if isinstance(content, str):
@@ -62,8 +68,25 @@ def write_zip(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = 
         raise ExplorerError(f"The ZIP cannot be written ({error.strerror or error}). Make room on the disk.") from error
 
 
+def copy_to(folder: Path, detail: RunDetail, *, with_rows: bool = False) -> Path:
+    """Write the files of the export into *folder*."""
+    for name, content in contents(detail, with_rows=with_rows).items():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            target.write_text(content, "utf-8")
+        else:
+            shutil.copyfile(content, target)
+    return folder
+
+
 def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool = False) -> Path:
-    """The checkpoint with its head for onnxruntime, without one if the run learned vectors; it never contains rows.
+    """The checkpoint as an ONNX file below *folder*, for *owner*; it never contains rows."""
+    return onnx_to(lambda: export_path(detail, ".onnx", folder, owner), detail)
+
+
+def onnx_to(path: Callable[[], Path], detail: RunDetail) -> Path:
+    """The checkpoint with its head for onnxruntime, without one if the run learned vectors. *path*: names the file.
     Raises ExplorerError for a run whose answers need more than an encoder and one head."""
     from bertexplorer.model.load import load
     from bertexplorer.model.onnx import export_onnx
@@ -75,9 +98,9 @@ def write_onnx(detail: RunDetail, folder: Path, owner: str, *, with_rows: bool =
             "An ONNX file holds an encoder and one head; the answers of this run need more: a generated text, a CRF, "
             "further columns or scores of sentences. Export the ZIP, and open it with bertexplorer."
         )
-    path = export_path(detail, ".onnx", folder, owner)
-    export_onnx(load(best, precision="fp32"), path, head="" if "vectors" in can else None)
-    return path
+    file = path()
+    export_onnx(load(best, precision="fp32"), file, head="" if "vectors" in can else None)
+    return file
 
 
 def upload(detail: RunDetail, repository: str, token: str, *, with_rows: bool = False) -> str:
@@ -85,11 +108,4 @@ def upload(detail: RunDetail, repository: str, token: str, *, with_rows: bool = 
     from bertexplorer.store import hub
 
     with tempfile.TemporaryDirectory(dir=best_folder(detail).parent.parent) as folder:
-        for name, content in contents(detail, with_rows=with_rows).items():
-            target = Path(folder) / name
-            target.parent.mkdir(exist_ok=True)
-            if isinstance(content, str):
-                target.write_text(content, "utf-8")
-            else:
-                shutil.copyfile(content, target)
-        return hub.upload(Path(folder), repository.strip(), token)
+        return hub.upload(copy_to(Path(folder), detail, with_rows=with_rows), repository.strip(), token)

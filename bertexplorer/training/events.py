@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+STOPPED = 3  # exit code of a run that was stopped and can be resumed
 Event = dict[str, Any]  # always with "event", "time" (seconds since 1970), "stretch" and "step"
 
 

@@ -16,7 +16,7 @@ import torch
 from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training import ownership
-from bertexplorer.training.events import Event, Log, format_event
+from bertexplorer.training.events import STOPPED, Event, Log, format_event
 
 
 class ActiveRun(Protocol):
@@ -91,15 +91,18 @@ def catch_stop_signals() -> Callable[[], bool]:
 
 
 def print_events(events: Iterable[Event]) -> int:
-    """Print the events as they arrive. Returns 0, or 2 after printing an error to stderr."""
+    """Print the events as they arrive. Returns 0, STOPPED if the last one says so, or 2 after printing an error to
+    stderr."""
+    last = ""
     try:
         for event in events:
+            last = event["event"]
             sys.stdout.write(format_event(event) + "\n")
             sys.stdout.flush()
     except ExplorerError as error:
         sys.stderr.write(f"bertexplorer: {error}\n")
         return 2
-    return 0
+    return STOPPED if last == "stopped" else 0
 
 
 def keep_freed_memory() -> None:

@@ -17,6 +17,7 @@ from safetensors.torch import load_file
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.store import runs
+from bertexplorer.training.events import STOPPED
 from bertexplorer.training.pretraining import heldout, run, spec as specs
 from bertexplorer.training.pretraining.command import prepare_folder
 from bertexplorer.training.pretraining.run import pretrain
@@ -258,7 +259,7 @@ def test_a_signal_stops_a_run_after_a_commit(begin: Begin) -> None:
     time.sleep(0.5)
     process.send_signal(signal.SIGTERM)
     rest = process.communicate(timeout=60)[0].splitlines()
-    assert process.returncode == 0 and rest[-2].startswith("committed") and rest[-1].startswith("stopped")
+    assert process.returncode == STOPPED and rest[-2].startswith("committed") and rest[-1].startswith("stopped")
     state = json.loads((sorted((folder / "commits").iterdir())[-1] / "state.json").read_text())
     assert state["step"] > 0
 

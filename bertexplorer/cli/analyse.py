@@ -1,0 +1,124 @@
+"""An analysis on the command line: its rows on stdout; its sentence, notes and progress on stderr."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.analysis import FIRST, Summarised
+from bertexplorer.cli.parser import FILES, chosen
+from bertexplorer.cli.waiting import format_remaining, tell, watched
+from bertexplorer.core.state import find_word_spans
+from bertexplorer.errors import ExplorerError
+from bertexplorer.model.text import Span, Text
+from bertexplorer.options import build, option_specs
+from bertexplorer.result import Comparison, Result, as_table, compare
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.training.events import STOPPED
+
+if TYPE_CHECKING:
+    from bertexplorer.model.checkpoint import Checkpoint
+
+
+def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
+    """Answer the command of one analysis."""
+    view = flags.view
+    # 1. The settings; those that are files are read.
+    settings = option_specs(view.analysis.Options)
+    values = {setting.name: chosen(setting, getattr(flags, setting.name)) for setting in settings}
+    first = FIRST.get(view.name)
+    if first and Path(values[first]).is_file():  # a file in place of the name of a built-in suite or task
+        values |= {"rows": values[first], first: next(s.default for s in settings if s.name == first)}
+    inputs, sources = {}, {name: values[name] for name in FILES if values.get(name)}
+    for name, file in sources.items():
+        inputs[name], values[name] = read(Path(file), name), ""
+    options = build(view.analysis.Options, values)
+    # 2. The checkpoints.
+    names = [flags.checkpoint] if isinstance(flags.checkpoint, str) else flags.checkpoint or ["mini"]
+    for name in names:
+        fetch(library, name)
+    checkpoint = library.get(names[0], flags.precision)
+    if getattr(flags, "out", None):
+        if len(names) > 1:
+            raise ExplorerError(f"--out scores one checkpoint; {len(names)} were given. Give each a folder of its own.")
+        return score(flags.out, checkpoint, options, inputs.get("rows"))
+    # 3. The answer.
+    hidden, picked = (word_spans(checkpoint, flags, words) for words in (flags.mask, flags.pick))
+    text = Text(flags.text, flags.pair, hidden, picked)
+    with watched():
+        results = []
+        for each in [checkpoint, *(library.get(name, flags.precision) for name in names[1:])]:
+            value = view.run(each, text, options, **inputs)
+            results.append(Result(view.name, value, each, text, options, sources))
+    if len(results) > 1:
+        return print_comparison(compare(*results), flags.json)
+    return print_result(results[0], flags.json)
+
+
+def word_spans(checkpoint: Checkpoint, flags: argparse.Namespace, words: Sequence[str]) -> tuple[Span, ...]:
+    """The spans of every occurrence of *words* in the texts."""
+    found = (find_word_spans(checkpoint.tokenizer, flags.text, flags.pair, word) for word in words)
+    return tuple(sorted({span for spans in found for span in spans}))
+
+
+def print_result(result: Result, as_json: bool) -> int:
+    for note in result.notes:
+        print(f"note: {note}", file=sys.stderr)
+    print(result.said, file=sys.stderr)
+    if isinstance(result.module, Summarised):  # the rows are single cases
+        print(as_table(result.module.summary_rows(result.value)), file=sys.stderr)
+    print(result.to_json() if as_json else as_table(result.rows))
+    return 0
+
+
+def print_comparison(several: Comparison, as_json: bool) -> int:
+    """Print the sentences, scores and paired tests of suites, then the cases on which they differ."""
+    print(several.said, file=sys.stderr)
+    for table in ("summary", "tests"):
+        print(as_table(several.tables[table]), file=sys.stderr)
+    print(several.to_json() if as_json else as_table(several.tables["differences"]))
+    return 0
+
+
+def score(out: Path, checkpoint: Checkpoint, options: Any, rows: Sequence[Any] | None) -> int:
+    """Score a whole suite in the folder *out*, or resume it."""
+    from bertexplorer.analysis.suite import summary_rows
+    from bertexplorer.analysis.suite_cases import built_in
+    from bertexplorer.store.suite_folder import SuiteFolder
+    from bertexplorer.training.run_process import catch_stop_signals
+    from bertexplorer.views import suite
+
+    folder, done = SuiteFolder(out, checkpoint, built_in(options.suite) if rows is None else rows, options.scoring), 0
+    for progress in folder.run(catch_stop_signals()):
+        done = progress.done
+        rest = format_remaining(progress.seconds_left)
+        tell(f"{done:,} of {progress.total:,} cases{rest and f', {rest}'}")
+    tell("")
+    if done < progress.total:
+        print(f"Stopped. Repeat the command to resume {out}.", file=sys.stderr)
+        return STOPPED
+    result = folder.result()
+    print(suite.say(result))
+    print(as_table(summary_rows(result)))
+    print(f"The cases are in {out / 'cases.csv'}, this table in {out / 'summary.csv'}.")
+    return 0
+
+
+def read(file: Path, what: str) -> Sequence[Any]:
+    """The lines or rows of *file*. Prints a note about how they were read. Raises ExplorerError."""
+    from bertexplorer.store.text_uploads import parse_lines, parse_rows, read_file
+
+    content: Any = read_file(file, parse_lines if what == "lines" else parse_rows)
+    print(f"note: {content.summary}", file=sys.stderr)
+    return content.lines if what == "lines" else content.rows
+
+
+def fetch(library: CheckpointRegistry, name: str) -> None:
+    """Download a checkpoint that is not on this disk."""
+    for progress in library.fetch(name):
+        tell(f"{name}: {progress.done:.0f} of {progress.total:.0f} MB")
+        if progress.done >= progress.total:
+            tell("")
