@@ -50,8 +50,9 @@ COMMANDS = (
     "pretrain",
     "lesson",
     "mcp",
+    "cluster",
+    "completion",
 )
-COMMANDS += ("cluster", "completion")
 
 
 OUTPUT = """
