@@ -3,13 +3,15 @@
 What a processor decides (weights, metrics after the first step) is left out. The data, the columns, the losses before
 anything is learned, and which events and files there are stay."""
 
+import io
 import json
-import subprocess
-import sys
+import signal
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bertexplorer.cli import main
 from bertexplorer.training.tasks import BY_NAME
 from tests import tiny
 from tests.conftest import ROOT
@@ -34,12 +36,16 @@ def of_runs() -> Document:
 
 
 def of_run(task: str, data: Path, start: Path, out: Path) -> Document:
-    call = [sys.executable, "-m", "bertexplorer", "train", "--checkpoint", str(start), "--task", task]
-    call += ["--data", str(data), "--out", str(out), "--epochs", "1"]
-    call += ["--threads", "1", "--precision", "fp32"]
-    done = subprocess.run(call, cwd=ROOT, capture_output=True, text=True)
-    if done.returncode:
-        return {"error": done.stderr.splitlines()[-3:]}
+    call = ["train", "--checkpoint", str(start), "--task", task, "--data", str(data), "--out", str(out)]
+    call += ["--epochs", "1", "--threads", "1", "--precision", "fp32"]
+    handlers = {name: signal.getsignal(name) for name in (signal.SIGTERM, signal.SIGINT)}
+    complained = io.StringIO()
+    with redirect_stdout(io.StringIO()), redirect_stderr(complained):
+        code = main(call)
+    for name, handler in handlers.items():
+        signal.signal(name, handler)
+    if code:
+        return {"error": complained.getvalue().splitlines()[-3:]}
     events = [json.loads(line) for line in (out / "events.jsonl").read_text("utf-8").splitlines()]
     spec = json.loads((out / "spec.json").read_text("utf-8"))
     first = next(event for event in events if event["event"] == "evaluated")
