@@ -11,6 +11,7 @@ import { grow, h, onEnter, save } from "./kit.js";
 import { about, masthead, teach } from "./masthead.js";
 import { mount } from "./mount.js";
 import { picture } from "./picture.js";
+import { Presentation } from "./present.js";
 import { State, settingsInQuery } from "./state.js";
 
 const OTHER = {
@@ -34,6 +35,8 @@ class Explore extends HTMLElement {
     this.schema = schema;
     this.append(this.#top(), this.#work(), about(schema.about));
     addEventListener("resize", () => this.querySelectorAll("#workbench textarea").forEach(grow));
+    this.presentation = new Presentation(this, { example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by), redraw: () => this.stage.redraw() });
+    this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views);
     this.picker.draw(schema.precisions);
     const query = new URLSearchParams(location.search), view = query.get("view") in schema.views ? query.get("view") : schema.opening.view;
@@ -126,7 +129,22 @@ class Explore extends HTMLElement {
     this.#fill();
   }
 
-  #example({ text, pair, options, picked }) {
+  /** The next example of the view, or the one before it. */
+  #nextExample(by) {
+    const { examples } = this.view, at = this.at?.view === this.state.now.view ? this.at.number : -1;
+    const number = at < 0 ? (by > 0 ? 1 % examples.length : examples.length - 1) : (at + by + examples.length) % examples.length;
+    this.#example(examples[number]);
+  }
+
+  /** The view after this one, or before it, in the order of the page; the text stays. */
+  #nextView(by) {
+    const names = Object.keys(this.schema.views), view = names[(names.indexOf(this.state.now.view) + by + names.length) % names.length];
+    this.state.set({ view, checkpoint: this.#checkpointFor(view) });
+  }
+
+  #example(example) {
+    const { text, pair, options, picked } = example;
+    this.at = { view: this.state.now.view, number: this.view.examples.indexOf(example) };
     const about = this.view.text ? { text, pair, hidden: "", picked } : {};
     const counted = this.view.text ? { text, pair } : this.state.counted;  // picked spans count in the example's text
     const checkpoint = this.view.checkpoint ? this.state.now.checkpoint : this.#ownInstead;

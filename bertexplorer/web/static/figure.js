@@ -20,6 +20,12 @@ export function plotly(figure) {
 }
 
 const PROJECTOR = matchMedia("(min-width: 1800px)"), PROJECTED = 1.25;  // the magnification of figures on a projector
+const LARGEST = 3.2, PRESENTED = 0.57;  // in a presentation: its greatest magnification, and its share of the height of the screen
+/** How much larger than usual a figure of this *height* is drawn in *place*. */
+function magnification(place, height) {
+  if (!place.closest(".presenting")) return PROJECTOR.matches ? PROJECTED : 1;
+  return Math.min(LARGEST, Math.max(1, Math.min(innerWidth / 1000, (PRESENTED * innerHeight) / height)));
+}
 const PIXELS = new Set(["height", "xshift", "yshift", "ax", "ay", "standoff"]);  // of a layout, besides font sizes and margins
 const plain = (text) => text.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
 
@@ -70,19 +76,20 @@ class Figure extends HTMLElement {
   /** Draw *figure*; screen readers hear *said*. Resolves once it is painted. */
   async show(figure, said) {
     const mine = ++this.#number;
-    this.figure = figure;
-    const by = PROJECTOR.matches ? PROJECTED : 1, layout = larger(figure.layout, by);
+    [this.figure, this.said] = [figure, said];
+    const by = magnification(this, figure.layout.height), layout = larger(figure.layout, by);
     this.style.minHeight = `${layout.height}px`;
     if (figure.picture) {
       this.#clear();
       const host = h("div", { class: "model", role: "group", "aria-label": said });
       this.append(host);
-      this.#unwatch = open(figure, host, (door) => this.#fire(door));
+      this.#unwatch = open(figure, host, (door) => this.#fire(door), by);
       return;
     }
     if (figure.layout.meta === "bars") {
       this.#clear();
       this.append(bars(figure, said));
+      this.firstChild.style.setProperty("--by", by);
       return;
     }
     const Plotly = await plotly(figure);
@@ -110,6 +117,8 @@ class Figure extends HTMLElement {
       return { customdata: Array.isArray(pointNumber) ? found?.[pointNumber[0]]?.[pointNumber[1]] : found?.[pointNumber] };
     }));
   }
+
+  redraw() { if (this.figure) this.show(this.figure, this.said); }
 
   /** Show an HTML page of *height* pixels in a sandbox. It has no access to this page, so its class says whether that is dark. */
   frame(source, height) {

@@ -10,7 +10,6 @@ const USUAL = { label: LABEL, stage: STAGE, pitch: PITCH, bars: 150, heading: 14
 const COMPACT = { label: 84, stage: 18, pitch: 31, bars: 112, heading: 12 };
 const NARROW = 560, USUAL_FROM = 680;  // widths: below the first the parts are stacked; from the second on the measures are the usual ones
 const ROOM = 24, ROOM_FOR_SHARE = 34;  // widths of a layer that has room for ribbons, and for the share of its answer
-const PROJECTOR = matchMedia("(min-width: 1800px)");
 const WEAKEST = 0.03, WIDEST = 7;  // of a ribbon: the least share of a token's attention, and the pixels of all of it
 const NUMBERS = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine", "Ten", "Eleven", "Twelve"];
 
@@ -259,7 +258,7 @@ function unfolded(svg, data, layer, y, width) {
 }
 
 /** Draw *figure* in *host*, and again when its width changes. Below it stands what the part in focus does. */
-export function open(figure, host, jump) {
+export function open(figure, host, jump, by = 1) {
   let width = 0;
   const line = document.createElement("p");
   line.className = "says";
@@ -269,7 +268,7 @@ export function open(figure, host, jump) {
     const now = Math.round(host.clientWidth);
     if (!now || now === width) return;
     width = now;
-    const by = PROJECTOR.matches ? 1.25 : 1, svg = draw(figure, Math.round(width / by), jump, host.closest(".dark") !== null);
+    const svg = draw(figure, Math.round(width / by), jump, host.closest(".dark") !== null);
     svg.setAttribute("width", width);
     svg.setAttribute("height", by * svg.getAttribute("height"));
     for (const kind of ["pointerover", "focusin"]) svg.addEventListener(kind, explain);

@@ -97,6 +97,9 @@ class Stage extends HTMLElement {
     if (beside.difference) this.difference.show(beside.difference, "The difference between the two");
   }
 
+  /** Draw the figures anew, as their place has another size. */
+  redraw() { for (const one of [this.figure, this.theirs, this.difference]) one.redraw(); }
+
   /** Clear the figure and its caption: there is no answer for this view. */
   blank() {
     this.drawn = "";

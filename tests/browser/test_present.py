@@ -1,0 +1,91 @@
+"""Present: the question, the text, the figure and its sentence fill the screen; keys go through examples and views."""
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import opened
+from tests.browser.steps import wait_until_quiet
+
+PARTS = {"#question h2", "#text-box", "#strip", "#figure", "#caption .said"}
+OTHERS = {"#top", ".nav-holder", "#nav", "#exports", "#forms", "#actions", "#examples", ".about", ".misread"}
+SIZES = [(1024, 768), (1280, 800), (1920, 1080), (3840, 2160)]
+
+
+def is_seen(page: Page, selector: str) -> bool:
+    """Whether the middle of an element, or a part of it, is what the screen shows there."""
+    return bool(
+        page.evaluate(
+            """(selector) => {
+                const one = document.querySelector(selector);
+                const { left, top, width, height } = one.getBoundingClientRect();
+                const at = document.elementFromPoint(left + width / 2, Math.min(top + height / 2, innerHeight - 1));
+                return width > 0 && at !== null && (one === at || one.contains(at));
+            }""",
+            selector,
+        )
+    )
+
+
+@pytest.mark.parametrize(("width", "height"), SIZES)
+def test_a_presentation_fills_the_screen_and_shows_nothing_else(
+    browser: Browser, address: str, width: int, height: int
+) -> None:
+    with opened(browser, address) as page:
+        page.set_viewport_size({"width": width, "height": height})
+        wait_until_quiet(page)
+        usual = page.locator("#figure .bars").bounding_box()
+        page.locator("#do-present").click()
+        expect(page.locator("bx-explore")).to_have_class("bx presenting")
+        wait_until_quiet(page)
+        assert {part for part in PARTS if not is_seen(page, part)} == set()
+        assert {part for part in OTHERS if is_seen(page, part)} == set()
+        assert page.evaluate("document.querySelector('bx-explore').scrollWidth") <= width
+        shown = page.locator("#figure .bars").bounding_box()
+        assert usual and shown and (width == 1024 or shown["height"] > 1.1 * usual["height"])
+        page.locator("#presenting button").click()
+        expect(page.locator("bx-explore")).not_to_have_class("presenting")
+        expect(page.locator("#do-present")).to_be_focused()
+
+
+def test_keys_go_through_examples_and_views_and_are_dead_in_fields(browser: Browser, address: str) -> None:
+    with opened(browser, address) as page:
+        wait_until_quiet(page)
+        page.locator("h1").click()
+        page.keyboard.press("p")
+        text = page.locator("#text-box")
+        first = text.input_value()
+        page.keyboard.press("ArrowRight")
+        expect(text).not_to_have_value(first)
+        second = text.input_value()
+        page.keyboard.press("PageDown")  # a presenter's remote
+        expect(text).not_to_have_value(second)
+        page.keyboard.press("ArrowLeft")
+        expect(text).to_have_value(second)
+        question = page.locator("#question h2")
+        said = question.inner_text()
+        page.keyboard.press("ArrowDown")
+        expect(question).not_to_have_text(said)
+        expect(text).to_have_value(second)
+        page.keyboard.press("ArrowUp")
+        expect(question).to_have_text(said)
+        text.fill("A happy [MASK].")  # typed and read as usual, the keys are its own
+        text.press("ArrowLeft"), text.press("p"), text.press("Backspace")
+        expect(text).to_have_value("A happy [MASK].")
+        expect(page.locator("#strip")).to_contain_text("happy")
+        page.keyboard.press("Escape")
+        expect(page.locator("#presenting")).to_have_count(0)
+
+
+def test_the_key_can_be_switched_off(browser: Browser, address: str) -> None:
+    with opened(browser, address) as page:
+        wait_until_quiet(page)
+        page.locator("#do-present").click()
+        page.get_by_label("P begins it").uncheck()
+        page.keyboard.press("Escape")
+        page.reload()
+        wait_until_quiet(page)
+        page.locator("h1").click()
+        page.keyboard.press("p")
+        expect(page.locator("#presenting")).to_have_count(0)
+        page.locator("#do-present").click()
+        expect(page.get_by_label("P begins it")).not_to_be_checked()
