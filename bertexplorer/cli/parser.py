@@ -101,7 +101,10 @@ def add_words(command: argparse.ArgumentParser, flag: str, help: str) -> None:
 def add_setting(command: argparse.ArgumentParser, setting: OptionSpec) -> None:
     """The flag of a setting. Values with spaces are written with hyphens; with spaces they are accepted too."""
     flag = "--" + hyphenated(setting.name.replace("_", "-"))
-    default = f"; default: {hyphenated(str(setting.default))}" if setting.default != "" else ""
+    shown = hyphenated(str(setting.default))
+    if setting.kind is bool:
+        shown = "yes" if setting.default else "no"
+    default = f"; default: {shown}" if shown else ""
     help = f"{explain(setting)}{default}".replace("%", "%%")
     if setting.name in FILES:
         command.add_argument(

@@ -109,7 +109,7 @@ def write_below(fig: Chart, lines: Sequence[str], gap: int, step: int, size: int
 
 def from_zero(values: Sequence[float]) -> list[float]:
     """The ends of an axis of bars that start at 0, with room for their numbers."""
-    low, high = min(0.0, *values), max(0.0, *values)
+    low, high = min([0.0, *values]), max([0.0, *values])
     room = 0.27 * ((high - low) or 1.0)
     return [low - room if low < 0 else low, high + room]
 

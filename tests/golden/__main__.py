@@ -28,7 +28,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = () if "all" in options.names else tuple(options.names)
     differing = 0
     with serve() as client:
-        for name, ask in documents(client).items():
+        asked = documents(client)
+        if unknown := [name for name in names if not any(known.startswith(name) for known in asked)]:
+            parser.error(f"there is no {', '.join(unknown)}; there are {', '.join(asked)}")
+        for name, ask in asked.items():
             if names and not name.startswith(names):
                 continue
             began = time.monotonic()
