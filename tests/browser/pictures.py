@@ -1,8 +1,8 @@
 """Takes the pictures of the documentation: python -m tests.browser.pictures ADDRESS [VIEW …]
 
 ADDRESS is that of a running app. Each view, or those that are named, such as fill-mask, is shown with its first
-example, 1280 pixels wide. Without names, the opening page is assets/screenshot.png, a lesson assets/learn.png, and a run on the built-in rows, which takes a minute,
-assets/train.png."""
+example, 1280 pixels wide. Without names, the opening page is assets/screenshot.png, a lesson assets/learn.png, and a
+run on the built-in rows, which takes a minute, assets/train.png."""
 
 import io
 import sys
