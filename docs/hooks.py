@@ -98,6 +98,7 @@ def on_files(files: Files, config: Any) -> Files:
         ("modules.md", modules()),
     ):
         files.append(File.generated(config, name, content=content))
+    files.append(File.generated(config, "llms.txt", abs_src_path=str(ROOT / "llms.txt")))
     for picture in [
         *(ROOT / "assets" / f"{name}.png" for name in ("learn", "train")),
         *sorted((ROOT / "assets" / "views").glob("*.png")),

@@ -26,6 +26,7 @@ from bertexplorer.views import VIEWS
 
 EXPORTS: Mapping[str, Callable[..., str]] = {
     "gift": export.gift,
+    "moodle": export.moodle,
     "csv": export.question_table,
     "keys": lambda *given: orjson.dumps(answer_keys(*given)).decode(),
 }

@@ -1,9 +1,10 @@
-"""Export: the questions of a lesson for other systems: GIFT, which Moodle and others import, and CSV."""
+"""Export: the questions of a lesson for other systems: Moodle's XML, GIFT, which many import, and CSV."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from bertexplorer.analysis.export import as_csv
 from bertexplorer.core.ask import Explore
@@ -14,6 +15,7 @@ from bertexplorer.learn.numbers import in_percent
 from bertexplorer.learn.prose import quoted
 
 EXPORTED_KINDS = ("predict", "choice", "number")  # questions whose answer another system can check
+NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 CONTROL = re.compile(r"([~=#{}:\\])")  # characters that GIFT reads as its own
 
 
@@ -45,6 +47,49 @@ def gift_answers(block: Block, facts: grading.Facts) -> Iterator[str]:
         text = grading.grade(block, i, facts, grading.ATTEMPTS).text
         feedback = f" # {escape_gift(quoted(text))}" if text else ""
         yield f"{'=' if i == right else '~'}{escape_gift(quoted(item.text))}{feedback}"
+
+
+def moodle(explore: Explore, lesson: Lesson, opening: State, checkpoint: str = "") -> str:
+    """The questions in Moodle's XML, in a category with the name of the lesson, with feedback and with the answers of
+    *checkpoint*, which the category names. Raises ExplorerError as `gift`."""
+    quiz = Element("quiz")
+    category = SubElement(quiz, "question", type="category")
+    add_text(SubElement(category, "category"), f"$course$/{lesson.title.replace('/', '//')}")
+    about = f"The answers are those of the checkpoint {checkpoint or opening.checkpoint}."
+    add_text(SubElement(category, "info", format="plain_text"), about)
+    for block in lesson.blocks:
+        if block.kind in EXPORTED_KINDS:
+            add_question(quiz, lesson, block, grading.facts_for(explore, block.link, opening, checkpoint))
+    indent(quiz)
+    return tostring(quiz, encoding="unicode", xml_declaration=True)
+
+
+def add_question(quiz: Element, lesson: Lesson, block: Block, facts: grading.Facts) -> None:
+    """Add *block* as a question with one right answer, or with a number."""
+    is_number = block.kind == "number"
+    question = SubElement(quiz, "question", type="numerical" if is_number else "multichoice")
+    add_text(SubElement(question, "name"), f"{lesson.slug}-{block.id}")
+    add_text(SubElement(question, "questiontext", format="plain_text"), quoted(block.prompt))
+    if is_number:
+        key = grading.number_key(block, facts)
+        scale = 100 if in_percent(block.prompt) else 1
+        answer = SubElement(question, "answer", fraction="100", format="plain_text")
+        add_text(answer, f"{scale * key:.4g}")
+        SubElement(answer, "tolerance").text = f"{scale * grading.tolerance(block, key):.4g}"
+        return
+    SubElement(question, "single").text = "true"
+    SubElement(question, "shuffleanswers").text = "0"
+    for i, item in enumerate(block.items):
+        graded = grading.grade(block, i, facts, grading.ATTEMPTS)
+        answer = SubElement(question, "answer", fraction="100" if graded.right else "0", format="plain_text")
+        add_text(answer, quoted(item.text))
+        if graded.text:
+            add_text(SubElement(answer, "feedback", format="plain_text"), quoted(graded.text))
+
+
+def add_text(parent: Element, text: str) -> None:
+    """A text as Moodle has it; characters that XML does not know are left out."""
+    SubElement(parent, "text").text = NOT_XML.sub("", text)
 
 
 def escape_gift(text: str) -> str:

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from xml.etree import ElementTree
 
 import httpx
 import pytest
@@ -29,3 +30,34 @@ def test_keys_for_an_offline_copy_include_hints_and_solutions(pupil: httpx.Clien
     assert words(keys["odd"]["hint"]) == "It has two signs in front." and keys["odd"]["right"] == ["##y"]
     assert keys["odd"]["tokens"] == ["the", "cat", "s", "##a", "##w", "x", "##y", "##z", ".", "the", "cat"]
     assert words(keys["longer"]["example"]) == "qqqqq" and words(keys["longer"]["after"]) == "It has 5."
+
+
+def test_questions_are_exported_as_moodle_reads_them(pupil: httpx.Client) -> None:
+    """The elements of Moodle's XML: a category, questions of one choice with feedback, numbers with a tolerance."""
+    answer = pupil.get("/lessons/pieces/moodle")
+    assert answer.status_code == 200 and answer.headers["x-file-name"] == "pieces.moodle"
+    category, *questions = ElementTree.fromstring(answer.text)
+    assert category.findtext("category/text") == "$course$/Pieces"
+    assert category.findtext("info/text") == "The answers are those of the checkpoint little."
+    assert [(q.get("type"), q.findtext("name/text")) for q in questions] == [
+        ("multichoice", "pieces-guess"),
+        ("multichoice", "pieces-why"),
+        ("numerical", "pieces-count"),
+        ("numerical", "pieces-share"),
+    ]
+    guess, _, count, share = questions
+    assert guess.findtext("questiontext/text") == "Which word is cut into more pieces?" and guess.findtext("single")
+    choices = [(a.get("fraction"), a.findtext("text"), a.findtext("feedback/text")) for a in guess.findall("answer")]
+    assert (choices[0][0], choices[0][1], (choices[0][2] or "")[:7]) == ("0", "cat", "No: cat")
+    assert [(text, fraction) for fraction, text, _ in choices if fraction == "100"] == [("xyz", "100")]
+    numbers = [(q.findtext("answer/text"), q.findtext("answer/tolerance")) for q in (count, share)]
+    assert numbers == [("3", "0"), ("30", "1")]
+    assert pupil.get("/lessons/nowhere/moodle").status_code != 200
+
+
+@pytest.mark.parametrize("slug", ["welcome", "next-sentence", "hide-and-seek"])
+def test_the_xml_of_the_bundled_lessons_is_well_formed(pupil: httpx.Client, slug: str) -> None:
+    questions = ElementTree.fromstring(pupil.get(f"/lessons/{slug}/moodle", params={"checkpoint": "mini"}).text)
+    for question in questions.iter("question"):
+        right = [answer for answer in question.findall("answer") if answer.get("fraction") == "100"]
+        assert len(right) == 1 or question.get("type") == "category"
