@@ -138,6 +138,8 @@ class PreparedRuns:
         settings are invalid."""
         need("train", "Fine-tuning")
         spec, table, found = self.plan(request, checkpoint, as_operator)
+        if spec.tuning.report_to and not as_operator:
+            raise ExplorerError("This server reports runs nowhere else. Leave “Report to” empty, or run it yourself.")
         preview = preview_of(spec, table, found)
         partial = self.of_owner(owner) / f"partial-{secrets.token_hex(8)}"
         try:

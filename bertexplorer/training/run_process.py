@@ -17,6 +17,7 @@ from bertexplorer import locks
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training import ownership
 from bertexplorer.training.events import STOPPED, Event, Log, format_event
+from bertexplorer.training.trackers import Reports
 
 
 class ActiveRun(Protocol):
@@ -42,10 +43,14 @@ def lock_run(folder: Path) -> Iterator[None]:
 
 
 def log_events(
-    folder: Path, create_run: Callable[[Callable[[], bool]], ActiveRun], stop: Callable[[], bool]
+    folder: Path,
+    create_run: Callable[[Callable[[], bool]], ActiveRun],
+    stop: Callable[[], bool],
+    reports: Reports | None = None,
 ) -> Iterator[Event]:
     """Lock *folder*, create a run and yield its events, each after logging it. *create_run* takes a function that
-    returns whether to stop: because *stop* returns True, or because the file RUN/stop exists.
+    returns whether to stop: because *stop* returns True, or because the file RUN/stop exists. *reports*: the trackers
+    that get the events too.
 
     Raises ExplorerError; commits stay intact."""
     threads = torch.get_num_threads()
@@ -61,6 +66,10 @@ def log_events(
                 entry = {"event": event.pop("event"), "time": time.time()} | position | event
                 log.write(entry)
                 yield entry
+                for warning in reports.send(entry) if reports else ():
+                    entry = {"time": time.time()} | position | warning
+                    log.write(entry)
+                    yield entry
         except ownership.Superseded:
             raise
         except Exception as error:
@@ -71,6 +80,8 @@ def log_events(
             raise
         finally:
             log.close()
+            if reports:
+                reports.close()
             torch.set_num_threads(threads)
 
 

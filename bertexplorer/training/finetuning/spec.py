@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.config import EncoderConfig
 from bertexplorer.options import Option, build
+from bertexplorer.training import trackers
 from bertexplorer.training.checkpointing import flush
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning.batch_sampler import steps_per_epoch
@@ -57,6 +58,7 @@ class Tuning:
     snapshots: Annotated[int, Option("Snapshots", 0, 50, "checkpoints to keep along the way")] = 4
     precision: Annotated[Literal["auto", "fp32", "bf16"], Option("Precision")] = "auto"
     threads: Annotated[int, Option("Threads", 0, 1024, "1 keeps the page fast; 0: all cores")] = 1
+    report_to: Annotated[str, Option("Report to", info=trackers.INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -120,6 +122,7 @@ def make_spec(
     tuning_values = {**module.DEFAULTS, **{name: value for name, value in values.items() if name not in task_values}}
     options = asdict(build(module.Options, task_values, by_name=by_name))
     tuning = build(Tuning, tuning_values, by_name=by_name)
+    trackers.parse_trackers(tuning.report_to)
     return Spec(task, checkpoint, folder, options=options, tuning=tuning, **more)
 
 

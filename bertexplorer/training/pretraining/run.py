@@ -11,6 +11,7 @@ RUN/stop               any process may create this file; it ends the run after a
 
 import time
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import asdict
 from multiprocessing import get_all_start_methods
 from pathlib import Path
 
@@ -44,6 +45,7 @@ from bertexplorer.training.pretraining.start import (
 from bertexplorer.training.run_driver import RunDriver, set_dropout
 from bertexplorer.training.run_process import log_events
 from bertexplorer.training.texts import GPU_OVERHEAD, OVERHEAD
+from bertexplorer.training.trackers import Reports, parse_trackers
 
 CACHE = DATA / "corpora"
 REPORT = 15.0  # seconds between two events about steps
@@ -56,7 +58,9 @@ def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
 
     Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
     stages = specs.read_stages(folder / "spec.json")
-    yield from log_events(folder, lambda ending: Run(folder, stages, ending), stop)
+    running = stages[-1].running
+    reports = Reports(folder, parse_trackers(running.report_to), asdict(running))
+    yield from log_events(folder, lambda ending: Run(folder, stages, ending), stop, reports)
 
 
 class Run(RunDriver):

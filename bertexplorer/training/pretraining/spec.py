@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from bertexplorer.engine.masking import Masking
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import Option, build, option_specs
+from bertexplorer.training import trackers
 from bertexplorer.training.optimiser import Learning
 from bertexplorer.training.pretraining.examples import Drawing, Pairs
 
@@ -79,6 +80,7 @@ class Running:
     export: Annotated[Literal["bf16", "fp32"], Option("Exported weights")] = "bf16"
     probe: Annotated[bool, Option("Probe", info="a linear probe of the frozen encoder at each evaluation")] = False
     snapshots: Annotated[str, Option("Snapshots", info="steps whose weights are kept, comma-separated")] = ""
+    report_to: Annotated[str, Option("Report to", info=trackers.INFO)] = ""
 
 
 @dataclass(frozen=True)
@@ -163,6 +165,7 @@ def make_spec(
     for name, options in GROUPS.items():
         previous = asdict(getattr(before, name)) if before else {}
         groups[name] = build(options, previous | {k: v for k, v in values.items() if known[k] == name}, by_name=by_name)
+    trackers.parse_trackers(groups["running"].report_to)
     other_fields = {f.name: getattr(before, f.name) for f in fields(Spec) if before and f.name not in GROUPS}
     return Spec(**(other_fields | dict(plain) | groups))
 
