@@ -137,7 +137,11 @@ def lesson_json(lesson: Lesson) -> dict[str, Any]:
         part_of(part) if isinstance(part, Block) else {"kind": "prose", "text": tree(part)} for part in lesson.parts
     ]
     misreading, _, instead = str(lesson.about.get("guards", "")).partition(". ")
-    more: dict[str, Any] = {"misreading": inline(misreading.rstrip(".") + "."), "instead": inline(instead)}
+    more: dict[str, Any] = {
+        "version": lesson.version,
+        "misreading": inline(misreading.rstrip(".") + "."),
+        "instead": inline(instead),
+    }
     more["sources"] = [str(source) for source in lesson.about.get("sources", [])]
     problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
     return {**summary(lesson), **more, "parts": parts, "problems": problems}

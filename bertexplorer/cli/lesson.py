@@ -6,10 +6,13 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bertexplorer.analysis.export import as_csv
+from bertexplorer.cli.waiting import tell
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
+from bertexplorer.learn.collect import MAX_FILES, collect
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.result import as_table
@@ -25,6 +28,8 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
     if flags.what == "translate":
         print("\n".join(line for name in flags.lessons for line in template(catalogue.lesson(name))))
         return 0
+    if flags.what == "collect":
+        return collect_all(library, catalogue, flags.lessons, flags.out)
     if flags.what == "list":
         print(as_table([summary(slug, lesson) for slug, lesson in catalogue.lessons.items()]))
         return 0
@@ -33,14 +38,45 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 
 def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("bertexplorer lesson", description="List lessons, or check those that you write.")
-    parser.add_argument("what", choices=("list", "check", "translate"))
+    parser.add_argument("what", choices=("list", "check", "translate", "collect"))
     parser.add_argument(
         "lessons",
         nargs="*",
-        help="files, or names from the list; default: all. translate prints the file to fill in",
+        help="files, or names from the list; default: all. translate prints the file to fill in; collect takes the "
+        "folder of the files that were handed in",
     )
     parser.add_argument("--checkpoint", default="", help="evaluate on this checkpoint instead of the page's")
+    parser.add_argument("-o", "--out", type=Path, metavar="FILE.csv", help="where collect writes the grades")
     return parser
+
+
+def collect_all(
+    library: CheckpointRegistry, catalogue: LessonCatalogue, folders: Sequence[str], out: Path | None
+) -> int:
+    """Write a row for each file that was handed in, and tell the problems. Raises ExplorerError for a folder without
+    such files."""
+    if not folders or out is None:
+        raise ExplorerError("Name the folder of the files and where to write: lesson collect FOLDER -o grades.csv.")
+    paths = [path for folder in folders for path in sorted(Path(folder).glob("*.htm*"))]
+    if not 0 < len(paths) <= MAX_FILES:
+        raise ExplorerError(
+            f"{', '.join(folders)[:200]}: {len(paths):,} files end in .html; wanted 1 to {MAX_FILES:,}."
+        )
+    rows = []
+    for number, row in enumerate(collect(Explore(library), catalogue, paths, opening(library.settings)), 1):
+        tell(f"{number} of {len(paths)} files")
+        rows.append(row)
+    tell("")
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    try:
+        out.write_text(as_csv([{name: row.get(name, "") for name in columns} for row in rows]), "utf-8", newline="")
+    except OSError as error:
+        raise ExplorerError(f"{out} cannot be written: {error.strerror}. Choose another path.") from error
+    for row in rows:
+        if row["problem"]:
+            print(f"{row['file']}: {row['problem']}", file=sys.stderr)
+    print(f"{counted(len(rows), 'file')} in {out}")
+    return 0
 
 
 def summary(slug: str, lesson: Lesson) -> dict[str, object]:

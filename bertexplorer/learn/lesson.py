@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
@@ -42,6 +43,7 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required 
 BLOCKS = tuple(kind for kind in KINDS if kind != "text")
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
 CHOOSING = ("predict", "choice", "share")
+GRADING = ("view", "start", "key", "accept", "tolerance")  # fields that decide what is right
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,15 @@ class Lesson:
         return cls(fields["slug"], fields["about"], tuple(parts), tuple(problems))
 
     @property
+    def version(self) -> str:
+        """A short hash of what the lesson counts as right, the same in every language."""
+        asked = [
+            (block.kind, block.id, [block.fields.get(name) for name in GRADING], [grades(item) for item in block.items])
+            for block in self.questions
+        ]
+        return sha256(repr(asked).encode()).hexdigest()[:12]
+
+    @property
     def blocks(self) -> tuple[Block, ...]:
         return tuple(part for part in self.parts if isinstance(part, Block))
 
@@ -134,6 +145,11 @@ class Lesson:
             if block.id == id:
                 return block
         raise ExplorerError(f"The lesson {self.slug} has no part {id!r:.60}; reload the page.")
+
+
+def grades(item: Item) -> tuple[str, ...]:
+    """What decides whether *item* is right."""
+    return (str(item.ticked), item.when, item.value)
 
 
 def read_lesson(source: str, slug: str) -> Lesson:

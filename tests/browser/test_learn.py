@@ -1,5 +1,6 @@
 """The page Learn: a lesson from the first guess to the file that is handed in, and its accessibility."""
 
+import csv
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from bertexplorer.cli import main
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from tests.browser.conftest import opened
 from tests.browser.steps import wait_until_quiet
@@ -126,11 +128,13 @@ def test_the_answers_of_a_lesson_survive_a_reload_and_can_be_handed_in(
         answered(view)
     expect(page.locator(".claim:not([hidden]):not([data-holds])")).to_have_count(0)
     wait_until_quiet(page)
+    page.get_by_label("Your name or number").fill("Ada 7")
     with page.expect_download() as saved:
         page.get_by_role("button", name="Hand in").click()
     assert saved.value.suggested_filename == "next-sentence.html"
     saved.value.save_as(tmp_path / "handed in.html")
     handed_in(browser, tmp_path / "handed in.html")
+    collected(tmp_path)
     done = page.locator("bx-question.done").count()
     page.get_by_role("button", name="Start over").click()  # playwright dismisses what the page asks
     expect(page.locator("bx-question.done")).to_have_count(done)
@@ -142,6 +146,15 @@ def test_the_answers_of_a_lesson_survive_a_reload_and_can_be_handed_in(
     expect(page.locator("bx-question")).to_have_count(4)
     expect(page.locator("bx-question.done")).to_have_count(0)
     wait_until_quiet(page)
+
+
+def collected(folder: Path) -> None:
+    """A teacher's command grades the file from the lesson."""
+    assert main(["lesson", "collect", str(folder), "-o", str(folder / "grades.csv")]) == 0
+    [row] = csv.DictReader((folder / "grades.csv").open(encoding="utf-8"))
+    marks = {name.partition("/")[2]: mark for name, mark in row.items() if "/" in name}
+    assert marks == {"first-guess": "0", "jumbled": "0", "fool-it": "1", "in-your-words": ""}
+    assert (row["student"], row["lesson"], row["problem"]) == ("Ada 7", "next-sentence", "")
 
 
 def handed_in(browser: Browser, file: Path) -> None:

@@ -9,8 +9,9 @@ h1{font-size:1.6rem;margin:0}fieldset{border:0;padding:0;margin:1.5rem 0 .5rem}l
 .count{display:block}.feedback,.claim,.guards{border-left:3px solid #2b6cb0;padding:.2rem 0 .2rem 1rem;margin:.8rem 0}.mark{font-weight:600;margin-right:.5rem}
 label{display:block}input[type=text],textarea{font:inherit;padding:.4rem;max-width:100%}button{font:inherit;margin:.4rem .4rem .4rem 0;padding:.4rem .8rem}table{border-collapse:collapse;font-size:.9rem}td,th{border-bottom:1px solid #c9d3df;padding:.2rem .8rem .2rem 0;text-align:left}section{margin:1.5rem 0}.said{border-left:3px solid #2b6cb0;padding-left:1rem}.said:empty{display:none}figure{margin:1rem 0}img{max-width:100%}ul{padding-left:1.2rem}.chosen{font-weight:700}`;
 
-/** Save *article*, the lesson on the screen. */
-export async function handIn(article, lesson) {
+/** Save *article*, the lesson on the screen, with its answers as data too, so that a teacher can collect them. *about*: what
+ *  these are answers to, and whose: {lesson, version, checkpoint, student}; *records*: question -> {answer, attempt, link}. */
+export async function handIn(article, lesson, about, records) {
   const copy = article.cloneNode(true), views = [...article.querySelectorAll("bx-view, .run")];
   const inputs = [...article.querySelectorAll("input, textarea")];
   [...copy.querySelectorAll("input, textarea")].forEach((one, i) => { if (!one.closest("bx-view")) one.replaceWith(words(inputs[i])); });
@@ -20,16 +21,19 @@ export async function handIn(article, lesson) {
   copy.querySelectorAll("button").forEach((one) => one.remove());
   copy.querySelectorAll("details").forEach((one) => { one.open = true; });
   const note = h("p", { class: "hint" }, `Saved on ${new Date().toLocaleString()} from the lesson “${lesson.title}” of BERT Explorer.`);
-  saveAsFile(lesson.slug, lesson.title, [copy, note], { language: lesson.language });
+  const answers = Object.fromEntries(Object.entries(records).map(([id, { answer, attempt, link }]) => [id, { answer, attempt, link }]));
+  const by = about.student && h("p", {}, about.student), data = JSON.stringify({ ...about, saved: new Date().toISOString(), answers });
+  saveAsFile(lesson.slug, lesson.title, [by, copy, note].filter(Boolean), { language: lesson.language, data });
 }
 
 /** Save *parts* as a standalone page that makes no requests. *script*: the source of its script, if any; *language*: of the
- *  page. */
-export function saveAsFile(name, title, parts, { script = "", language = "en" } = {}) {
+ *  page; *data*: the answers. */
+export function saveAsFile(name, title, parts, { script = "", language = "en", data = "" } = {}) {
   const policy = `default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src ${script ? "data:" : "'none'"}`;
   const page = document.implementation.createHTMLDocument(title);
   page.documentElement.lang = language;
   page.head.prepend(h("meta", { charset: "utf-8" }), h("meta", { name: "viewport", content: "width=device-width" }), h("meta", { "http-equiv": "Content-Security-Policy", content: policy }), h("style", {}, STYLE));
+  if (data) page.head.append(h("meta", { name: "bertexplorer-answers", content: data }));
   page.body.append(...parts.map((one) => page.importNode(one, true)));
   page.querySelectorAll("a[href^='/'], a[href^='./']").forEach((one) => one.replaceWith(...one.childNodes));  // they do not work in a file
   if (script) page.body.append(h("script", { src: `data:text/javascript;base64,${base64(script)}` }));

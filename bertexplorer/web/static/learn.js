@@ -16,6 +16,7 @@ const lang = new URLSearchParams(location.search).get("lang") ?? "";  // stays t
 const checkpoint = new URLSearchParams(location.search).get("checkpoint") ?? "";  // that answers, also in the next lesson; "" for the page's
 const link = (given, spoken = lang) => `learn?${new URLSearchParams({ ...(checkpoint && { checkpoint }), ...given, ...(spoken && { lang: spoken }) })}`.replace(/\?$/, "");
 let kept = "";  // the end of a key of the storage
+const STUDENT = "bx-student";  // in the browser's storage: the name that a hand-in shows
 
 class Learn extends HTMLElement {
   async open() {
@@ -163,7 +164,9 @@ class Learn extends HTMLElement {
     );
     this.status = h("p", { class: "hint", role: "status" });
     const again = h("button", { type: "button", class: "quiet", onclick: () => { if (confirm("Delete your answers to this lesson?")) { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } } }, "Start over");
-    const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson) }, "Hand in");
+    const student = h("input", { type: "text", maxlength: 100, autocomplete: "off", placeholder: "Name or number, if asked for", "aria-label": "Your name or number, which the file will show", value: remembered(STUDENT), onchange: () => remember(STUDENT, student.value) });
+    const about = () => ({ lesson: lesson.slug, version: lesson.version, checkpoint, student: student.value.trim() });
+    const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson, about(), records) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) }, "Save for offline");
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
     const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("moodle", "Questions for Moodle (XML)"), questions("gift", "Questions as GIFT"), questions("csv", "Questions as CSV")));
@@ -174,7 +177,7 @@ class Learn extends HTMLElement {
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
     const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#backLink(), askClass, translations), article, this.status, teachers, h("div", { class: "row" }, hand, again,
+    return [h("div", { class: "row" }, this.#backLink(), askClass, translations), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
@@ -291,6 +294,14 @@ const summary = ({ minutes, can, language }) => {  // either may be missing in a
 
 function loadRecords(slug) {
   try { return JSON.parse(localStorage.getItem(STORAGE_PREFIX + slug + kept)) ?? {}; } catch { return {}; }
+}
+
+function remembered(key) {
+  try { return localStorage.getItem(key) ?? ""; } catch { return ""; }
+}
+
+function remember(key, value) {
+  try { localStorage.setItem(key, value); } catch { /* typed again next time */ }
 }
 
 function saveRecords(slug, records) {
