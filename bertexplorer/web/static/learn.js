@@ -164,7 +164,7 @@ class Learn extends HTMLElement {
     );
     this.status = h("p", { class: "hint", role: "status" });
     const again = h("button", { type: "button", class: "quiet", onclick: () => { if (confirm("Delete your answers to this lesson?")) { saveRecords(lesson.slug, {}); this.#route(); scrollTo(0, 0); } } }, "Start over");
-    const student = h("input", { type: "text", maxlength: 100, autocomplete: "off", placeholder: "Name or number, if asked for", "aria-label": "Your name or number, which the file will show", value: remembered(STUDENT), onchange: () => remember(STUDENT, student.value) });
+    const student = h("input", { type: "text", class: "student", maxlength: 100, autocomplete: "off", placeholder: "Name or number", "aria-label": "Your name or number, which the file will show", value: remembered(STUDENT), onchange: () => remember(STUDENT, student.value) });
     const about = () => ({ lesson: lesson.slug, version: lesson.version, checkpoint, student: student.value.trim() });
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson, about(), records) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) }, "Save for offline");
