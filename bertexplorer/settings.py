@@ -50,6 +50,7 @@ class Settings:
     cache_mb: int = 256  # of passes over recent texts, for each loaded checkpoint
     hub_timeout_s: float = 4.5  # until the hub counts as unreachable: the page reports that within 5 s
     hosts: tuple[str, ...] = ()  # further host names of the page
+    root_path: str = ""  # under which a proxy serves the page, such as /bert; it strips this before it asks
     proxies: tuple[str, ...] = ()  # addresses and networks whose X-Forwarded-For is trusted
     code: str = ""  # which each browser must enter once; empty: no code
     public: bool = False  # served to others without a code
@@ -105,6 +106,7 @@ class Settings:
             cache_mb=number("BERTEXPLORER_CACHE_MB", default.cache_mb, 10_000_000),
             hosts=tuple(name.strip().lower() for name in env.get("BERTEXPLORER_HOSTS", "").split(",") if name.strip()),
             proxies=parse_proxies(env.get("BERTEXPLORER_PROXIES", "")),
+            root_path=check_root_path(env.get("BERTEXPLORER_ROOT_PATH", ""), flags),
             code=code,
             request_kb=number("BERTEXPLORER_REQUEST_KB", default.request_kb, 1_000_000),
             upload_mb=number("BERTEXPLORER_UPLOAD_MB", default.upload_mb, 1_000_000),
@@ -153,6 +155,15 @@ class Settings:
     def uploads_dir(self) -> Path:
         """The folder of uploaded files and generated downloads, which stay for a day."""
         return self.data_dir / "tmp"
+
+
+def check_root_path(value: str, flags: Mapping[str, str] = MappingProxyType({})) -> str:
+    """*value* with a slash before it and none after it; "" for none. Raises ExplorerError for anything but a path."""
+    path = f"/{value.strip().strip('/')}" if value.strip().strip("/") else ""
+    if not re.fullmatch(r"(/[\w.~-]+)*", path, re.ASCII):
+        name = flags.get("BERTEXPLORER_ROOT_PATH", "BERTEXPLORER_ROOT_PATH")
+        raise ExplorerError(f"{name} is {value!r:.60}; wanted a path such as /bert or /user/ada/proxy/7860.")
+    return path
 
 
 def check_url(value: str) -> str:

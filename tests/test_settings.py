@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import ASSETS, QUIET, Settings, user_data
 from tests.conftest import ROOT
 
@@ -124,3 +125,16 @@ def test_an_installed_app_keeps_its_data_in_the_folder_of_the_system(
 
 def test_a_checkout_keeps_its_data_in_its_own_folder() -> None:
     assert Settings().data_dir == ROOT / "data" and ASSETS == ROOT / "assets"
+
+
+@pytest.mark.parametrize(
+    ("value", "path"), [("", ""), ("/", ""), ("bert", "/bert"), ("/user/ada/proxy/7860/", "/user/ada/proxy/7860")]
+)
+def test_a_path_has_a_slash_before_it_and_none_after(value: str, path: str) -> None:
+    assert Settings.from_env({"BERTEXPLORER_ROOT_PATH": value}).root_path == path
+
+
+@pytest.mark.parametrize("value", ["/a b", "https://example.org/bert", "/bert?x=1"])
+def test_what_is_no_path_is_named(value: str) -> None:
+    with pytest.raises(ExplorerError, match="BERTEXPLORER_ROOT_PATH is .*wanted a path such as /bert"):
+        Settings.from_env({"BERTEXPLORER_ROOT_PATH": value})

@@ -272,7 +272,8 @@ def address(explore: Explore, request: Request, code: str) -> str:
     if host in OWN_NAMES and not explore.registry.settings.loopback:
         host = own_address() or host
     port = f":{url.port}" if url.port else ""
-    return f"{url.scheme}://{f'[{host}]' if ':' in host else host}{port}/j/{code}"
+    root_path = explore.registry.settings.root_path
+    return f"{url.scheme}://{f'[{host}]' if ':' in host else host}{port}{root_path}/j/{code}"
 
 
 def own_address() -> str:

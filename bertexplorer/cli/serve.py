@@ -11,14 +11,20 @@ from typing import NoReturn
 from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import QUIET, Settings
 
-VARIABLES = {"host": "BERTEXPLORER_HOST", "port": "BERTEXPLORER_PORT"}  # flag -> the variable that it overrides
+VARIABLES = {
+    "host": "BERTEXPLORER_HOST",
+    "port": "BERTEXPLORER_PORT",
+    "root-path": "BERTEXPLORER_ROOT_PATH",
+}  # flag -> the variable that it overrides
 
 
 class Parser(argparse.ArgumentParser):
     """Reports errors as ExplorerError, without the usage."""
 
     def error(self, message: str) -> NoReturn:
-        raise ExplorerError(f"{message[:1].upper()}{message[1:]}; wanted --public, --host H, --port P or --open.")
+        raise ExplorerError(
+            f"{message[:1].upper()}{message[1:]}; wanted --public, --host H, --port P, --root-path PATH or --open."
+        )
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -26,6 +32,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("--public", action="store_true", help="let in everyone who can reach the page, without a code")
     parser.add_argument("--host", help="the address to listen on (BERTEXPLORER_HOST, or 127.0.0.1)")
     parser.add_argument("--port", help="the port to listen on (BERTEXPLORER_PORT, or 7860)")
+    parser.add_argument("--root-path", help="the path below which a proxy serves the page, such as /bert")
     parser.add_argument("--open", action="store_true", help="open the page in a browser too")
     return parser
 
@@ -34,12 +41,20 @@ def command(arguments: Sequence[str]) -> int:
     """Run `bertexplorer serve`. Returns 0, or 2 after printing to stderr why the page cannot be served. Raises
     ExplorerError if a flag or an environment variable cannot be used."""
     flags = make_parser().parse_args(arguments)
-    return serve(host=flags.host, port=flags.port, public=flags.public, open=flags.open)
+    return serve(host=flags.host, port=flags.port, root_path=flags.root_path, public=flags.public, open=flags.open)
 
 
-def serve(*, host: str | None = None, port: int | str | None = None, public: bool = False, open: bool = False) -> int:
-    """Serve the page until a signal ends it. *host* and *port* override the environment variables BERTEXPLORER_HOST
-    and BERTEXPLORER_PORT. *public* lets everyone in without a code. *open* opens a browser.
+def serve(
+    *,
+    host: str | None = None,
+    port: int | str | None = None,
+    root_path: str | None = None,
+    public: bool = False,
+    open: bool = False,
+) -> int:
+    """Serve the page until a signal ends it. *host*, *port* and *root_path* override the environment variables
+    BERTEXPLORER_HOST, BERTEXPLORER_PORT and BERTEXPLORER_ROOT_PATH. *root_path*: the path below which a proxy serves
+    the page, such as "/bert". *public* lets everyone in without a code. *open* opens a browser.
 
     Returns 0, or 2 after printing to stderr why it cannot be served. Raises ExplorerError for a port or a variable that
     cannot be used.
@@ -47,7 +62,10 @@ def serve(*, host: str | None = None, port: int | str | None = None, public: boo
     Example:
         >>> bx.serve(port=7861, open=True)  # doctest: +SKIP
     """
-    settings = replace(read_settings({"host": host, "port": None if port is None else str(port)}), public=public)
+    settings = replace(
+        read_settings({"host": host, "port": None if port is None else str(port), "root-path": root_path}),
+        public=public,
+    )
     os.environ.update(QUIET | {"GRADIO_TEMP_DIR": str(settings.uploads_dir.resolve())})  # before gradio is imported
     import bertexplorer.web.gradio_patches  # noqa: F401 - before gradio itself
     from bertexplorer.server.launch import launch
@@ -61,7 +79,7 @@ def read_settings(flags: Mapping[str, str | None]) -> Settings:
     that cannot be used."""
     given = {flag: value for flag, value in flags.items() if value is not None}
     for flag, value in given.items():
-        if not value.strip():
+        if not value.strip() and flag != "root-path":
             raise ExplorerError(f"--{flag} is empty; give a {flag}, or leave the flag out.")
     variables = {VARIABLES[flag]: value for flag, value in given.items()}
     return Settings.from_env({**os.environ, **variables}, {VARIABLES[flag]: f"--{flag}" for flag in given})

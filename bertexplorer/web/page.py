@@ -24,6 +24,7 @@ def mount(app: Any, settings: Settings, *, runs: bool = True) -> Any:
         "/",
         server_name=settings.host,
         server_port=settings.port,
+        root_path=settings.root_path or None,
         footer_links=[],
         run_history=False,
         show_error=False,

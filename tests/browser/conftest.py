@@ -70,7 +70,8 @@ def browser() -> Iterator[Browser]:
 class App:
     """The app as started by a person, on its own port, without a hub."""
 
-    def __init__(self, models: Path, data: Path, hub: Path) -> None:
+    def __init__(self, models: Path, data: Path, hub: Path, **more: str) -> None:
+        """*more*: further environment variables."""
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = probe.getsockname()[1]
@@ -82,6 +83,7 @@ class App:
             "BERTEXPLORER_DATA": str(data),
             "HF_ENDPOINT": "http://127.0.0.1:9",
             "HF_HUB_CACHE": str(hub),
+            **more,
         }
         self.start()
 
