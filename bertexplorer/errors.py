@@ -26,7 +26,7 @@ def hide_word(mask: str) -> Hint:
     put = f"Put {mask} where a word is missing"
     return {
         "page": f"{put}, or click a word to hide it.",
-        "cli": f"{put}.",
+        "cli": f"{put}, or name a word with --mask.",
         "http": f"{put}, or hide a word.",
         "mcp": f"{put}.",
         "python": f"{put}, or name a word in mask=.",

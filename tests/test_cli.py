@@ -23,6 +23,7 @@ from bertexplorer.cli import main, make_parser, waiting
 from bertexplorer.engine import progress
 from bertexplorer.options import option_specs
 from bertexplorer.result import as_table
+from bertexplorer.runs import export
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.training.checkpointing import commit
 from tests.conftest import ROOT
@@ -86,7 +87,9 @@ def test_values_with_spaces_are_written_with_hyphens_or_as_before(run: Run) -> N
     assert run("fill-mask", FRANCE, "--pick", "france")[0] == 0, "a script of before"
 
 
-def test_a_suite_and_a_probe_take_a_file_in_place_of_a_name(run: Run, tmp_path: Path) -> None:
+def test_a_suite_and_a_probe_take_a_file_in_place_of_a_name(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "pairs.csv"
     file.write_text("good,bad\nThe cat sits.,The cat sit.\n", "utf-8")
     as_flag, as_file = (run("suite", *given, "--checkpoint", "tiny") for given in (["--rows", str(file)], [str(file)]))
@@ -95,7 +98,12 @@ def test_a_suite_and_a_probe_take_a_file_in_place_of_a_name(run: Run, tmp_path: 
     labelled.write_text("text,label\n" + "".join(f"a {w} film {i},{w}\n" for i in range(30) for w in ("good", "bad")))
     code, out, err = run("probe", str(labelled), "--checkpoint", "tiny", "--json")
     assert code == 0 and json.loads(out)["options"]["rows"] == str(labelled), err
-    assert "wanted one of everyday" in run("suite", str(tmp_path / "none.csv"))[2]
+    code, _, err = run("suite", str(tmp_path / "none.csv"))
+    assert code == 2 and "none.csv cannot be read: No such file" in err and "or name a built-in one" in err
+    assert run("suite", "x" * 300)[0] == 2 and "Two files were given" in run("suite", str(file), "--rows", str(file))[2]
+    (tmp_path / "agreement").write_text("not a suite")
+    monkeypatch.chdir(tmp_path)
+    assert run("suite", "agreement", "--checkpoint", "tiny", "--most", "5")[0] == 0, "a name is not a file"
 
 
 def test_the_list_of_checkpoints_as_json(run: Run) -> None:
@@ -116,8 +124,11 @@ def test_the_vectors_of_a_file_are_those_of_python(run: Run, tmp_path: Path) -> 
         assert (
             run("encode", str(file), "-o", str(out))[0::2][0] == 2 and words in run("encode", str(file), "-o", "x")[2]
         )
-    file.write_text("a", "utf-8")
-    assert "cannot be written" in run("encode", str(file), "-o", str(tmp_path / "no" / "v.npy"))[2]
+    file.write_text("a\u2028b\n" + "cat " * 600, "utf-8")
+    code, _, err = run("encode", str(file), "-o", str(out), "--pooling", "last-four-summed")
+    assert code == 0 and len(np.load(out)) == 2, "a line ends at a newline alone"
+    assert "note: 1 text is longer than" in err and "UserWarning" not in err
+    assert "there is no folder" in run("encode", str(file), "-o", str(tmp_path / "no" / "v.npy"))[2]
 
 
 def write_run(source: Path, into: Path) -> None:
@@ -127,7 +138,15 @@ def write_run(source: Path, into: Path) -> None:
     (into / "predictions.jsonl").write_text("{}")
 
 
-def test_a_run_is_exported_as_a_folder_or_a_zip(run: Run, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def failing(path: Path, *given: object, **more: object) -> None:
+    """A disk that fills up while a file is written."""
+    path.write_text("half")
+    raise OSError(28, "full")
+
+
+def test_a_run_is_exported_as_a_folder_or_a_zip(
+    run: Run, tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     folder = tmp_path / "films"
     commit(folder / "best", "step-1", lambda into: write_run(tiny("bert-classifier"), into))
     for name in ("out", "out.zip"):
@@ -139,12 +158,18 @@ def test_a_run_is_exported_as_a_folder_or_a_zip(run: Run, tiny: Callable[[str], 
     assert run("fill-mask", "a [MASK]", "--checkpoint", str(tmp_path / "out"))[0] in (0, 2)
     for given, words in (
         ([str(folder), "-o", str(tmp_path / "out")], "exists already"),
-        ([str(folder), "-o", "x.tar"], "wanted a folder, or a file that ends in .zip or .onnx"),
-        ([str(tmp_path / "none"), "-o", "x"], "no checkpoint yet"),
-        (["run:none", "-o", "x"], "There is no run run:none"),
+        ([str(tmp_path / "none"), "-o", "x"], "There is no run '/"),
+        (["run:none", "-o", "x"], "There is no run 'run:none'"),
+        (["", "-o", "x"], "There is no run ''"),
     ):
         code, _, err = run("export", *given)
         assert code == 2 and words in err
+    assert run("export", str(folder), "-o", str(tmp_path / "films-v1.2"))[0] == 0
+    monkeypatch.setattr(export, "zip_to", failing)
+    code, _, err = run("export", str(folder), "-o", str(tmp_path / "full.zip"))
+    assert code == 2 and "full.zip cannot be written: full" in err and not [*tmp_path.glob("*full*")]
+    (folder / "best").rename(folder / "commits")
+    assert "There is no run" in run("export", str(folder), "-o", str(tmp_path / "p.onnx"))[2]
 
 
 def test_bash_completes_commands_flags_and_values(run: Run, tmp_path: Path) -> None:
@@ -158,6 +183,8 @@ def test_bash_completes_commands_flags_and_values(run: Run, tmp_path: Path) -> N
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
     assert completed("bertexplorer", "sal") == ["saliency"]
+    assert completed("bertexplorer", "suite", "ag") == ["agreement"]
+    assert completed("bertexplorer", "cluster", "ch") == ["check"]
     assert "gradient-x-input" in completed("bertexplorer", "saliency", "--method", "")
     assert completed("bertexplorer", "saliency", "--meth") == ["--method"]
     assert completed("bertexplorer", "train", "--task", "pair") == ["pair-classification"]

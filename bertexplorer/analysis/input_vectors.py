@@ -41,7 +41,7 @@ def run(checkpoint: Checkpoint, text: Text | str, *, options: Options = Options(
     precision, their sum, and the sum after LayerNorm (and after the projection, in ELECTRA)."""
     encoding = checkpoint.tokenizer.encode(text)
     position = encoding.picked[0] if encoding.picked else longest_piece(encoding)
-    parts = {name: part[position].numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
+    parts = {name: part[position].clone().numpy() for name, part in engine.input_parts(checkpoint, encoding).items()}
     vectors = tuple(parts.values())
     cosines = np.array([[cosine(a, b) for b in vectors] for a in vectors])
     sum_end = tuple(parts).index("sum") + 1

@@ -522,8 +522,9 @@ def ask(
     checkpoint: Checkpoint, text: Text | str, target: TargetKind = "answer", answer: str = "", tagged_word: str = ""
 ) -> Question:
     """The Question of *target* about *text*. *answer*: the word at a mask, the label or tag, or the word of the passage
-    where the span starts or ends; '': the checkpoint's own answer. *tagged_word*: the word whose tag it is; '': the
-    first picked one, else the first whose tag is not O, or the one that is likeliest to be replaced.
+    where the span starts or ends; '': the checkpoint's own answer; of a pair, the question is always whether B is next.
+    *tagged_word*: the word whose tag it is; '': the first picked one, else the first whose tag is not O, or the one
+    that is likeliest to be replaced.
 
     Raises ExplorerError without a mask, a pair, a passage or the head that answers, and for an unknown answer or
     word."""

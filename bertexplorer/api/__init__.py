@@ -1,3 +1,1 @@
-"""The HTTP API, which the page uses too.
-
-static/         that page, its script and its style"""
+"""The HTTP API, which the page uses too."""

@@ -77,7 +77,8 @@ def add_setup(router: APIRouter, service: RunService, admission: Admission, chec
     @router.get("/tasks", operation_id="list-tasks", summary="List tasks", responses={200: {"model": TasksModel}})
     def tasks() -> Response:
         """What a checkpoint can be fine-tuned for, with all settings."""
-        settings = [setting_schema(setting) for setting in option_specs(Tuning)]
+        offered = [s for s in option_specs(Tuning) if s.name != "report_to" or service.settings.local]
+        settings = [setting_schema(setting) for setting in offered]
         return to_response(json_reply({"tasks": [task_json(name) for name in BY_NAME], "settings": settings}))
 
     @router.post(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,9 +30,11 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     # 1. The settings; those that are files are read.
     settings = option_specs(view.analysis.Options)
     values = {setting.name: chosen(setting, getattr(flags, setting.name)) for setting in settings}
-    first = FIRST.get(view.name)
-    if first and Path(values[first]).is_file():  # a file in place of the name of a built-in suite or task
-        values |= {"rows": values[first], first: next(s.default for s in settings if s.name == first)}
+    for setting in settings:
+        if setting.name == FIRST.get(view.name) and values[setting.name] not in setting.choices:
+            if values["rows"]:
+                raise ExplorerError(f"Two files were given: {values[setting.name]} and {values['rows']}. Give one.")
+            values |= {"rows": values[setting.name], setting.name: setting.default}  # a file in place of a name
     inputs, sources = {}, {name: values[name] for name in FILES if values.get(name)}
     for name, file in sources.items():
         inputs[name], values[name] = read(Path(file), name), ""
@@ -111,7 +114,11 @@ def read(file: Path, what: str) -> Sequence[Any]:
     """The lines or rows of *file*. Prints a note about how they were read. Raises ExplorerError."""
     from bertexplorer.store.text_uploads import parse_lines, parse_rows, read_file
 
-    content: Any = read_file(file, parse_lines if what == "lines" else parse_rows)
+    try:
+        content: Any = read_file(file, parse_lines if what == "lines" else parse_rows)
+    except ExplorerError as error:
+        known = "; or name a built-in one, see --help" if what == "rows" and not os.path.exists(file) else ""
+        raise ExplorerError(f"{str(error).removesuffix('.')}{known}.") from error
     print(f"note: {content.summary}", file=sys.stderr)
     return content.lines if what == "lines" else content.rows
 

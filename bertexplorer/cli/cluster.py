@@ -9,13 +9,17 @@ from bertexplorer.settings import Settings
 from bertexplorer.wording import counted
 
 
-def command(settings: Settings, arguments: Sequence[str]) -> int:
-    """Run `bertexplorer cluster check`. Returns 0, or 1 if something is wrong. Raises ExplorerError if the cluster
-    cannot be joined."""
+def make_parser() -> argparse.ArgumentParser:
     about = "Report what is wrong with the nodes of a Ray cluster, and what to do. Settings are environment variables."
     parser = argparse.ArgumentParser("bertexplorer cluster", description=about)
     parser.add_argument("what", choices=("check",))
-    parser.parse_args(arguments)
+    return parser
+
+
+def command(settings: Settings, arguments: Sequence[str]) -> int:
+    """Run `bertexplorer cluster check`. Returns 0, or 1 if something is wrong. Raises ExplorerError if the cluster
+    cannot be joined."""
+    make_parser().parse_args(arguments)
     problems = 0
     for node, problem in check_cluster(settings):
         problems += bool(problem)

@@ -11,6 +11,7 @@ from bertexplorer.store.catalogue import CATALOGUE
 PARSERS = {  # of the commands that have their own
     "serve": "bertexplorer.cli.serve:make_parser",
     "lesson": "bertexplorer.cli.lesson:make_parser",
+    "cluster": "bertexplorer.cli.cluster:make_parser",
     "train": "bertexplorer.training.finetuning.command:parser",
     "pretrain": "bertexplorer.training.pretraining.command:parser",
 }
@@ -98,7 +99,7 @@ def values_of(action: Any) -> tuple[str, ...]:
     """What a flag takes, where that is a list."""
     if action.dest == "checkpoint":
         return tuple(entry.name for entry in CATALOGUE)
-    return tuple(map(str, action.choices or ()))
+    return tuple(map(str, action.choices or getattr(action, "completions", ())))
 
 
 def quoted(text: str) -> str:

@@ -1,13 +1,16 @@
 """Commands that write files: vectors of many lines, and the checkpoint of a run."""
 
 import argparse
+import shutil
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 
 from bertexplorer.bert import Bert
 from bertexplorer.cli.analyse import fetch
+from bertexplorer.cli.parser import POOLING, chosen
 from bertexplorer.cli.waiting import watched
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store.registry import CheckpointRegistry
@@ -23,10 +26,15 @@ def encode(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
         raise ExplorerError(f"{flags.file} has no text. Give a file with a text on each line.")
     if len(texts) < len(lines):
         print(f"note: {counted(len(lines) - len(texts), 'empty line')} left out", file=sys.stderr)
+    if not flags.out.parent.is_dir():
+        raise ExplorerError(f"{flags.out} cannot be written: there is no folder {flags.out.parent}. Create it.")
     fetch(library, flags.checkpoint)
     bert = Bert(library.get(flags.checkpoint, flags.precision))
-    with watched():
-        vectors = bert.encode(texts, prompt=flags.prompt, pooling=flags.pooling, layer=flags.layer)
+    with watched(), warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always")
+        vectors = bert.encode(texts, prompt=flags.prompt, pooling=chosen(POOLING, flags.pooling), layer=flags.layer)
+    for note in notes:
+        print(f"note: {note.message}", file=sys.stderr)
     try:
         with flags.out.open("wb") as file:
             np.save(file, vectors.astype(np.float32))
@@ -44,7 +52,7 @@ def read_lines(file: Path) -> list[str]:
         raise ExplorerError(f"{file} cannot be read: {error.strerror}. Give the path of a file.") from error
     except UnicodeDecodeError as error:
         raise ExplorerError(f"{file} is not UTF-8. Save it as plain text in UTF-8.") from error
-    return [line.strip() for line in text.splitlines()]
+    return [line.strip() for line in text.removesuffix("\n").split("\n")]  # a line ends at nothing else
 
 
 def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
@@ -56,23 +64,39 @@ def export(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     out: Path = flags.out
     if out.exists():
         raise ExplorerError(f"{out} exists already. Choose another name.")
-    kind = out.suffix.lower()
-    if kind not in ("", ".zip", ".onnx"):
-        raise ExplorerError(f"{out.name} ends in {kind}; wanted a folder, or a file that ends in .zip or .onnx.")
-    best = library.find(flags.run) if flags.run.startswith("run:") else TrainingRun(Path(flags.run)).best
+    kind = out.suffix.lower()  # of anything else, a folder is made
+    best: Path | None
+    if flags.run.startswith("run:"):
+        best = library.find(flags.run)
+    elif (Path(flags.run) / "spec.json").is_file() or (Path(flags.run) / "best").is_dir():
+        best = TrainingRun(Path(flags.run)).best
+    else:
+        best = None
     if best is None:
-        raise ExplorerError(f"There is no run {flags.run}. `bertexplorer checkpoints` lists the runs of the page.")
+        raise ExplorerError(
+            f"There is no run {flags.run!r:.80}. Give its folder, or run:ID as `bertexplorer checkpoints` lists it."
+        )
+    if kind == ".onnx" and not (best / "task.json").is_file():
+        raise ExplorerError(
+            f"{flags.run} is no run of fine-tuning, so it has no task for ONNX. Export a folder or a ZIP."
+        )
+    partial = out.with_name(f".{out.name}.partial{kind}")  # nothing of that name stays after a failure
     detail = RunDetail(Run(flags.run), [], None, best)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with watched():
             if kind == ".onnx":
-                writers.onnx_to(lambda: out, detail)
+                writers.onnx_to(lambda: partial, detail)
             elif kind == ".zip":
-                writers.zip_to(out, detail, with_rows=flags.with_rows)
+                writers.zip_to(partial, detail, with_rows=flags.with_rows)
             else:
-                writers.copy_to(out, detail, with_rows=flags.with_rows)
+                writers.copy_to(partial, detail, with_rows=flags.with_rows)
+        partial.rename(out)
     except OSError as error:
         raise ExplorerError(f"{out} cannot be written: {error.strerror}. Choose another path.") from error
+    finally:
+        if partial.is_dir():
+            shutil.rmtree(partial, ignore_errors=True)
+        partial.unlink(missing_ok=True)
     print(f"{out}: the checkpoint {best.name} of {flags.run}", file=sys.stderr)
     return 0

@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from bertexplorer.analysis import FIRST, NAMES
+from bertexplorer.analysis import FIRST, NAMES, search
 from bertexplorer.core.state import read_spans
 from bertexplorer.describe import explain
 from bertexplorer.options import OptionSpec, option_specs
@@ -18,6 +18,7 @@ from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
 
 FILES = {"lines": "CSV, TSV or TXT", "rows": "CSV, TSV or JSONL"}  # settings that take a file
+POOLING = next(setting for setting in option_specs(search.Options) if setting.name == "pooling")
 VALUES = {int: "N", float: "X", bool: "yes|no", str: "TEXT"}  # what a flag takes, in its help
 CHECKPOINT = "a name from `bertexplorer checkpoints`, a name on the hub, run:ID, or a folder"
 FORWARDED = {  # commands with parsers of their own
@@ -68,7 +69,10 @@ def add_analysis(commands: Any, view: View) -> None:
     if first := FIRST.get(view.name):
         setting = settings.pop(first)
         help = f"{setting.option.label}: {', '.join(map(hyphenated, setting.choices))}; or a {FILES['rows']} file"
-        command.add_argument(first, nargs="?", default=setting.default, help=help, metavar=f"{first.upper()}|FILE")
+        positional = command.add_argument(
+            first, nargs="?", default=setting.default, help=help, metavar=f"{first.upper()}|FILE"
+        )
+        positional.completions = tuple(map(hyphenated, setting.choices))
         command.set_defaults(text="", pair="", mask=[], pick=[])
     else:
         command.add_argument("text", help="a sentence; [MASK] stands for a hidden word")
@@ -151,7 +155,7 @@ def add_encode(commands: Any) -> None:
     encode.add_argument("-o", "--out", type=Path, required=True, metavar="FILE.npy", help="a row for each line")
     encode.add_argument("--checkpoint", default="mini", help=CHECKPOINT, metavar="NAME")
     encode.add_argument("--precision", default="auto", choices=PRECISIONS, help="auto: what this processor is fast in")
-    encode.add_argument("--pooling", default="own", metavar="HOW", help="own, mean, cls, …: as `encode` in Python")
+    add_setting(encode, POOLING)
     encode.add_argument(
         "--layer", type=int, default=-1, metavar="N", help="the layer that is pooled (default: the last)"
     )

@@ -34,7 +34,8 @@ from bertexplorer.views.view import Example
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
-LARGEST_KEPT = 16_000_000  # bytes of a result
+LARGEST_KEPT = 1_000_000  # bytes of a result; more would push out many passes
+LARGEST_SLOW = 16_000_000  # of a view that takes long
 DEFAULTS: dict[str, dict[str, Any]] = {
     name: {s.name: s.default for s in option_specs(view.analysis.Options)} for name, view in VIEWS.items()
 }
@@ -178,8 +179,9 @@ class Explore:
             started = time.perf_counter()
             result = view.run(checkpoint, state.as_text, options, **inputs)
             kept = result, 1000 * (time.perf_counter() - started)
-            num_bytes = size_of(result)
-            if "index" not in view.needs and num_bytes <= LARGEST_KEPT:  # an index changes
+            num_bytes = size_of(result) + size_of(key)
+            most = LARGEST_SLOW if view.slow else LARGEST_KEPT
+            if "index" not in view.needs and num_bytes <= most:  # an index changes
                 checkpoint.cache.get(key, lambda: kept, lambda _: num_bytes)
         return kept
 

@@ -1,7 +1,7 @@
 """Progress of an analysis, the limit of what it may compute, and whether anyone still waits for it.
 
 A context variable carries the work, so a loop over batches can report without extra arguments. Without such a variable,
-as on the command line, a report does nothing. All sizes are tokens that go through the encoder.
+as in Python, a report does nothing. All sizes are tokens that go through the encoder.
 """
 
 import time

@@ -1,4 +1,4 @@
-"""Figures: each module has `draw(result)`, a chart or a picture, and `say(result)`, the figure as a sentence."""
+"""Figures: the parts that views draw with, and what the module of a view must and may have."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable

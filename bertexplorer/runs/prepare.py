@@ -37,6 +37,7 @@ from bertexplorer.training.finetuning import spec as specs
 from bertexplorer.training.finetuning.preflight import Preflight, plan
 from bertexplorer.training.finetuning.spec import Spec, number_of_steps, task_of
 from bertexplorer.training.tasks.classification import PREFIX
+from bertexplorer.training.trackers import parse_trackers
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
@@ -138,8 +139,7 @@ class PreparedRuns:
         settings are invalid."""
         need("train", "Fine-tuning")
         spec, table, found = self.plan(request, checkpoint, as_operator)
-        if spec.tuning.report_to and not as_operator:
-            raise ExplorerError("This server reports runs nowhere else. Leave “Report to” empty, or run it yourself.")
+        check_reports(spec.tuning.report_to, as_operator)
         preview = preview_of(spec, table, found)
         partial = self.of_owner(owner) / f"partial-{secrets.token_hex(8)}"
         try:
@@ -231,6 +231,12 @@ def rows_of(task: str, file: str) -> Table:
     if not built_in:
         raise ExplorerError("There are no built-in rows for this task. Upload a file.")
     return read_table(built_in[0])
+
+
+def check_reports(report_to: str, as_operator: bool) -> None:
+    """Raises ExplorerError for an unknown tracker, and for any on a server that others can reach."""
+    if parse_trackers(report_to) and not as_operator:
+        raise ExplorerError("This server reports runs nowhere else. Leave “Report to” empty, or run it yourself.")
 
 
 def preview_of(spec: Spec, table: Table, found: Preflight) -> RunPreview:

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.options import build
-from bertexplorer.runs.prepare import PreparedRuns, RunPreview, RunRequest
+from bertexplorer.runs.prepare import PreparedRuns, RunPreview, RunRequest, check_reports
 from bertexplorer.settings import Settings
 from bertexplorer.store import runs
 from bertexplorer.store.jobs import Jobs
@@ -141,6 +141,7 @@ class RunService:
         if values and "tuning" not in spec:
             raise ExplorerError(f"{run.name} has no settings of fine-tuning to change. Run it again without settings.")
         tuning = asdict(build(Tuning, {**spec["tuning"], **values})) if values else None
+        check_reports((tuning or spec.get("tuning", {})).get("report_to", ""), self.settings.local)
         return self.jobs.retry(id, owner, key=key, tuning=tuning)
 
     def rename(self, id: str, owner: str, name: str) -> Run:

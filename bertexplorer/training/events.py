@@ -53,7 +53,7 @@ def current_warnings(events: Iterable[Event]) -> list[Event]:
             about_evaluation, evaluated = [], event["step"]
         elif event["event"] != "warning":
             evaluated = None
-        elif event["step"] == evaluated:
+        elif event["step"] == evaluated and "tracker" not in event:
             about_evaluation.append(event)
         else:
             lasting.append(event)

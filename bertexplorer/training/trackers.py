@@ -27,13 +27,18 @@ def parse_trackers(names: str) -> tuple[str, ...]:
         >>> parse_trackers("")
         ()
     """
-    trackers = tuple(dict.fromkeys(part.strip().lower() for part in names.split(",") if part.strip()))
+    trackers = tracker_names(names)
     for name in trackers:
         if name not in TRACKERS:
             raise ExplorerError(f"There is no tracker {name!r:.40}; wanted {', '.join(TRACKERS)}.")
         if find_spec(name) is None:
             raise ExplorerError(f"Reporting to {name} needs its package, which is not installed: pip install {name}.")
     return trackers
+
+
+def tracker_names(names: str) -> tuple[str, ...]:
+    """The names of a comma-separated line, each once."""
+    return tuple(dict.fromkeys(part.strip().lower() for part in names.split(",") if part.strip()))
 
 
 class Reports:
@@ -64,7 +69,8 @@ class Reports:
             act()
         except Exception as error:  # of any library, for any reason: the run matters more
             self.started.pop(name, None)
-            yield {"event": "warning", "text": f"{name} gets no more of this run: {error!s:.200}. The run goes on."}
+            text = f"{name} gets no more of this run: {error!s:.200}. The run goes on."
+            yield {"event": "warning", "tracker": name, "text": text}
 
     def start(self, name: str) -> Any:
         """Start the tracker called *name*."""

@@ -11,8 +11,8 @@ class Views(Mapping[str, View]):
     """Slug -> view, in the order of the page. A view's module is imported when it is asked for."""
 
     def __getitem__(self, slug: str) -> View:
-        name = slug.replace("-", "_")
-        if name not in NAMES:
+        name = str(slug).replace("-", "_")
+        if name not in NAMES or "_" in slug:  # a slug has hyphens
             raise KeyError(slug)
         view: View = import_module(f"{__name__}.{name}").VIEW
         return view

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from bertexplorer.core import ask, provenance, strip
 from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
@@ -74,6 +75,7 @@ def test_a_large_result_is_not_kept(explore: Explore, monkeypatch) -> None:
     assert not any(key[:2] == ("result", "attention") and key[2] == asked.as_text for key in cache.entries)
     array = np.zeros((7, 9), np.float32)
     assert size_of(array) == 252 and size_of({"a": array}) > 252 and size_of([1.0] * 1000) > 8000
+    assert size_of(array[0]) == 252 == size_of(torch.zeros(7, 9)[0].numpy()), "a part keeps the whole in memory"
 
 
 def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:

@@ -4,6 +4,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -73,3 +74,12 @@ def test_unusable_parts_of_a_link_are_reported(explore: Explore) -> None:
     assert (state.view, state.text, state.options["top"]) == (OPENING.view, "A robin is a [MASK].", 10)
     assert message.startswith("There is no view 'heads'. Pick one of those shown. ")
     assert "many" in message and message.endswith("The link's settings are left out.")
+
+
+@pytest.mark.parametrize("query", ["view=next_sentence", "view=next_sentence&text=a&pair=b"])
+def test_a_view_is_named_with_hyphens_alone(query: str) -> None:
+    """The names of modules have underscores; links never had."""
+    explore = Explore(CheckpointRegistry())
+    state, notice = restore_state(explore, dict(parse_qsl(query)), State("a [MASK]"))
+    assert state.view == "fill-mask" and "There is no view 'next_sentence'" in notice
+    assert "next_sentence" not in VIEWS and None not in VIEWS

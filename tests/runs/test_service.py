@@ -4,7 +4,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +20,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, list_commits
+from bertexplorer.training.finetuning.spec import Tuning
 from tests.tolerance import of_sum
 
 EVIL = "</script><img src=x onerror=1>"
@@ -175,3 +176,21 @@ def run_with(task: str, extra: bool, tiny: Callable[..., Path], folder: Path) ->
     if extra:
         (best / "task.safetensors").touch()
     return SimpleNamespace(best=best, run=SimpleNamespace(name="a run"))
+
+
+def test_a_server_for_others_reports_runs_nowhere(service: RunService, tmp_path: Path, monkeypatch) -> None:
+    """Neither a new run nor one that is run again, whatever a request says."""
+    request = RunRequest("classification", "tiny", file(tmp_path), values={"report_to": "tensorboard"})
+    run = Run("mine", spec={"tuning": asdict(Tuning())})
+    monkeypatch.setattr(service.jobs, "run", lambda id, owner: run)
+    monkeypatch.setattr(service.jobs, "retry", lambda id, owner, **more: more["tuning"])
+    assert service.again("mine", "", {"report_to": "tensorboard"})["report_to"] == "tensorboard"
+    with pytest.raises(ExplorerError, match="no tracker 'nonsense'"):
+        service.again("mine", "", {"report_to": "nonsense"})
+    service.settings = replace(service.settings, hosts=("bert.example.org",))
+    for asked in (lambda: service.preview(request), lambda: service.again("mine", "", {"report_to": "tensorboard"})):
+        with pytest.raises(ExplorerError, match="This server reports runs nowhere else"):
+            asked()
+    run.spec["tuning"]["report_to"] = "tensorboard"  # from a time when the server was local
+    with pytest.raises(ExplorerError, match="reports runs nowhere else"):
+        service.again("mine", "", {})

@@ -13,6 +13,7 @@ from tensorboard.backend.event_processing.event_accumulator import EventAccumula
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.training import trackers
+from bertexplorer.training.events import current_warnings
 from tests.conftest import ROOT
 
 ROWS = "text,label\n" + "".join(f"a {word} film {i},{word}\n" for i in range(20) for word in ("good", "bad"))
@@ -76,6 +77,20 @@ sys.exit(main([*call.split(), "--out", "{folder}"]))
     warnings = [event["text"] for event in log if event["event"] == "warning" and "tensorboard" in event["text"]]
     assert done.returncode == 0 and log[-1]["event"] == "finished"
     assert warnings == ["tensorboard gets no more of this run: nobody answers. The run goes on."]
+
+
+def test_a_warning_about_a_tracker_stands_after_further_evaluations() -> None:
+    failed = {"event": "warning", "tracker": "trackio", "step": 0, "text": "trackio gets no more"}
+    events = [{"event": "evaluated", "step": 0}, failed, {"event": "evaluated", "step": 9}]
+    assert current_warnings(events) == [failed]
+
+
+def test_a_run_resumes_without_the_package_of_its_tracker(tmp_path: Path) -> None:
+    reports = trackers.Reports(tmp_path, trackers.tracker_names("mlflow"), {})
+    [warning] = list(reports.send({"event": "evaluated", "step": 1, "metrics": {"accuracy": 1.0}}))
+    assert warning["tracker"] == "mlflow" and "The run goes on." in warning["text"]
+    assert list(reports.send({"event": "steps", "step": 2, "rate": 0.1})) == []
+    reports.close()
 
 
 def test_numbers_of_an_event_have_its_kind_in_their_names() -> None:

@@ -58,8 +58,8 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(arguments: Sequence[str] | None, find: Callable[[str], Path], runs: Path) -> int:
-    """Run one command. *find*: a checkpoint's name -> its folder; *runs*: where new runs go. Returns 0 (also after a
-    stop by a signal), or 2 after printing an error to stderr."""
+    """Run one command. *find*: a checkpoint's name -> its folder; *runs*: where new runs go. Returns 0, 3 after a
+    stop, or 2 after printing an error to stderr."""
     options = parser().parse_args(arguments)
     try:
         need("train", "Fine-tuning")

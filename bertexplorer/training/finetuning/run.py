@@ -36,7 +36,7 @@ from bertexplorer.training.run_driver import RunDriver, set_dropout, write_train
 from bertexplorer.training.run_process import log_events, memory_mb
 from bertexplorer.training.tasks.classification import plant_wrong_labels
 from bertexplorer.training.texts import Item, TextBatch
-from bertexplorer.training.trackers import Reports, parse_trackers
+from bertexplorer.training.trackers import Reports, tracker_names
 
 REPORT = 2.0  # seconds between two events about steps
 COMMIT = 60.0  # seconds between two commits, at least
@@ -53,7 +53,7 @@ def finetune(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
         for _ in Run(folder, spec, train_rows, dev_rows, stop).events():
             pass
         return
-    reports = Reports(folder, parse_trackers(spec.tuning.report_to), asdict(spec.tuning) | {"task": spec.task})
+    reports = Reports(folder, tracker_names(spec.tuning.report_to), asdict(spec.tuning) | {"task": spec.task})
     yield from log_events(folder, lambda ending: Run(folder, spec, train_rows, dev_rows, ending), stop, reports)
 
 

@@ -24,7 +24,7 @@ PLAIN = {  # fields of a Spec besides its settings
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command. Returns 0 (also after a stop by a signal), or 2 after printing an error to stderr."""
+    """Run one command. Returns 0, 3 after a stop, or 2 after printing an error to stderr."""
     options = parser().parse_args(arguments)
     os.environ["TOKENIZERS_PARALLELISM"] = "true"  # no other process shares the cores
     keep_freed_memory()

@@ -45,7 +45,7 @@ from bertexplorer.training.pretraining.start import (
 from bertexplorer.training.run_driver import RunDriver, set_dropout
 from bertexplorer.training.run_process import log_events
 from bertexplorer.training.texts import GPU_OVERHEAD, OVERHEAD
-from bertexplorer.training.trackers import Reports, parse_trackers
+from bertexplorer.training.trackers import Reports, tracker_names
 
 CACHE = DATA / "corpora"
 REPORT = 15.0  # seconds between two events about steps
@@ -59,7 +59,7 @@ def pretrain(folder: Path, stop: Callable[[], bool] = lambda: False) -> Iterator
     Yields each event after writing it to the log. Raises ExplorerError; commits stay intact."""
     stages = specs.read_stages(folder / "spec.json")
     running = stages[-1].running
-    reports = Reports(folder, parse_trackers(running.report_to), asdict(running))
+    reports = Reports(folder, tracker_names(running.report_to), asdict(running))
     yield from log_events(folder, lambda ending: Run(folder, stages, ending), stop, reports)
 
 

@@ -131,8 +131,9 @@ class Explore extends HTMLElement {
 
   /** The next example of the view, or the one before it. */
   #nextExample(by) {
-    const { examples } = this.view, at = this.at?.view === this.state.now.view ? this.at.number : -1;
-    const number = at < 0 ? (by > 0 ? 1 % examples.length : examples.length - 1) : (at + by + examples.length) % examples.length;
+    const { examples } = this.view, { view, text } = this.state.now, shown = examples.findIndex((one) => one.text === text);
+    const at = this.at?.view === view ? this.at.number : shown, count = examples.length;
+    const number = at < 0 ? (by > 0 ? 0 : count - 1) : (at + by + count) % count;
     this.#example(examples[number]);
   }
 

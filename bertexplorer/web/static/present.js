@@ -8,6 +8,17 @@ const LARGEST_TYPE = 2.6;  // times the usual size of the words
 const HINT_MS = 4000;
 const FIELDS = "input, textarea, select, [contenteditable], [role=tab], .chip, .part, iframe";  // which use keys of their own
 
+/** Leave the full screen; resolves once the window has its size again. */
+const leave = () => (document.fullscreenElement ? document.exitFullscreen().catch(() => {}) : Promise.resolve());
+
+/** All that is beside *page* and the elements around it. */
+function outside(page) {
+  const others = [];
+  for (let one = page; one.parentElement && one !== document.body; one = one.parentElement)
+    others.push(...[...one.parentElement.children].filter((other) => other !== one && !other.inert && !["SCRIPT", "STYLE", "LINK"].includes(other.tagName)));
+  return others;
+}
+
 export class Presentation {
   #full = false;  // whether the browser shows the page alone on the screen
   #timer = 0;
@@ -17,7 +28,7 @@ export class Presentation {
     Object.assign(this, { page, example, view, redraw });
     this.button = h("button", { type: "button", id: "do-present", onclick: () => this.begin() }, "Present");
     this.allowed = h("input", { type: "checkbox", onchange: () => this.#allow() });
-    this.hint = h("p", { id: "presenting", role: "status" }, "← → examples · ↑ ↓ views · Esc ends", h("label", {}, this.allowed, " P begins it"),
+    this.hint = h("p", { id: "presenting" }, "← → examples · ↑ ↓ views · Esc ends", h("label", {}, this.allowed, " P begins it"),
       h("button", { type: "button", onclick: () => this.end() }, "End"));
     try { this.allowed.checked = !localStorage.getItem(OFF); } catch { this.allowed.checked = true; }
     document.addEventListener("keydown", (event) => this.#press(event));
@@ -30,29 +41,32 @@ export class Presentation {
 
   begin() {
     if (this.on) return;
+    this.before = document.activeElement;
     this.page.classList.add("presenting");
     this.page.append(this.hint);
+    this.others = outside(this.page);
+    for (const one of this.others) one.inert = true;
     this.#fit();
     this.#tell();
     this.redraw();
     this.page.querySelector("#question h2").focus();
-    document.documentElement.requestFullscreen?.().then(() => { this.#full = true; }, () => {});  // without it, the page fills the window
+    document.documentElement.requestFullscreen?.().then(() => { if (this.on) this.#full = true; else leave(); }, () => {});  // without it, the page fills the window
   }
 
   end() {
     if (!this.on) return;
     this.page.classList.remove("presenting");
     this.hint.remove();
-    if (document.fullscreenElement) document.exitFullscreen().catch(() => {});
+    for (const one of this.others) one.inert = false;
     this.#full = false;
     this.#grow();
-    this.redraw();
-    this.button.focus();
+    leave().then(() => this.redraw());
+    (this.before?.isConnected && this.before !== document.body ? this.before : this.button).focus({ preventScroll: true });
   }
 
   #press(event) {
     const { key, target } = event;
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
     if (key === "Escape" && this.on) { this.end(); return; }
     if (target.closest?.(FIELDS)) return;
     if (key.toLowerCase() === KEY && this.allowed.checked && this.page.isConnected) {
