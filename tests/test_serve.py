@@ -73,8 +73,14 @@ def test_gradio_is_silenced_before_its_import(launched: dict[str, Any]) -> None:
         (["--port", "65536"], "--port is '65536'; wanted a whole number, 65,535 at most."),
         (["--port", ""], "--port is empty; give a port, or leave the flag out."),
         (["--host", " "], "--host is empty; give a host, or leave the flag out."),
-        (["--port"], "Argument --port: expected one argument; wanted --public, --host H, --port P, --root-path PATH or --open."),
-        (["--pubic"], "Unrecognized arguments: --pubic; wanted --public, --host H, --port P, --root-path PATH or --open."),
+        (
+            ["--port"],
+            "Argument --port: expected one argument; wanted --public, --host H, --port P, --root-path PATH or --open.",
+        ),
+        (
+            ["--pubic"],
+            "Unrecognized arguments: --pubic; wanted --public, --host H, --port P, --root-path PATH or --open.",
+        ),
     ],
 )
 def test_an_invalid_flag_is_reported_in_a_sentence(

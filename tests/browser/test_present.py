@@ -66,14 +66,18 @@ def test_keys_go_through_examples_and_views_and_are_dead_in_fields(browser: Brow
         page.keyboard.press("ArrowDown")
         expect(question).not_to_have_text(said)
         expect(text).to_have_value(second)
+        page.keyboard.press("ArrowRight")  # of a view that has shown none: its first example
+        expect(text).to_have_value(page.locator("button.example").first.get_attribute("title"))
         page.keyboard.press("ArrowUp")
         expect(question).to_have_text(said)
         text.fill("A happy [MASK].")  # typed and read as usual, the keys are its own
         text.press("ArrowLeft"), text.press("p"), text.press("Backspace")
         expect(text).to_have_value("A happy [MASK].")
         expect(page.locator("#strip")).to_contain_text("happy")
+        assert page.evaluate("document.querySelector('.nav-holder').closest('[inert]') !== null"), "Tab stays inside"
         page.keyboard.press("Escape")
         expect(page.locator("#presenting")).to_have_count(0)
+        assert page.evaluate("document.querySelector('[inert]')") is None
 
 
 def test_the_key_can_be_switched_off(browser: Browser, address: str) -> None:
