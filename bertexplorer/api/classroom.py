@@ -35,12 +35,13 @@ from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions
-from bertexplorer.learn.class_votes import vote_table
+from bertexplorer.learn.class_votes import advice, summary, vote_table
 from bertexplorer.learn.classroom import Classroom, require_teacher
 from bertexplorer.learn.numbers import in_percent, read_number
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.room import ROUND, Room
 
+CLOSED = ("closed1", "discuss", "closed2")  # phases between a vote and BERT's answer
 OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 OPENED = body(
     (),
@@ -65,11 +66,12 @@ def routes(
     opening: State,
     backend: Backend,
 ) -> APIRouter:
-    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg and votes.csv, and POST …/vote, …/step, …/door, …/code,
-    …/end."""
+    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg, advice and votes.csv, and POST …/vote, …/step, …/door,
+    …/code, …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
     add_phone_routes(router, explore, rooms)
+    add_step_routes(router, catalogue, rooms, backend)
     add_door_routes(router, rooms)
 
     @router.post("", operation_id="open-class", summary="Open a class", openapi_extra=OPENED)
@@ -90,27 +92,6 @@ def routes(
         link = str(fields(parse_json(await request.body()), "link")["link"])
         return task_response(request, backend.task(lesson_call("suggest", request.scope["state"]["owner"], link=link)))
 
-    @router.post("/{code}/step", operation_id="step-class", summary="Advance a class", openapi_extra=STEPPED)
-    async def step(request: Request, code: str) -> Response:
-        """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
-        room, owner = find_room(rooms, request, code)
-        given = fields(parse_json(await request.body()), "question", "phase", "to")
-        question = integer(given, "question")
-        phase = str(given["phase"])
-        to = str(given["to"])
-        require_teacher(room, owner)
-        reveal = None
-        if to == "reveal" and (room.at, room.phase) == (question, phase):
-            try:
-                reply = await computed(backend.task(reveal_call(catalogue, room, owner)), request.receive)
-                if reply.status != 200:
-                    return to_response(reply)
-                reveal = json.loads(reply.body)
-            except ExplorerError as error:  # the lesson is gone, but the class continues
-                reveal = {"link": room.questions[room.at].link, "problem": str(error)}
-        await run_in_threadpool(rooms.step, room, owner, question, phase, to, reveal)
-        return to_response(json_reply(snapshot(room, owner)))
-
     @router.get(
         "/{code}/votes.csv", operation_id="class-votes", summary="Download the votes of a class", **of_type("text/csv")
     )
@@ -128,6 +109,50 @@ def routes(
         return to_response(json_reply({"ended": room.code}))
 
     return router
+
+
+def add_step_routes(router: APIRouter, catalogue: LessonCatalogue, rooms: Classroom, backend: Backend) -> None:
+    """Add the routes with which a teacher moves on."""
+
+    async def answer(request: Request, room: Room, owner: str) -> Reply:
+        """The checkpoint's answer to the current question."""
+        try:
+            return await computed(backend.task(reveal_call(catalogue, room, owner)), request.receive)
+        except ExplorerError as error:  # the lesson is gone, but the class continues
+            return json_reply({"link": room.questions[room.at].link, "problem": str(error)})
+
+    @router.get("/{code}/advice", operation_id="class-advice", summary="Advise on a vote")
+    async def advise(request: Request, code: str) -> Response:
+        """For the teacher, once a vote has closed: how many were right, and whether a discussion pays. It does not say
+        which answer is right."""
+        room, owner = find_room(rooms, request, code)
+        require_teacher(room, owner)
+        if room.phase not in CLOSED:
+            raise ExplorerError("The vote is not closed yet, or BERT's answer is shown already.")
+        step = room.at, room.phase
+        reply = await answer(request, room, owner)
+        if reply.status != 200:
+            return to_response(reply)
+        unchanged = (room.at, room.phase) == step  # while the checkpoint answered
+        return to_response(json_reply({"advice": advice(room, json.loads(reply.body)) if unchanged else ""}))
+
+    @router.post("/{code}/step", operation_id="step-class", summary="Advance a class", openapi_extra=STEPPED)
+    async def step(request: Request, code: str) -> Response:
+        """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
+        room, owner = find_room(rooms, request, code)
+        given = fields(parse_json(await request.body()), "question", "phase", "to")
+        question = integer(given, "question")
+        phase = str(given["phase"])
+        to = str(given["to"])
+        require_teacher(room, owner)
+        reveal = None
+        if to == "reveal" and (room.at, room.phase) == (question, phase):
+            reply = await answer(request, room, owner)
+            if reply.status != 200:
+                return to_response(reply)
+            reveal = json.loads(reply.body)
+        await run_in_threadpool(rooms.step, room, owner, question, phase, to, reveal)
+        return to_response(json_reply(snapshot(room, owner)))
 
 
 def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> None:
@@ -236,8 +261,8 @@ def results(room: Room) -> dict[str, Any]:
 
 
 def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
-    """Further fields for the teacher: the lesson, how many are present and have voted; with *peek*, the counts of a
-    closed vote."""
+    """Further fields for the teacher: the lesson, how many are present and have voted; the summary of the class so
+    far, while an answer is shown; with *peek*, the counts of a closed vote."""
     round = 2 if room.phase in ("vote2", "closed2") or room.votes.get((room.at, 2)) else 1
     out = {
         "teacher": True,
@@ -246,7 +271,9 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
         "door": room.door_open,
         "voted": len(room.votes.get((room.at, round), {})),
     }
-    return {**out, **results(room)} if peek and room.phase in ("closed1", "discuss", "closed2") else out
+    if room.phase == "reveal":
+        return {**out, "summary": summary(room)}
+    return {**out, **results(room)} if peek and room.phase in CLOSED else out
 
 
 def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:

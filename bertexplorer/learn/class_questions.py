@@ -110,7 +110,8 @@ def checkpoint_answer(explore: Explore, block: Block, link: str, opening: State)
     if block.kind == "number":
         feedback = grading.grade(block, "0", facts, grading.ATTEMPTS)
         key = grading.number_key(block, facts)
-        return {"number": key, "answer": inline(feedback.answer), "after": tree(feedback.after)}
+        about = {"number": key, "tolerance": grading.tolerance(block, key)}
+        return {**about, "answer": inline(feedback.answer), "after": tree(feedback.after)}
     tokens = grading.tokens_of(explore, grading.state_of(explore, link, opening)) if block.kind == "click" else []
     answers: list[Any] = list(dict.fromkeys(tokens)) or list(range(len(block.items)))
     graded = [grading.grade(block, answer, facts, grading.ATTEMPTS) for answer in answers]

@@ -49,3 +49,55 @@ def test_phones_cannot_download_the_votes(taught: Served) -> None:
     refused(room.phone().get(f"/class/{room.code}/votes.csv"), "Only the browser that opened this class")
     table = room.teacher.get(f"/class/{room.code}/votes.csv").text
     assert "'=1+1?" in table and ",'=A1,0" in table, "a spreadsheet takes no answer for a formula"
+
+
+def marks(room: Class) -> list[tuple[str, ...]]:
+    """The rows as (answer, BERT's answer, whether it is right)."""
+    table = csv.DictReader(io.StringIO(room.teacher.get(f"/class/{room.code}/votes.csv").text))
+    return [(row["answer"], row["bert"], row["right"]) for row in table]
+
+
+def test_the_file_has_berts_answer_and_who_was_right(taught: Served) -> None:
+    room = opened(taught, lesson="pieces").until("vote1")
+    room.vote(room.phone(), 1)
+    room.until("reveal")
+    assert marks(room) == [("cat", "xyz", "no"), ("xyz", "xyz", "yes")]
+    for _ in range(2):
+        assert room.step("next").status_code == 200
+        room.until("vote1")
+        if room.question == 2:
+            for number in ("3", "3,1", "900"):
+                room.vote(room.phone(), number)
+        room.until("reveal")
+    assert marks(room)[-3:] == [("3.0", "3", "yes"), ("3.1", "3", "no"), ("900.0", "3", "no")]
+
+
+def test_the_teacher_is_told_whether_a_discussion_pays(taught: Served) -> None:
+    room = opened(taught, lesson="pieces").until("vote1")
+    refused(room.teacher.get(f"/class/{room.code}/advice"), "The vote is not closed yet")
+    phones = [room.phone() for _ in range(4)]
+    for phone, choice in zip(phones, (0, 0, 1, 1), strict=True):
+        room.vote(phone, choice)
+    room.until("closed1")
+    refused(phones[0].get(f"/class/{room.code}/advice"), "Only the browser that opened this class")
+    said = room.teacher.get(f"/class/{room.code}/advice").json()
+    assert said == {"advice": "2 of 4 were right (50 %). A discussion pays."}
+    assert "counts" not in room.seen(room.teacher), "the answer stays hidden"
+    room.until("vote2")
+    for phone in phones[:3]:
+        room.vote(phone, 1, 2)
+    room.until("closed2")
+    said = room.teacher.get(f"/class/{room.code}/advice").json()
+    assert said == {"advice": "3 of 3 were right (100 %). In the first vote, 2 of 4 were right (50 %)."}
+    room.until("reveal")
+    assert room.seen(room.teacher)["summary"][0]["right"] == [[2, 4], [3, 3]]
+    assert "summary" not in room.seen(phones[0])
+
+
+def test_a_question_without_a_right_answer_gets_no_advice(taught: Served) -> None:
+    room = opened(taught, {"prompt": "Which city?", "choices": ["a", "b"]}).until("vote1")
+    room.vote(room.phone(), 0)
+    room.until("closed1")
+    assert room.teacher.get(f"/class/{room.code}/advice").json() == {"advice": ""}
+    room.until("reveal")
+    assert room.seen(room.teacher)["summary"][0] == {"text": ["Which city?"], "bert": "", "right": [None, None]}

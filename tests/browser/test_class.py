@@ -102,6 +102,7 @@ def second_vote(teacher: Page, one: Page, two: Page, late: Page) -> None:
         expect(page.locator("#status")).to_have_text("The vote is closed.")
         expect(page.locator("fieldset input").first).to_be_disabled()
     expect(teacher.locator(".shares")).to_have_count(0)
+    expect(teacher.locator(".advice")).to_have_text("1 of 2 were right (50 %). A discussion pays.")
     press(teacher, "Show the votes")
     expect(teacher.locator(".shares .value")).to_have_text(["1", "1", "0"])
     press(teacher, "Discuss, then vote again")
@@ -153,6 +154,14 @@ def second_question(teacher: Page, pages: tuple[Page, ...]) -> None:
     for page in pages:
         expect(page.locator(".result.own")).to_contain_text("gpu")
         expect(page.locator("main")).to_contain_text("It is short, but it was rare")
+    answered(teacher.locator("bx-view"))
+    press(teacher, "Show the summary")
+    rows = teacher.locator(".summary tbody tr")
+    expect(rows).to_have_count(2)
+    expect(rows.nth(1).locator("td").nth(2)).to_have_text("1 of 3 (33 %)")
+    expect(rows.nth(1).locator("td").nth(3)).to_have_text("3 of 3 (100 %)")
+    expect(rows.nth(1).locator("td").last).to_have_text("gpu")
+    press(teacher, "Hide the summary")
     answered(teacher.locator("bx-view"))
 
 

@@ -7,6 +7,8 @@ import { h, render } from "./kit.js";
 const POLL_MS = 1500;
 const STEPS = { lobby: ["vote1", "Start the vote"], vote1: ["closed1", "Close the vote"], closed1: ["reveal", "Show BERT’s answer"], discuss: ["vote2", "Start the second vote"], vote2: ["closed2", "Close the vote"], closed2: ["reveal", "Show BERT’s answer"], reveal: ["next", "Next question"] };
 
+const CLOSED = ["closed1", "discuss", "closed2"];  // phases between a vote and BERT’s answer
+
 const stepOf = ({ question, phase }) => `${question} ${phase}`;
 const CLASS_KEY = "bx-class";  // -> the code of the class that this browser opened last, in its storage
 const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
@@ -27,6 +29,8 @@ export async function openClass() {
 class Board extends HTMLElement {
   #lastKey = "";
   #peek = "";  // the question and phase whose counts are shown early
+  #advice = { step: "", words: "" };  // on the vote that has closed
+  #summing = false;  // whether the summary is shown
 
   /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn. */
   open(schema, code, lessons, link) {
@@ -59,6 +63,7 @@ class Board extends HTMLElement {
 
   async #step(to) {
     const { question, phase } = this.room;
+    this.#summing = false;
     for (const one of this.buttons.children) one.disabled = true;
     const { status, answer } = await ask(`class/${this.code}/step`, { body: { question, phase, to } });
     this.problem = status === 200 ? "" : answer.detail;
@@ -72,7 +77,8 @@ class Board extends HTMLElement {
     const { phase, here, voted, round } = room;
     if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
     this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
-    const key = JSON.stringify([phase, room.question, this.#peek, room.counts, room.numbers, room.address, room.door]);
+    this.#askAdvice(room);
+    const key = JSON.stringify([phase, room.question, this.#peek, this.#advice.words, this.#summing, room.counts, room.numbers, room.address, room.door]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
@@ -81,12 +87,26 @@ class Board extends HTMLElement {
     this.#showButtons(room);
   }
 
+  /** How many were right in the vote that has closed: the checkpoint answers, which may take a while. */
+  async #askAdvice(room) {
+    const step = stepOf(room);
+    if (this.#advice.step === step) return;
+    this.#advice = { step, words: "" };
+    if (!CLOSED.includes(room.phase)) return;
+    try {
+      const { status, answer } = await ask(`class/${this.code}/advice`);
+      if (status !== 200 || this.#advice.step !== step || !answer.advice) return;
+      this.#advice.words = answer.advice;
+      this.#poll();
+    } catch { this.#advice.step = ""; /* the next poll asks again */ }
+  }
+
   #join({ address, note, phase, code, lesson, of }) {
     const large = phase === "lobby", title = this.lessons.find((one) => one.slug === lesson)?.title;
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
       large ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`) : "",
-      large ? h("img", { src: `api/v1/class/${code}/qr.svg`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
+      large ? h("img", { src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
       h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
@@ -108,14 +128,17 @@ class Board extends HTMLElement {
       !last ? h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words)
         : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
-      ["closed1", "discuss", "closed2"].includes(phase) && !this.#peek ? quiet("Show the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
+      CLOSED.includes(phase) && !this.#peek ? quiet("Show the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "",
+      phase === "reveal" && of > 1 ? quiet(this.#summing ? "Hide the summary" : "Show the summary", () => { this.#summing = !this.#summing; this.#poll(); }) : "",
       quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)), quiet("Change the code", () => this.#changeCode()), end);
   }
 
   #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
+    if (this.#summing && room.summary) return [this.#summary(room.summary)];
+    if (CLOSED.includes(phase) && this.#advice.words) out.push(h("p", { class: "after advice" }, this.#advice.words));
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
     if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, render(one))))); return out; }
@@ -144,7 +167,7 @@ class Board extends HTMLElement {
       return h("div", {}, list, h("p", { class: "after" }, `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`));
     }
     if (phase === "reveal") return list;
-    return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet. If fewer than a third are right, explain. If up to two thirds are, let them discuss. If more are, go on."));
+    return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet."));
   }
 
   /** Answers to a question for a number: a dot for each, and a line for BERT's. */
@@ -158,6 +181,15 @@ class Board extends HTMLElement {
     const element = h("div", {}, rows.flat());
     if (reveal?.number !== undefined) element.querySelectorAll(".line").forEach((one) => { one.style.left = at(reveal.number); });
     return element;
+  }
+
+  /** The questions so far: how many were right in each vote, and what BERT answers. */
+  #summary(questions) {
+    const right = (votes) => (votes ? `${votes[0]} of ${votes[1]} (${Math.round((100 * votes[0]) / votes[1])} %)` : "–");
+    const again = questions.some((one) => one.right[1]);
+    const head = ["", "Question", again ? "Right in vote 1" : "Right", ...(again ? ["Right in vote 2"] : []), "BERT’s answer"];
+    const row = ({ text, right: [first, second], bert }, i) => h("tr", {}, h("td", {}, String(i + 1)), h("td", {}, render(text)), h("td", {}, right(first)), again ? h("td", {}, right(second)) : "", h("td", {}, bert || "–"));
+    return h("table", { class: "summary" }, h("caption", {}, "The class so far"), h("thead", {}, h("tr", {}, head.map((one) => h("th", { scope: "col" }, one)))), h("tbody", {}, questions.map(row)));
   }
 
   #moves({ choices, moves }) {
