@@ -138,7 +138,7 @@ class Board extends HTMLElement {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
     if (this.#summing && room.summary) return [this.#summary(room.summary)];
-    if (CLOSED.includes(phase) && this.#advice.words) out.push(h("p", { class: "after advice" }, this.#advice.words));
+    if (CLOSED.includes(phase)) out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));  // its line is kept free
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
     if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, render(one))))); return out; }
@@ -185,7 +185,7 @@ class Board extends HTMLElement {
 
   /** The questions so far: how many were right in each vote, and what BERT answers. */
   #summary(questions) {
-    const right = (votes) => (votes ? `${votes[0]} of ${votes[1]} (${Math.round((100 * votes[0]) / votes[1])} %)` : "–");
+    const right = (votes) => (votes ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)` : "–");
     const again = questions.some((one) => one.right[1]);
     const head = ["", "Question", again ? "Right in vote 1" : "Right", ...(again ? ["Right in vote 2"] : []), "BERT’s answer"];
     const row = ({ text, right: [first, second], bert }, i) => h("tr", {}, h("td", {}, String(i + 1)), h("td", {}, render(text)), h("td", {}, right(first)), again ? h("td", {}, right(second)) : "", h("td", {}, bert || "–"));
