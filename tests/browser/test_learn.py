@@ -306,6 +306,38 @@ def test_an_uploaded_lesson_is_checked_before_its_address_is_shared(browser: Bro
         assert "lesson=own-" in page.url
 
 
+def test_a_changed_lesson_takes_its_place_beside_its_check(browser: Browser, address: str) -> None:
+    lesson = next(BUNDLED.glob("*-three-vectors.md")).read_text()
+    impossible = re.sub(r"^  when: .*$", "  when: 1 == 2", lesson, flags=re.MULTILINE)
+    changed = re.sub(r"^title: .*$", "title: Changed", lesson, flags=re.MULTILINE)
+    with opened(browser, address + "learn", gone=True) as page:  # one file is no lesson, which the console reports
+        page.get_by_text("A lesson of your own").click()
+        report = page.locator("#own-report")
+
+        def upload(text: str) -> None:
+            file = {"name": "own.md", "mimeType": "text/markdown", "buffer": text.encode()}
+            page.get_by_label("Its file").set_input_files(file)
+
+        upload(impossible)
+        report.get_by_role("link", name="Open it as it is").click()
+        expect(page.locator("article.lesson")).to_be_visible()
+        expect(report.locator(".problems")).to_contain_text("None of the choices is what this checkpoint does")
+        expect(report.get_by_role("link")).to_have_count(0)
+        before = page.url
+        upload("no lesson")
+        expect(page.locator(".checking [role=alert]")).to_be_visible()
+        upload(changed)
+        expect(page.locator("article.lesson h1")).to_have_text("Changed")
+        expect(report.locator("[role=status]")).to_have_text(
+            re.compile("^Everything that the lesson asserts holds on ")
+        )
+        assert page.url != before
+        page.reload()
+        expect(page.locator("article.lesson h1")).to_have_text("Changed")
+        expect(report).to_have_count(0)  # others open the lesson without it
+        wait_until_quiet(page)
+
+
 def test_an_offline_lesson_is_small_and_interactive(browser: Browser, address: str, tmp_path: Path) -> None:
     """One with the figure of a whole vocabulary: its points become pixels; links into the app become words."""
     file = tmp_path / "lesson.html"

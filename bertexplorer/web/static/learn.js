@@ -19,6 +19,8 @@ let kept = "";  // the end of a key of the storage
 const STUDENT = "bx-student";  // in the browser's storage: the name that a hand-in shows
 
 class Learn extends HTMLElement {
+  #uploaded = null;  // the lesson that was uploaded here last: {slug, checked}
+
   async open() {
     const [schema, lessons] = await Promise.all([get("page"), get(`lessons?lang=${lang}`)]);
     Object.assign(this, { schema, lessons });
@@ -77,8 +79,9 @@ class Learn extends HTMLElement {
     return row;
   }
 
-  /** The form to upload a lesson of one's own. It is checked before its address can be shared. */
-  #uploadForm() {
+  /** The form to upload a lesson of one's own. It is checked before its address can be shared. With *slug*, the form
+   * stays beside that lesson, with what its check found; a changed file takes the lesson's place. */
+  #uploadForm(slug = "") {
     const problem = h("p", { class: "message error", role: "alert", hidden: true });
     const said = h("p", { class: "hint", role: "status" }), found = h("div"), report = h("div", { id: "own-report" }, said, found);
     const file = h("input", { type: "file", id: "own-lesson", accept: ".md,.markdown,.txt", onchange: async () => {
@@ -93,17 +96,29 @@ class Learn extends HTMLElement {
       const { status, answer } = await ask(`lessons/own?${new URLSearchParams({ checkpoint })}`, { body: form, tell });
       file.disabled = false;
       file.value = "";
-      if (status === 200) { this.#report(answer, said, found); return; }
+      if (status === 200) {
+        this.#uploaded = answer;
+        if (!slug || slug === answer.slug) { this.#report(said, found, slug); return; }
+        history.replaceState(null, "", link({ lesson: answer.slug }));
+        this.#route();
+        return;
+      }
       said.textContent = "";
       problem.textContent = answer.detail;
       problem.hidden = false;
     } });
+    if (slug) {
+      this.#report(said, found, slug);
+      return h("details", { class: "sources checking", open: true }, h("summary", {}, "The check of your lesson"), h("label", { for: "own-lesson" }, "Its file, after a change "), file, problem, report);
+    }
     return h("details", { class: "sources" }, h("summary", {}, "A lesson of your own"),
       h("p", {}, "A lesson is a Markdown file. The documentation describes its format."), h("label", { for: "own-lesson" }, "Its file "), file, problem, report);
   }
 
-  /** What the check of an uploaded lesson found, first what its author has to mend, and the way to the lesson. */
-  #report({ slug, checked }, said, found) {
+  /** What the check of the uploaded lesson found, first what its author has to mend, and the way to it unless it is the
+   * lesson *shown*. */
+  #report(said, found, shown) {
+    const { slug, checked } = this.#uploaded;
     const wrong = checked.filter((one) => one.wrong), right = checked.filter((one) => !one.wrong), now = checkpoint || this.schema.opening.checkpoint;
     const list = (lines) => h("ul", { translate: "no" }, lines.map(({ line, block, text }) => h("li", {}, `Line ${line}${block && `, ${block}`}: ${text}`)));
     const things = wrong.length === 1 ? "one thing" : `${wrong.length} things`;
@@ -112,7 +127,7 @@ class Learn extends HTMLElement {
     found.replaceChildren(...[
       wrong.length && h("div", { class: "problems" }, list(wrong)),
       right.length && h("details", {}, h("summary", {}, "What was evaluated, with the answers"), list(right)),
-      h("p", {}, open),
+      slug !== shown && h("p", {}, open),
     ].filter(Boolean));
   }
 
@@ -177,7 +192,7 @@ class Learn extends HTMLElement {
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
     const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#backLink(), askClass, translations), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
+    return [h("div", { class: "row" }, this.#backLink(), askClass, translations), ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 
