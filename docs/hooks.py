@@ -180,7 +180,7 @@ def modules() -> str:
     parts = [
         "# Modules",
         "",
-        "The folders from the lowest layer to the highest stand in `bertexplorer/__init__.py`.",
+        "The folders from the lowest layer to the highest are listed in `bertexplorer/__init__.py`.",
         "",
     ]
     for folder in sorted({file.parent for file in PACKAGE.rglob("*.py")}):

@@ -2,7 +2,7 @@
 that stands for a choice.
 
 A view calls `ask`, and then knows only the `Question`. A new kind is one more class here; one of a fine-tuned head
-stands in `TUNED`.
+is listed in `TUNED`.
 
     question = ask(checkpoint, "a great [MASK]", "mask", "film")
     question.values([question.encoding])  # its natural-log probability"""

@@ -66,8 +66,8 @@ def routes(
     opening: State,
     backend: Backend,
 ) -> APIRouter:
-    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg, advice and votes.csv, and POST …/vote, …/step, …/door,
-    …/code, …/end."""
+    """POST /api/v1/class, GET /api/v1/class/{code}, its qr.svg, advice, summary and votes.csv, and POST …/vote, …/step,
+    …/door, …/code, …/end."""
     router = APIRouter(prefix="/api/v1/class", route_class=Route, tags=["Class"])
 
     add_phone_routes(router, explore, rooms)
@@ -100,6 +100,14 @@ def routes(
         room, owner = find_room(rooms, request, code)
         require_teacher(room, owner)
         return votes_csv(room)
+
+    @router.get("/{code}/summary", operation_id="class-summary", summary="Summarise a class")
+    def summarise(request: Request, code: str) -> Response:
+        """For the teacher: of each question whose answer was shown, how many were right in both votes, and the
+        checkpoint's answer."""
+        room, owner = find_room(rooms, request, code)
+        require_teacher(room, owner)
+        return to_response(json_reply({"questions": summary(room)}))
 
     @router.post("/{code}/end", operation_id="end-class", summary="End a class")
     def end(request: Request, code: str) -> Response:
@@ -261,8 +269,8 @@ def results(room: Room) -> dict[str, Any]:
 
 
 def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
-    """Further fields for the teacher: the lesson, how many are present and have voted; the summary of the class so
-    far, while an answer is shown; with *peek*, the counts of a closed vote."""
+    """Further fields for the teacher: the lesson, how many are present and have voted; with *peek*, the counts of a
+    closed vote."""
     round = 2 if room.phase in ("vote2", "closed2") or room.votes.get((room.at, 2)) else 1
     out = {
         "teacher": True,
@@ -271,8 +279,6 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
         "door": room.door_open,
         "voted": len(room.votes.get((room.at, round), {})),
     }
-    if room.phase == "reveal":
-        return {**out, "summary": summary(room)}
     return {**out, **results(room)} if peek and room.phase in CLOSED else out
 
 

@@ -53,7 +53,8 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
     text = Text(flags.text, flags.pair, hidden, picked)
     with watched():
         results = []
-        for each in [checkpoint, *(library.get(name, flags.precision) for name in names[1:])]:
+        for name in names:
+            each = library.get(name, flags.precision)
             value = view.run(each, text, options, **inputs)
             results.append(Result(view.name, value, each, text, options, sources))
     if len(results) > 1:
@@ -63,8 +64,10 @@ def analyse(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
 
 def word_spans(checkpoint: Checkpoint, flags: argparse.Namespace, words: Sequence[str]) -> tuple[Span, ...]:
     """The spans of every occurrence of *words* in the texts."""
-    found = (find_word_spans(checkpoint.tokenizer, flags.text, flags.pair, word) for word in words)
-    return tuple(sorted({span for spans in found for span in spans}))
+    spans: set[Span] = set()
+    for word in words:
+        spans.update(find_word_spans(checkpoint.tokenizer, flags.text, flags.pair, word))
+    return tuple(sorted(spans))
 
 
 def print_result(result: Result, as_json: bool) -> int:

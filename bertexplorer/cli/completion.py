@@ -53,9 +53,10 @@ def bash() -> str:
     commands = {name: list(flags_of(name, parser)) for name, parser, _ in parsers()}
     values, flags = [], []
     for command, of_command in commands.items():
-        alone = [value for flag in of_command if not flag.name for value in flag.values]
-        names = [flag.name for flag in of_command if flag.name]
-        flags.append(f'      {command}) words="{" ".join([*alone, *names])}";;')
+        words: list[str] = []
+        for flag in sorted(of_command, key=lambda flag: bool(flag.name)):  # what has no name first
+            words += [flag.name] if flag.name else flag.values
+        flags.append(f'      {command}) words="{" ".join(words)}";;')
         values += [
             f'    "{command} {flag.name}") words="{" ".join(flag.values)}";;'
             for flag in of_command

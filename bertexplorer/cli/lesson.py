@@ -57,7 +57,9 @@ def collect_all(
     such files."""
     if not folders or out is None:
         raise ExplorerError("Name the folder of the files and where to write: lesson collect FOLDER -o grades.csv.")
-    paths = [path for folder in folders for path in sorted(Path(folder).glob("*.htm*"))]
+    paths: list[Path] = []
+    for folder in folders:
+        paths += sorted(Path(folder).glob("*.htm*"))
     if not 0 < len(paths) <= MAX_FILES:
         raise ExplorerError(
             f"{', '.join(folders)[:200]}: {len(paths):,} files end in .html; wanted 1 to {MAX_FILES:,}."
@@ -67,9 +69,11 @@ def collect_all(
         tell(f"{number} of {len(paths)} files")
         rows.append(row)
     tell("")
-    columns = list(dict.fromkeys(name for row in rows for name in row))
+    blank: dict[str, object] = {}  # all columns: each lesson has its own
+    for row in rows:
+        blank |= dict.fromkeys(row, "")
     try:
-        out.write_text(as_csv([{name: row.get(name, "") for name in columns} for row in rows]), "utf-8", newline="")
+        out.write_text(as_csv([blank | row for row in rows]), "utf-8", newline="")
     except OSError as error:
         raise ExplorerError(f"{out} cannot be written: {error.strerror}. Choose another path.") from error
     for row in rows:

@@ -82,8 +82,15 @@ def is_right(reveal: Reveal, answer: float) -> bool | None:
 
 def right_of(room: Room, at: int, round: int, reveal: Reveal) -> tuple[int, int] | None:
     """(right votes, votes) of a *round*; None without votes, or if no single answer is right."""
-    marks = [is_right(reveal, answer) for answer in room.votes.get((at, round), {}).values()]
-    return None if not marks or None in marks else (sum(map(bool, marks)), len(marks))
+    right = votes = 0
+    for answer, count in Counter(room.votes.get((at, round), {}).values()).items():
+        mark = is_right(reveal, answer)
+        if mark is None:
+            return None
+        votes += count
+        if mark:
+            right += count
+    return (right, votes) if votes else None
 
 
 def advice(room: Room, reveal: Reveal) -> str:

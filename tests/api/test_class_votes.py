@@ -3,9 +3,12 @@ them."""
 
 import csv
 import io
+from typing import Any
 
 from tests.api.classes import Class, opened, refused
 from tests.api.conftest import Served
+
+SUMMARISED = ["Which word is cut into more pieces?"]
 
 
 def rows(room: Class) -> list[tuple[str, ...]]:
@@ -51,6 +54,10 @@ def test_phones_cannot_download_the_votes(taught: Served) -> None:
     assert "'=1+1?" in table and ",'=A1,0" in table, "a spreadsheet takes no answer for a formula"
 
 
+def summary(room: Class) -> list[dict[str, Any]]:
+    return list(room.teacher.get(f"/class/{room.code}/summary").json()["questions"])
+
+
 def marks(room: Class) -> list[tuple[str, ...]]:
     """The rows as (answer, BERT's answer, whether it is right)."""
     table = csv.DictReader(io.StringIO(room.teacher.get(f"/class/{room.code}/votes.csv").text))
@@ -90,8 +97,8 @@ def test_the_teacher_is_told_whether_a_discussion_pays(taught: Served) -> None:
     said = room.teacher.get(f"/class/{room.code}/advice").json()
     assert said == {"advice": "3 of 3 were right (100 %). In the first vote, 2 of 4 were right (50 %)."}
     room.until("reveal")
-    assert room.seen(room.teacher)["summary"][0]["right"] == [[2, 4], [3, 3]]
-    assert "summary" not in room.seen(phones[0])
+    assert summary(room) == [{"text": SUMMARISED, "bert": "xyz", "right": [[2, 4], [3, 3]]}]
+    refused(phones[0].get(f"/class/{room.code}/summary"), "Only the browser that opened this class")
 
 
 def test_a_question_without_a_right_answer_gets_no_advice(taught: Served) -> None:
@@ -100,4 +107,4 @@ def test_a_question_without_a_right_answer_gets_no_advice(taught: Served) -> Non
     room.until("closed1")
     assert room.teacher.get(f"/class/{room.code}/advice").json() == {"advice": ""}
     room.until("reveal")
-    assert room.seen(room.teacher)["summary"][0] == {"text": ["Which city?"], "bert": "", "right": [None, None]}
+    assert summary(room) == [{"text": ["Which city?"], "bert": "", "right": [None, None]}]

@@ -30,7 +30,7 @@ class Board extends HTMLElement {
   #lastKey = "";
   #peek = "";  // the question and phase whose counts are shown early
   #advice = { step: "", words: "" };  // on the vote that has closed
-  #summing = false;  // whether the summary is shown
+  #questions = null;  // of the summary, while it is shown
 
   /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn. */
   open(schema, code, lessons, link) {
@@ -63,7 +63,7 @@ class Board extends HTMLElement {
 
   async #step(to) {
     const { question, phase } = this.room;
-    this.#summing = false;
+    this.#questions = null;
     for (const one of this.buttons.children) one.disabled = true;
     const { status, answer } = await ask(`class/${this.code}/step`, { body: { question, phase, to } });
     this.problem = status === 200 ? "" : answer.detail;
@@ -78,7 +78,7 @@ class Board extends HTMLElement {
     if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
     this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
     this.#askAdvice(room);
-    const key = JSON.stringify([phase, room.question, this.#peek, this.#advice.words, this.#summing, room.counts, room.numbers, room.address, room.door]);
+    const key = JSON.stringify([phase, room.question, this.#peek, this.#advice.words, this.#questions, room.counts, room.numbers, room.address, room.door]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
@@ -99,6 +99,17 @@ class Board extends HTMLElement {
       this.#advice.words = answer.advice;
       this.#poll();
     } catch { this.#advice.step = ""; /* the next poll asks again */ }
+  }
+
+  async #toggleSummary() {
+    const shown = this.#questions;
+    this.#questions = null;
+    if (!shown) {
+      const { status, answer } = await ask(`class/${this.code}/summary`);
+      if (status === 200) this.#questions = answer.questions;
+      else this.problem = answer.detail;
+    }
+    this.#poll();
   }
 
   #join({ address, note, phase, code, lesson, of }) {
@@ -130,14 +141,14 @@ class Board extends HTMLElement {
       phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
       CLOSED.includes(phase) && !this.#peek ? quiet("Show the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "",
-      phase === "reveal" && of > 1 ? quiet(this.#summing ? "Hide the summary" : "Show the summary", () => { this.#summing = !this.#summing; this.#poll(); }) : "",
+      phase === "reveal" && of > 1 ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () => this.#toggleSummary()) : "",
       quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)), quiet("Change the code", () => this.#changeCode()), end);
   }
 
   #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
-    if (this.#summing && room.summary) return [this.#summary(room.summary)];
+    if (this.#questions) return [this.#summary()];
     if (CLOSED.includes(phase)) out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));  // its line is kept free
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
     if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
@@ -184,7 +195,8 @@ class Board extends HTMLElement {
   }
 
   /** The questions so far: how many were right in each vote, and what BERT answers. */
-  #summary(questions) {
+  #summary() {
+    const questions = this.#questions;
     const right = (votes) => (votes ? `${votes[0]}\u00a0of\u00a0${votes[1]} (${Math.round((100 * votes[0]) / votes[1])}\u00a0%)` : "–");
     const again = questions.some((one) => one.right[1]);
     const head = ["", "Question", again ? "Right in vote 1" : "Right", ...(again ? ["Right in vote 2"] : []), "BERT’s answer"];
