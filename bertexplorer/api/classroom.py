@@ -6,6 +6,7 @@ import io
 import json
 import math
 import socket
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -50,12 +51,17 @@ OPENED = body(
     checkpoint={**TEXT, "description": "The checkpoint that answers the lesson; without it, the page's."},
     language={**TEXT, "description": "The language to ask in, where the lesson has a translation; else English."},
     first={**TEXT, "description": "The block of the lesson to begin with; without it, the first question."},
+    lecture={**TEXT, "description": "Instead of a lesson: a lecture, whose votes are asked in order."},
     question={"type": "object", "description": "Instead of a lesson: prompt, choices, and the link of a view."},
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)
 VOTED = body(("question", "round", "choice"), {"question": 0, "round": 1, "choice": 2})
 DOOR = body(("open",), {"open": False})
-STEPPED = body(("question", "phase", "to"), {"question": 0, "phase": "lobby", "to": "vote1"})
+STEPPED = body(
+    ("question", "phase", "to"),
+    {"question": 0, "phase": "lobby", "to": "vote1"},
+    at={"type": "integer", "description": "The later question that next goes to; without it, the following one."},
+)
 
 
 def routes(
@@ -76,13 +82,14 @@ def routes(
 
     @router.post("", operation_id="open-class", summary="Open a class", openapi_extra=OPENED)
     async def open_class(request: Request) -> Response:
-        """A room with a code of six letters, for the questions of a lesson or one of your own."""
+        """A room with a code of six letters, for the questions of a lesson, of a lecture, or one of your own."""
         fields = parse_json(await request.body())
         own_explore = explore.for_owner(request.scope["state"]["owner"])
 
         def open_room(send_line: SendLine) -> Reply:
-            questions, lesson, language = parse_questions(own_explore, catalogue, fields, opening)
-            return json_reply({"code": rooms.open(own_explore.owner, questions, lesson, language).code})
+            plan = parse_questions(own_explore, catalogue, fields, opening)
+            room = rooms.open(own_explore.owner, plan.questions, plan.lesson, plan.language, plan.lecture)
+            return json_reply({"code": room.code})
 
         return admission.respond(request, open_room, queued=False)
 
@@ -148,7 +155,8 @@ def add_step_routes(router: APIRouter, catalogue: LessonCatalogue, rooms: Classr
     async def step(request: Request, code: str) -> Response:
         """The teacher's next step, from the phase that the teacher sees; a double press does nothing."""
         room, owner = find_room(rooms, request, code)
-        given = fields(parse_json(await request.body()), "question", "phase", "to")
+        given = {"at": None, **fields(parse_json(await request.body()), "question", "phase", "to", may=("at",))}
+        at = None if given["at"] is None else integer(given, "at")
         question = integer(given, "question")
         phase = str(given["phase"])
         to = str(given["to"])
@@ -159,7 +167,7 @@ def add_step_routes(router: APIRouter, catalogue: LessonCatalogue, rooms: Classr
             if reply.status != 200:
                 return to_response(reply)
             reveal = json.loads(reply.body)
-        await run_in_threadpool(rooms.step, room, owner, question, phase, to, reveal)
+        await run_in_threadpool(rooms.step, room, owner, question, phase, to, reveal, at)
         return to_response(json_reply(snapshot(room, owner)))
 
 
@@ -225,7 +233,8 @@ def add_door_routes(router: APIRouter, rooms: Classroom) -> None:
 def reveal_call(catalogue: LessonCatalogue, room: Room, owner: str) -> Call:
     """The call for the checkpoint's answer to the current question of *room*."""
     question = room.questions[room.at]
-    block = catalogue.lesson(room.lesson, room.language).block(question.block) if question.block else None
+    lesson = question.lesson or room.lesson
+    block = catalogue.lesson(lesson, room.language).block(question.block) if question.block else None
     return lesson_call("reveal", owner, question=question, block=block)
 
 
@@ -275,6 +284,7 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
     out = {
         "teacher": True,
         "lesson": room.lesson,
+        "lecture": room.lecture,
         "here": room.present(),
         "door": room.door_open,
         "voted": len(room.votes.get((room.at, round), {})),
@@ -319,9 +329,9 @@ def own_address() -> str:
             return ""
 
 
-def fields(given: Any, *names: str) -> dict[str, Any]:
-    """Raises ExplorerError unless *given* is an object with just these fields."""
-    if not isinstance(given, dict) or set(given) != set(names):
+def fields(given: Any, *names: str, may: Sequence[str] = ()) -> dict[str, Any]:
+    """Raises ExplorerError unless *given* is an object with just the fields *names*, and perhaps those of *may*."""
+    if not isinstance(given, dict) or set(given) - set(may) != set(names):
         raise ExplorerError(f"Send an object with {', '.join(names)}.")
     return given
 

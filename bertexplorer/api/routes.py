@@ -12,6 +12,7 @@ from bertexplorer.api import (
     documents,
     experiments,
     files,
+    lectures,
     lessons,
     runs,
     suite_runs,
@@ -51,6 +52,7 @@ def routes(
         checkpoints.routes(explore, admission, backend),
         page,
         lessons.routes(explore, admission, catalogue, opening, answering),
+        lectures.routes(catalogue),
         classroom.routes(explore, admission, catalogue, rooms, opening, answering),
     ]
     if service:

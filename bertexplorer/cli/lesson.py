@@ -1,4 +1,4 @@
-"""bertexplorer lesson: lists the lessons of the page Learn, and checks lessons for their authors."""
+"""bertexplorer lesson: lists the lessons and lectures of the page Learn, and checks them for their authors."""
 
 import argparse
 import sys
@@ -13,6 +13,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
 from bertexplorer.learn.collect import MAX_FILES, collect
+from bertexplorer.learn.lecture import NAME as LECTURE_NAME, Lecture, find_lecture, lectures, read_lecture_file
+from bertexplorer.learn.lecture_check import check_lecture
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
 from bertexplorer.result import as_table
@@ -32,12 +34,15 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
         return collect_all(library, catalogue, flags.lessons, flags.out)
     if flags.what == "list":
         print(as_table([summary(slug, lesson) for slug, lesson in catalogue.lessons.items()]))
+        print()
+        print(as_table([lecture_summary(find_lecture(catalogue, slug)) for slug in lectures(catalogue)]))
         return 0
-    return check_all(library, catalogue, flags.lessons or list(catalogue.files), flags.checkpoint)
+    names = flags.lessons or [*catalogue.files, *lectures(catalogue)]
+    return check_all(library, catalogue, names, flags.checkpoint)
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("bertexplorer lesson", description="List lessons, or check those that you write.")
+    parser = argparse.ArgumentParser("bertexplorer lesson", description="List lessons and lectures, or check those that you write.")
     parser.add_argument("what", choices=("list", "check", "translate", "collect"))
     parser.add_argument(
         "lessons",
@@ -89,6 +94,11 @@ def summary(slug: str, lesson: Lesson) -> dict[str, object]:
     return {**row, "questions": len(lesson.questions)}
 
 
+def lecture_summary(lecture: Lecture) -> dict[str, object]:
+    about = {"lecture": lecture.slug, "title": lecture.title, "minutes": lecture.about.get("minutes", "")}
+    return {**about, "steps": len(lecture.steps), "votes": len(lecture.votes)}
+
+
 def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Sequence[str], checkpoint: str) -> int:
     """Print a line for everything that is evaluated, with its number. Return 1 if something is wrong."""
     explore, problems = Explore(library), 0
@@ -97,13 +107,20 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
         if (match := NAME.fullmatch(path.name)) and match[3]:
             problems += check_translation(catalogue, path, match[2])
             continue
-        lesson = read_file(path) if path.suffix == ".md" else catalogue.lesson(name)
         started = time.perf_counter()
-        for line in check.check(explore, lesson, opening(library.settings), checkpoint):
+        if LECTURE_NAME.fullmatch(path.name) or name in lectures(catalogue):
+            lecture = read_lecture_file(path) if path.suffix == ".md" else find_lecture(catalogue, name)
+            lines = check_lecture(explore, catalogue, lecture, opening(library.settings), checkpoint)
+            size = counted(len(lecture.steps), "step")
+        else:
+            lesson = read_file(path) if path.suffix == ".md" else catalogue.lesson(name)
+            lines = check.check(explore, lesson, opening(library.settings), checkpoint)
+            size = counted(len(lesson.questions), "question")
+        for line in lines:
             problems += line.wrong
             where = f"{name}:{line.line}: {line.block}".rstrip(": ")
             print(f"{where}: {'WRONG: ' if line.wrong else ''}{line.text}")
-        print(f"{name}: {len(lesson.questions)} questions, {time.perf_counter() - started:.1f} s")
+        print(f"{name}: {size}, {time.perf_counter() - started:.1f} s")
     if problems:
         print(f"bertexplorer: {counted(problems, 'problem')} to fix.", file=sys.stderr)
     return 1 if problems else 0

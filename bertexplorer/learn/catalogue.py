@@ -100,7 +100,7 @@ class LessonCatalogue:
         """(slug, language) -> the lesson in that language; parts without a translation are in English."""
         translations: dict[tuple[str, str], Lesson] = {}
         for folder in self.folders:
-            for path in sorted(folder.glob("*.*.md")):
+            for path in sorted(folder.glob("*.??.md")):
                 if (match := NAME.fullmatch(path.name)) and match[3] and match[2] in self.lessons and path.is_file():
                     source = path.read_text("utf-8-sig", "replace")
                     translations[match[2], match[3]], _ = translate(self.lessons[match[2]], source)
@@ -127,9 +127,17 @@ def read_file(path: Path, slug: str = "") -> Lesson:
     match = NAME.fullmatch(path.name)
     slug = slug or (match[2] if match else path.stem)
     try:
-        return read_lesson(path.read_text(encoding="utf-8-sig"), slug)
-    except UnicodeDecodeError:
-        problem = "The file is not UTF-8 text. Save it as UTF-8."
+        return read_lesson(read_text(path), slug)
+    except ExplorerError as error:
+        return Lesson(slug, {}, problems=(Problem(1, str(error)),))
+
+
+def read_text(path: Path) -> str:
+    """The text of the file *path*. Raises ExplorerError if it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ExplorerError("The file is not UTF-8 text. Save it as UTF-8.") from error
     except OSError as error:
-        problem = f"{path.name} cannot be read: {error.strerror}. Put a Markdown file there, or remove it."
-    return Lesson(slug, {}, problems=(Problem(1, problem),))
+        message = f"{path.name} cannot be read: {error.strerror}. Put a Markdown file there, or remove it."
+        raise ExplorerError(message) from error

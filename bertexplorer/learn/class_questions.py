@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -13,6 +13,7 @@ from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import MAX_CHOICES
 from bertexplorer.learn.expressions import fill_slots
+from bertexplorer.learn.lecture import find_lecture
 from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
@@ -20,6 +21,7 @@ from bertexplorer.learn.room import Question
 
 CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
+LECTURE_FIELDS = {"lecture", "checkpoint"}
 YES_NO, OTHER = ("yes", "no"), "something else"
 TOKEN_QUESTIONS = {  # view -> a question whose answer is a token of the text
     "attention": "Which word does BERT look at most here?",
@@ -28,23 +30,35 @@ TOKEN_QUESTIONS = {  # view -> a question whose answer is a token of the text
 RARE = (60, 90)  # ranks of answers that are offered in addition to the first three
 
 
-def parse_questions(
-    explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State
-) -> tuple[list[Question], str, str]:
-    """Return (questions, the slug of the lesson, its language) for a request. Raises ExplorerError."""
+@dataclass(frozen=True)
+class ClassPlan:
+    """What a class is asked."""
+
+    questions: list[Question]
+    lesson: str = ""  # the slug of the lesson that asks them
+    language: str = ""  # of its translation; "" for English
+    lecture: str = ""  # the slug of the lecture that asks them
+
+
+def parse_questions(explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State) -> ClassPlan:
+    """What a class is asked, from a request. Raises ExplorerError."""
+    if isinstance(request, dict) and "lecture" in request and set(request) <= LECTURE_FIELDS:
+        slug, checkpoint = str(request["lecture"]), str(request.get("checkpoint", ""))
+        return ClassPlan(lecture_questions(explore, catalogue, slug, opening, checkpoint), lecture=slug)
     names_lesson = isinstance(request, dict) and "lesson" in request and set(request) <= LESSON_FIELDS
     if not names_lesson and (not isinstance(request, dict) or set(request) != {"question"}):
         raise ExplorerError(
             'Send {"lesson": "…"}, with {"checkpoint": "…"} for a checkpoint other than the page\'s, '
             '{"language": "…"} for a translation and {"first": "…"} for the block to begin with, '
-            'or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
+            'or {"lecture": "…"}, or {"question": {"prompt": "…", "choices": […], "link": "…"}}.'
         )
     if names_lesson:
         checkpoint, language = str(request.get("checkpoint", "")), str(request.get("language", ""))
         lesson = catalogue.lesson(str(request["lesson"]), language)
         blocks = class_blocks(lesson, str(request.get("first", "")))
         translated_to = language if language in catalogue.languages(lesson.slug) else ""
-        return [question_of(explore, block, opening, checkpoint) for block in blocks], lesson.slug, translated_to
+        questions = [question_of(explore, block, opening, checkpoint) for block in blocks]
+        return ClassPlan(questions, lesson.slug, translated_to)
     own_question = request["question"]
     if not isinstance(own_question, dict) or set(own_question) - {"prompt", "choices", "link"}:
         raise ExplorerError("question: wanted an object with prompt, choices and link.")
@@ -57,7 +71,20 @@ def parse_questions(
         raise ExplorerError("question: wanted choices that are strings.")
     if link:
         grading.state_of(explore, link, opening)
-    return [Question(prompt, tuple(choices), link)], "", ""
+    return ClassPlan([Question(prompt, tuple(choices), link)])
+
+
+def lecture_questions(
+    explore: Explore, catalogue: LessonCatalogue, slug: str, opening: State, checkpoint: str
+) -> list[Question]:
+    """The questions that the lecture *slug* puts to the class. Raises ExplorerError if there are none."""
+    questions = []
+    for step in find_lecture(catalogue, slug).votes:
+        block = class_blocks(catalogue.lesson(step.lesson), step.question)[0]
+        questions.append(replace(question_of(explore, block, opening, checkpoint), lesson=step.lesson))
+    if not questions:
+        raise ExplorerError(f"The lecture {slug} has no question for the class.")
+    return questions
 
 
 def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:

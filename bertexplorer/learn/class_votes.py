@@ -24,9 +24,10 @@ def vote_table(room: Room) -> list[dict[str, object]]:
     return [row for at in answered(room) for row in question_rows(room, at)]
 
 
-def answered(room: Room) -> range:
-    """The questions whose answer was shown."""
-    return range(room.at + (room.phase == "reveal"))
+def answered(room: Room) -> list[int]:
+    """The questions whose answer was shown, in order."""
+    shown = range(room.at + (room.phase == "reveal"))
+    return [at for at in shown if at not in room.skipped]
 
 
 def question_rows(room: Room, at: int) -> Iterator[dict[str, object]]:

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,13 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.room import ROUND, Question, Room, append_line, apply_line, replay, write_through
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
-NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question
-    "lobby": ("vote1",),
+NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question, or a later one
+    "lobby": ("vote1", "next"),
     "vote1": ("closed1",),
-    "closed1": ("discuss", "reveal"),
-    "discuss": ("vote2",),
+    "closed1": ("discuss", "reveal", "next"),
+    "discuss": ("vote2", "next"),
     "vote2": ("closed2",),
-    "closed2": ("reveal",),
+    "closed2": ("reveal", "next"),
     "reveal": ("next",),
 }
 CODE_LENGTHS = (6, 4)  # letters of a code; those of classes opened by version 0.2 have four
@@ -63,16 +64,19 @@ class Classroom:
         self.ended: dict[str, str] = {}  # code -> why the class ended, since this server started
         self.next_search = 0.0  # for expired rooms
 
-    def open(self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "") -> Room:
+    def open(
+        self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "", lecture: str = ""
+    ) -> Room:
         """Open a room. Raises ExplorerError for invalid questions, or if there are too many rooms."""
         check_questions(questions)
         with self.lock:
             self.folder.mkdir(parents=True, exist_ok=True)
             self.make_space(teacher)
             code = self.free_code()
-            room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, clock=self.clock)
-            rows = [[question.prompt, list(question.choices), question.link, question.block] for question in questions]
-            about = {"teacher": teacher, "lesson": lesson, "language": language, "questions": rows}
+            room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, lecture=lecture)
+            room.clock = self.clock
+            rows = [astuple(question) for question in questions]
+            about = {"teacher": teacher, "lesson": lesson, "language": language, "lecture": lecture, "questions": rows}
             append_line(room, {"open": {**about, "time": self.clock()}})
             self.rooms[code] = room
             self.ended.pop(code, None)
@@ -219,16 +223,22 @@ class Classroom:
             self.ended[old] = "its code was changed; the new one is on the screen"
             self.ended.pop(code, None)
 
-    def step(self, room: Room, owner: str, question: int, phase: str, to: str, reveal: Any = None) -> None:
+    def step(
+        self, room: Room, owner: str, question: int, phase: str, to: str, reveal: Any = None, at: int | None = None
+    ) -> None:
         """Move on from *phase* of *question*. Do nothing if the room has already left that phase, as after a double
-        press. Raises ExplorerError for anyone but the teacher, and for a phase that does not follow."""
+        press. *at*: the question that "next" goes to, instead of the one after this; those between are not asked.
+        Raises ExplorerError for anyone but the teacher, and for a phase or a question that does not follow."""
         require_teacher(room, owner)
         with self.lock:
             if (room.at, room.phase) != (question, phase) or room.ended:
                 return
-            if to not in NEXT[phase] or (to == "next" and question + 1 >= len(room.questions)):
+            following = question + 1 if at is None else at
+            if to not in NEXT[phase] or (to == "next" and following >= len(room.questions)):
                 raise ExplorerError(f"After {phase} comes {' or '.join(NEXT[phase])}, not {to!r:.20}.")
-            line = {"step": [question + 1, "vote1"] if to == "next" else [question, to]}
+            if following <= question:
+                raise ExplorerError(f"at: got {following}; wanted a question after {question}, which is asked now.")
+            line = {"step": [following, "vote1"] if to == "next" else [question, to]}
             append_line(room, {**line, "reveal": reveal} if to == "reveal" else line)
             apply_line(room, {**line, "reveal": reveal} if to == "reveal" else line)
 

@@ -6,6 +6,7 @@ stand for millions of values.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,8 +35,10 @@ class Problem:
     text: str
 
 
-def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str, Any], int, list[Problem]]:
-    """Return (fields, the index of the first line after them, problems)."""
+def front_matter(
+    lines: list[str], allowed: Sequence[str] = ALLOWED, needed: Sequence[str] = NEEDED
+) -> tuple[dict[str, Any], int, list[Problem]]:
+    """Return (fields, the index of the first line after them, problems). *allowed* and *needed*: names of fields."""
     if lines[0].strip() != "---" or "---" not in [line.strip() for line in lines[1:]]:
         return {}, 0, [Problem(1, "The file does not begin with front matter between two lines of ---.")]
     end = 1 + [line.strip() for line in lines[1:]].index("---")
@@ -43,7 +46,6 @@ def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str,
     if problems:
         return {}, end + 1, problems
     about: dict[str, Any] = {}
-    allowed = (*ALLOWED, FINGERPRINT) if translation else ALLOWED
     names = [str(key.value) for key, _ in nodes]
     for name, (key, node) in zip(names, nodes, strict=True):
         try:
@@ -52,7 +54,7 @@ def front_matter(lines: list[str], translation: bool = False) -> tuple[dict[str,
             about[name] = read_field(name, node)
         except ExplorerError as error:
             problems.append(Problem(key.start_mark.line + FIRST, str(error)))
-    if not translation and (missing := [name for name in NEEDED if name not in names]):
+    if missing := [name for name in needed if name not in names]:
         problems.append(Problem(1, f"The front matter has no {', '.join(missing)}."))
     return about, end + 1, problems
 

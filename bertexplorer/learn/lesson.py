@@ -8,7 +8,7 @@ indented below them. Nothing here runs a checkpoint; `grading.py` does.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
@@ -25,7 +25,8 @@ HINT_BEGINS = re.compile(r'->\s*"')  # after the condition of near:
 RANGE = re.compile(r"(?:below (\S+)|above (\S+)|(\S+) to (\S+))$")
 SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 MAX_CHARACTERS, MAX_PROBLEMS = 100_000, 50
-KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required fields, optional fields
+Kinds = Mapping[str, tuple[frozenset[str], frozenset[str]]]  # of blocks -> required fields, optional fields
+KINDS: Kinds = {
     "predict": (frozenset({"view"}), frozenset({"key", "after", "show"})),
     "choice": (frozenset(), frozenset({"view", "after"})),
     "number": (frozenset({"view", "key"}), frozenset({"tolerance", "after", "show"})),
@@ -35,12 +36,7 @@ KINDS: dict[str, tuple[frozenset[str], frozenset[str]]] = {  # kind -> required 
     "share": (frozenset({"view"}), frozenset({"after", "show", "vote"})),
     "claim": (frozenset({"text", "view", "holds"}), frozenset({"otherwise"})),
     "figure": (frozenset({"view"}), frozenset({"text"})),
-    "text": (
-        frozenset({"of"}),
-        frozenset({"text", "otherwise", "after", "hint", "model", "vote", "found", "near"}),
-    ),  # translated
 }
-BLOCKS = tuple(kind for kind in KINDS if kind != "text")
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
 CHOOSING = ("predict", "choice", "share")
 GRADING = ("view", "start", "key", "accept", "tolerance")  # fields that decide what is right
@@ -63,7 +59,7 @@ class Item:
 class Block:
     """A question, a claim or a figure."""
 
-    kind: str  # of KINDS
+    kind: str  # of KINDS, or of those of a translation or a lecture
     id: str
     line: int
     prompt: str = ""  # Markdown
@@ -181,7 +177,7 @@ def read_lesson(source: str, slug: str) -> Lesson:
 
 
 def split_parts(
-    lines: list[str], start: int, problems: list[Problem], kinds: Collection[str] = BLOCKS
+    lines: list[str], start: int, problems: list[Problem], kinds: Kinds = KINDS
 ) -> Iterator[tuple[str | Block, int]]:
     """Yield prose and blocks, each with its line number."""
     prose: list[str] = []
@@ -200,18 +196,22 @@ def split_parts(
             if any(text.strip() for text in prose):
                 yield "\n".join(prose).strip(), number
             prose = []
-            yield parse_block(Block(head[2], head[3], number), lines[index + 1 : end], number + 1, problems), number
+            block = Block(head[2], head[3], number)
+            yield parse_block(block, lines[index + 1 : end], number + 1, problems, kinds), number
         else:
             info_string = line[len(opening[1]) :].strip()
-            wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as predict first-guess"
+            example = f"{next(iter(kinds))} first-guess"
+            wanted = f"wanted a kind ({', '.join(kinds)}) and an id in small letters, such as {example}"
             problems.append(Problem(number, f"{info_string!r:.60} is not a block; {wanted}."))
         index = end + 1
     if any(text.strip() for text in prose):
         yield "\n".join(prose).strip(), len(lines)
 
 
-def parse_block(block: Block, lines: list[str], first: int, problems: list[Problem]) -> Block:
+def parse_block(block: Block, lines: list[str], first: int, problems: list[Problem], kinds: Kinds) -> Block:
     """Add the question, fields and items in *lines* to *block*. *first* is the number of the first line."""
+    own_fields = frozenset[str]().union(*kinds[block.kind])
+    all_fields = own_fields.union(*(names for pair in kinds.values() for names in pair))
     prompt: list[str] = []
     fields: dict[str, str] = {}
     near: list[tuple[str, str]] = []
@@ -224,7 +224,7 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
             items[-1] = replace(items[-1], **change)
         elif match := ITEM.match(line):
             items.append(Item(match[2].strip(), number, match[1] == "x"))
-        elif (match := FIELD.match(line)) and any(match[1] in names for names in KINDS[block.kind]):
+        elif (match := FIELD.match(line)) and match[1] in own_fields:
             name, value = match[1], (match[2] or "").strip().strip('"') if match[1] == "example" else (match[2] or "")
             if name != "near":
                 fields[name] = value.strip()
@@ -233,7 +233,7 @@ def parse_block(block: Block, lines: list[str], first: int, problems: list[Probl
             else:
                 wanted = '"hint"' if block.kind == "text" else 'condition -> "hint"'
                 problems.append(Problem(number, f"near: is not of the form: {wanted}."))
-        elif match and match[1] in {name for needs, may in KINDS.values() for name in needs | may}:
+        elif match and match[1] in all_fields:
             problems.append(Problem(number, f"A {block.kind} has no {match[1]}:."))
         elif line.strip() and (items or fields):
             problems.append(Problem(number, f"{line.strip()!r:.60} belongs to nothing; wanted a field or an item."))

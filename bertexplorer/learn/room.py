@@ -27,12 +27,13 @@ ROUND = {"vote1": 1, "vote2": 2}  # phase -> the round in which it takes votes
 @dataclass(frozen=True)
 class Question:
     """A question for the class; it asks for a number if there are no *choices*. *block*: the block of the lesson that
-    has the answer."""
+    has the answer. *lesson*: the slug of that lesson, if it is not the class's."""
 
     prompt: str  # Markdown
     choices: tuple[str, ...]  # Markdown
     link: str = ""  # of the view that the reveal runs
     block: str = ""
+    lesson: str = ""
 
     @classmethod
     def of(cls, fields: Mapping[str, Any]) -> Question:
@@ -53,9 +54,11 @@ class Room:
     phase: str = "lobby"
     votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
     language: str = ""  # of the questions; "" for English
+    lecture: str = ""  # the slug of the lecture that asks them
     reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # question -> the checkpoint's answer
     changes: int = 0  # changes that phones see: steps and reveals
     last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
+    skipped: set[int] = field(default_factory=set)  # questions whose answer the class was not shown
     voters: set[str] = field(default_factory=set)  # who voted, on any question
     door_open: bool = True  # whether further phones may join
     salt: str = ""  # of the names of voters: the first code of the class
@@ -134,7 +137,10 @@ def apply_line(room: Room, line: dict[str, Any]) -> None:
         room.last_polls.setdefault(voter, float("-inf"))
         room.voters.add(voter)
     elif "step" in line:
-        room.at, room.phase = line["step"]
+        following, phase = line["step"]
+        if following != room.at:
+            room.skipped.update(range(room.at + (room.phase == "reveal"), following))
+        room.at, room.phase = following, phase
         room.changes += 1
         if line.get("reveal") is not None:
             room.reveals[room.at] = line["reveal"]
@@ -152,10 +158,10 @@ def replay(code: str, file: Path, clock: Callable[[], float]) -> Room:
     """Rebuild a room from its *file*. A last line that a crash cut off was never acknowledged."""
     lines = file.read_bytes().split(b"\n")
     opened = json.loads(lines[0])["open"]
-    questions = tuple(
-        Question(prompt, tuple(choices), link, block) for prompt, choices, link, block in opened["questions"]
-    )
-    room = Room(code, opened["teacher"], opened["lesson"], questions, file, language=opened.get("language", ""))
+    questions = tuple(Question(prompt, tuple(choices), *more) for prompt, choices, *more in opened["questions"])
+    room = Room(code, opened["teacher"], opened["lesson"], questions, file)
+    room.language = opened.get("language", "")
+    room.lecture = opened.get("lecture", "")
     room.last_activity, room.clock = file.stat().st_mtime, clock
     for line in lines[1:-1]:
         try:

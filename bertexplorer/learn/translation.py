@@ -11,9 +11,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from hashlib import sha256
 
-from bertexplorer.learn.front_matter import Problem, front_matter
-from bertexplorer.learn.lesson import Block, Item, Lesson, split_parts
+from bertexplorer.learn.front_matter import ALLOWED, FINGERPRINT, Problem, front_matter
+from bertexplorer.learn.lesson import Block, Item, Kinds, Lesson, split_parts
 
+KINDS: Kinds = {
+    "text": (frozenset({"of"}), frozenset({"text", "otherwise", "after", "hint", "model", "vote", "found", "near"})),
+}
 TEXTS = ("text", "otherwise", "after", "hint", "model", "vote", "found")  # fields with text for the reader
 LATER_TEXTS = ("vote", "found")  # those that older fingerprints do not have, which stay valid
 FRONT_MATTER_TEXTS = ("title", "question", "can", "guards")
@@ -50,8 +53,8 @@ def about_fingerprint(lesson: Lesson) -> str:
 def translate(lesson: Lesson, source: str) -> tuple[Lesson, list[Problem]]:
     """Return *lesson* with the texts of the translation *source*, and problems: unusable parts, which stay English."""
     lines = source.replace("\r\n", "\n").split("\n")
-    about, start, problems = front_matter(lines, translation=True)
-    blocks = [part for part, _ in split_parts(lines, start, problems, kinds=("text",)) if isinstance(part, Block)]
+    about, start, problems = front_matter(lines, (*ALLOWED, FINGERPRINT), ())
+    blocks = [part for part, _ in split_parts(lines, start, problems, kinds=KINDS) if isinstance(part, Block)]
     english = translatable_parts(lesson)
     usable: dict[str, Block] = {}
     for block in blocks:

@@ -34,7 +34,7 @@ def explore(tmp_path_factory):
 
 
 def asked(explore, **request):
-    return parse_questions(explore, CATALOGUE, request, START)[0]
+    return parse_questions(explore, CATALOGUE, request, START).questions
 
 
 def revealed(explore, slug, block):

@@ -104,7 +104,7 @@ def test_the_check_lists_stale_parts_of_a_translation(tmp_path, capsys):
     assert command(library, ["check", str(BUNDLED / "00-welcome.de.md")]) == 0
 
 
-@pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.*.md")), ids=lambda file: file.name)
+@pytest.mark.parametrize("file", sorted(BUNDLED.glob("*.??.md")), ids=lambda file: file.name)
 def test_bundled_translations_are_complete_and_current(file):
     catalogue = LessonCatalogue((BUNDLED,))
     slug, language = file.name.split(".")[0].partition("-")[2], file.name.split(".")[1]
