@@ -10,9 +10,10 @@ from starlette.responses import Response
 
 from bertexplorer.api.admission import json_reply, to_response
 from bertexplorer.api.problems import Route
+from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.lecture import Lecture, Step, find_lecture, lectures
-from bertexplorer.learn.prose import inline, tree
+from bertexplorer.learn.prose import inline, plain, quoted, tree
 
 
 def routes(catalogue: LessonCatalogue) -> APIRouter:
@@ -30,8 +31,9 @@ def routes(catalogue: LessonCatalogue) -> APIRouter:
         """A lecture: its steps in order, each with its minutes and the notes for the teacher."""
         lecture = find_lecture(catalogue, slug)
         problems = [f"Line {problem.line}: {problem.text}" for problem in lecture.problems]
-        more = {"opening": tree(lecture.opening), "problems": problems}
-        return to_response(json_reply({**summary(lecture), **more, "steps": [step_json(step) for step in lecture.steps]}))
+        steps = [{**step_json(step), "title": title_of(catalogue, step)} for step in lecture.steps]
+        content = {**summary(lecture), "opening": tree(lecture.opening), "problems": problems, "steps": steps}
+        return to_response(json_reply(content))
 
     return router
 
@@ -41,6 +43,19 @@ def summary(lecture: Lecture) -> dict[str, Any]:
     can = inline(str(lecture.about.get("can", "")))
     about = {"slug": lecture.slug, "title": lecture.title, "minutes": lecture.about.get("minutes", 0), "can": can}
     return {**about, "votes": len(lecture.votes)}
+
+
+def title_of(catalogue: LessonCatalogue, step: Step) -> str:
+    """What the teacher's plan calls *step*: its text, the title of its lesson, or its question; "" for the view's
+    title."""
+    if step.kind == "view":
+        return plain(step.prompt)
+    try:
+        lesson = catalogue.lesson(step.lesson)
+        question = quoted(lesson.block(step.question).prompt) if step.question else ""
+    except ExplorerError as error:
+        return str(error)
+    return f"Vote: {question}" if question else lesson.title
 
 
 def step_json(step: Step) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def command(library: CheckpointRegistry, arguments: Sequence[str]) -> int:
 
 
 def make_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("bertexplorer lesson", description="List lessons and lectures, or check those that you write.")
+    parser = argparse.ArgumentParser("bertexplorer lesson", description="List or check lessons and lectures.")
     parser.add_argument("what", choices=("list", "check", "translate", "collect"))
     parser.add_argument(
         "lessons",

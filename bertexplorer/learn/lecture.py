@@ -1,8 +1,8 @@
 """Lecture: an ordered list of views, lessons and questions for the class, with minutes and notes for the teacher.
 
-A lecture is a Markdown file, NN-slug.lecture.md, in the same folders as the lessons. Its front matter and its blocks are
-written as in a lesson; docs/lessons.md describes them. The text of a block is for the audience, the prose below it for
-the teacher alone. Nothing here runs a checkpoint; `lecture_check.py` does.
+A lecture is a Markdown file, NN-slug.lecture.md, in the same folders as the lessons. Its front matter and its blocks
+are written as in a lesson; docs/lessons.md describes them. The text of a block is for the audience, the prose below it
+for the teacher alone. Nothing here runs a checkpoint; `lecture_check.py` does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Lecture check: a lecture can be given if its views answer, its lessons exist, and the class can vote on its questions."""
+"""Lecture check: a lecture can be given if its views answer, its lessons exist, and the class can vote in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.check import CheckLine
 from bertexplorer.learn.class_questions import class_blocks
 from bertexplorer.learn.lecture import Lecture, Step
-from bertexplorer.learn.prose import plain
+from bertexplorer.learn.prose import quoted
 from bertexplorer.learn.recording import PREFIX, recording
 
 
@@ -29,9 +29,7 @@ def check_lecture(
             yield CheckLine(step.line, step.name, str(error), True)
 
 
-def describe_step(
-    explore: Explore, catalogue: LessonCatalogue, step: Step, opening: State, checkpoint: str
-) -> str:
+def describe_step(explore: Explore, catalogue: LessonCatalogue, step: Step, opening: State, checkpoint: str) -> str:
     """What *step* shows. Raises ExplorerError if it cannot be shown."""
     if step.view.startswith(PREFIX):
         return recording(step.view).title
@@ -44,4 +42,4 @@ def describe_step(
     lesson = catalogue.lesson(step.lesson)
     if step.kind == "lesson":
         return f"{lesson.title}, {len(lesson.questions)} questions"
-    return plain(class_blocks(lesson, step.question)[0].prompt)
+    return quoted(class_blocks(lesson, step.question)[0].prompt)

@@ -125,9 +125,40 @@ Which {EVIL}?
 """
 
 
+LECTURE = f"""---
+title: Pieces, aloud
+minutes: 7
+can: count pieces
+---
+Bring chalk.
+
+```view names
+What goes in?
+minutes: 3
+view: {VIEW}
+```
+Type a name.
+
+```vote first
+minutes: 2
+lesson: pieces
+question: guess
+```
+
+```vote second
+minutes: 2
+lesson: pieces
+question: why
+```
+"""
+
+
 def lessons(folder: Path) -> Path:
-    """A teacher's folder with both lessons and unreadable files."""
+    """A teacher's folder with both lessons, two lectures, and unreadable files."""
     folder.mkdir(parents=True, exist_ok=True)
+    (folder / "01-pieces-aloud.lecture.md").write_text(LECTURE, "utf-8")
+    silent = LECTURE.partition("```vote first")[0].replace("minutes: 7", "minutes: 3")
+    (folder / "91-silent.lecture.md").write_text(silent, "utf-8")
     (folder / "30-pieces.md").write_text(LESSON, "utf-8")
     (folder / "31-markup.md").write_text(MARKUP, "utf-8")
     (folder / "43-folder.md").mkdir()

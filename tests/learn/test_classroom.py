@@ -7,6 +7,7 @@ import pytest
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import room as one_room
+from bertexplorer.learn.class_votes import vote_table
 from bertexplorer.learn.classroom import NEXT, ROUND, Classroom
 from bertexplorer.learn.room import Question
 
@@ -57,8 +58,36 @@ def test_a_restarted_server_knows_the_language(rooms):
     assert again(rooms).room(room.code).language == ""
 
 
+def test_a_lecture_skips_questions_and_its_table_leaves_them_out(rooms):
+    questions = [Question(f"Question {i}?", ("a", "b"), lesson="pieces", block="guess") for i in range(4)]
+    room = rooms.open(TEACHER, questions, lecture="masks")
+    rooms.step(room, TEACHER, 0, "lobby", "next", at=1)
+    rooms.vote(room, "p", 1, 1, 0)
+    rooms.step(room, TEACHER, 1, "vote1", "closed1")
+    rooms.step(room, TEACHER, 1, "closed1", "reveal", {"right": [0]})
+    for at in (1, 0, 4):
+        with pytest.raises(ExplorerError, match=f"at: got {at}|After reveal comes next"):
+            rooms.step(room, TEACHER, 1, "reveal", "next", at=at)
+    rooms.step(room, TEACHER, 1, "reveal", "next", at=3)
+    restarted = again(rooms).room(room.code)
+    for kept in (room, restarted):
+        assert (kept.at, kept.phase, kept.lecture, kept.skipped) == (3, "vote1", "masks", {0, 2})
+        assert kept.questions == tuple(questions)
+        assert {row["text"] for row in vote_table(kept)} == {"Question 1?"}
+
+
+def test_a_class_that_an_earlier_version_opened_continues(rooms):
+    room = rooms.open(TEACHER, QUESTIONS, "welcome")
+    opening, *rest = room.file.read_text("utf-8").split("\n")
+    older = json.loads(opening)
+    older["open"]["questions"] = [row[:4] for row in older["open"]["questions"]]
+    del older["open"]["lecture"]
+    room.file.write_text("\n".join([json.dumps(older), *rest]), "utf-8")
+    assert again(rooms).room(room.code).questions == tuple(QUESTIONS)
+
+
 @pytest.mark.parametrize("phase", NEXT)
-def test_a_room_moves_only_to_the_next_phase(rooms, phase):
+def test_a_room_moves_only_to_a_phase_that_follows(rooms, phase):
     room = opened(rooms, phase)
     for to in {*NEXT, "next", "", "ended"} - set(NEXT[phase]):
         with pytest.raises(ExplorerError, match="After"):

@@ -1,5 +1,6 @@
 // <bx-board>: a class on the projector: how to join, the question, a button for the next step, and finally the class compared
-// with BERT. It polls the server for its state, so it also works after sleep, and on a second laptop.
+// with BERT. It polls the server for its state, so it also works after sleep, and on a second laptop. In a lecture there are two:
+// one on the screen, without buttons, and one at the teacher's desk. Fires "code" with another code of the class, "" if it ended.
 import "./view.js";
 import { ask } from "./backend.js";
 import { h, render } from "./kit.js";
@@ -14,13 +15,13 @@ const CLASS_KEY = "bx-class";  // -> the code of the class that this browser ope
 const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
 const forgetClass = (code) => { try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ } };
 
-/** The code of the class that this browser opened last, if it is still open; "" if not. */
-export async function openClass() {
+/** The code of the class that this browser opened last, if it is still open; "" if not. *lecture*: only if it is that one's. */
+export async function openClass(lecture) {
   try {
     const code = localStorage.getItem(CLASS_KEY);
     if (!code) return "";
     const { answer: room } = await ask(`class/${code}`);
-    if (room.teacher) return code;
+    if (room.teacher) return lecture === undefined || room.lecture === lecture ? code : "";
     if (room.missing === "class") forgetClass(code);
   } catch { /* no storage, or no server */ }
   return "";
@@ -31,26 +32,56 @@ class Board extends HTMLElement {
   #peek = "";  // the question and phase whose counts are shown early
   #advice = { step: "", words: "" };  // on the vote that has closed
   #questions = null;  // of the summary, while it is shown
+  target = null;  // in a lecture: the question that this step asks, from 0
 
-  /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn. */
-  open(schema, code, lessons, link) {
-    Object.assign(this, { schema, code, lessons, link });
+  /** Watch the class *code*. *schema*: the page's; *lessons*: their list; *link*: makes the address of a page of Learn; *role*:
+   *  in a lecture, "screen" or "desk". */
+  open(schema, code, lessons, link, role = "") {
+    Object.assign(this, { schema, code, lessons, link, role });
+    if (role) this.#connect();
     this.join = h("section", { class: "join" });
     this.stage = h("section", { class: "asked" });
     this.status = h("p", { class: "hint", role: "status" });
     this.buttons = h("div", { class: "row" });
     this.append(h("header", {}, this.join, h("div", { class: "next" }, this.buttons, this.status)), this.stage);
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#poll(); });
+    this.gone = !this.isConnected;  // then it polls once it is on the page
     this.#poll();
   }
 
+  connectedCallback() {
+    this.gone = false;
+    if (this.stage) this.#poll();
+  }
+
   disconnectedCallback() { clearTimeout(this.timer); this.gone = true; }
+
+  /** The desk says what the screen shows. */
+  #connect() {
+    this.dataset.role = this.role;
+    this.channel = new BroadcastChannel(`bx-class:${this.code}`);
+    if (this.role === "screen") this.channel.onmessage = ({ data: { peek = this.#peek, questions = this.#questions } }) => {
+      this.#peek = peek;
+      this.#questions = questions;
+      this.#poll();
+    };
+  }
+
+  /** Look at the class again, after *target* has changed. */
+  aim(target) {
+    this.target = target;
+    this.#lastKey = "";
+    if (this.isConnected) this.#poll();
+  }
+
+  /** Whether the class is still at an earlier question than this step. */
+  get #behind() { return this.target !== null && this.room.question < this.target; }
 
   async #poll() {
     clearTimeout(this.timer);
     if (this.gone) return;
     try {
-      const { status, answer: room } = await ask(`class/${this.code}?peek=${Boolean(this.#peek)}`);
+      const { status, answer: room } = await ask(`class/${this.code}?peek=${Boolean(this.#peek) || this.role === "desk"}`);
       if (status >= 500) throw new Error(room.detail);
       if (status >= 400) { this.#showEnded(room.detail); return; }
       if (!room.teacher) { location.href = `./j/${this.code}`; return; }
@@ -59,13 +90,15 @@ class Board extends HTMLElement {
     this.timer = setTimeout(() => this.#poll(), POLL_MS);
   }
 
-  #showEnded(words) { forgetClass(this.code); this.replaceChildren(h("p", { class: "message error" }, words)); }
+  #showEnded(words) { forgetClass(this.code); this.replaceChildren(h("p", { class: "message error" }, words)); this.#fire(""); }
 
-  async #step(to) {
+  #fire(code) { this.dispatchEvent(new CustomEvent("code", { detail: code })); }
+
+  async #step(to, at) {
     const { question, phase } = this.room;
-    this.#questions = null;
+    this.#summarise(null);
     for (const one of this.buttons.children) one.disabled = true;
-    const { status, answer } = await ask(`class/${this.code}/step`, { body: { question, phase, to } });
+    const { status, answer } = await ask(`class/${this.code}/step`, { body: { question, phase, to, ...(at !== undefined && { at }) } });
     this.problem = status === 200 ? "" : answer.detail;
     this.#lastKey = "";
     this.#poll();
@@ -78,12 +111,12 @@ class Board extends HTMLElement {
     if (this.#peek && this.#peek !== stepOf(room)) { this.#peek = ""; this.#poll(); return; }
     this.status.textContent = this.problem || (round ? `${voted} voted, ${here} here` : phase === "lobby" ? (here ? `${here} here` : "Nobody is here yet") : `${voted} voted`) + (room.door ? "" : "; the door is closed to further phones");
     this.#askAdvice(room);
-    const key = JSON.stringify([phase, room.question, this.#peek, this.#advice.words, this.#questions, room.counts, room.numbers, room.address, room.door]);
+    const key = JSON.stringify([phase, room.question, this.target, this.#peek, this.#advice.words, this.#questions, room.counts, room.numbers, room.address, room.door]);
     if (key === this.#lastKey) return;
     this.#lastKey = key;
     this.#join(room);
     this.stage.lang = room.language;
-    this.stage.replaceChildren(...(phase === "lobby" ? [] : this.#questionParts(room)));
+    this.stage.replaceChildren(...(phase === "lobby" || this.#behind ? [] : this.#questionParts(room)));
     this.#showButtons(room);
   }
 
@@ -92,7 +125,7 @@ class Board extends HTMLElement {
     const step = stepOf(room);
     if (this.#advice.step === step) return;
     this.#advice = { step, words: "" };
-    if (!CLOSED.includes(room.phase)) return;
+    if (!CLOSED.includes(room.phase) || this.role === "screen") return;
     try {
       const { status, answer } = await ask(`class/${this.code}/advice`);
       if (status !== 200 || this.#advice.step !== step || !answer.advice) return;
@@ -102,18 +135,28 @@ class Board extends HTMLElement {
   }
 
   async #toggleSummary() {
-    const shown = this.#questions;
-    this.#questions = null;
-    if (!shown) {
+    if (this.#questions) this.#summarise(null);
+    else {
       const { status, answer } = await ask(`class/${this.code}/summary`);
-      if (status === 200) this.#questions = answer.questions;
+      if (status === 200) this.#summarise(answer.questions);
       else this.problem = answer.detail;
     }
     this.#poll();
   }
 
+  #summarise(questions) {
+    this.#questions = questions;
+    this.channel?.postMessage({ questions });
+  }
+
+  #showVotes() {
+    this.#peek = stepOf(this.room);
+    this.channel?.postMessage({ peek: this.#peek });
+    this.#poll();
+  }
+
   #join({ address, note, phase, code, lesson, of }) {
-    const large = phase === "lobby", title = this.lessons.find((one) => one.slug === lesson)?.title;
+    const large = this.role !== "desk" && (phase === "lobby" || this.#behind), title = this.lessons.find((one) => one.slug === lesson)?.title;
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
       large ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`) : "",
@@ -127,19 +170,40 @@ class Board extends HTMLElement {
     if (!confirm("Give the class another code? Its phones must enter the new one, and an open vote begins anew.")) return;
     const { status, answer } = await ask(`class/${this.code}/code`, { body: {} });
     if (status !== 200) { this.problem = answer.detail; return; }
+    keepClass(answer.code);
+    if (this.role) { this.#fire(answer.code); return; }
     this.gone = true;
     location.href = `learn?class=${answer.code}`;
   }
 
-  #showButtons({ phase, question, of, lesson, door }) {
-    const [to, words] = STEPS[phase], last = phase === "reveal" && question + 1 >= of;
+  async #end() {
+    if (!confirm("End this class and delete its votes?")) return;
+    this.gone = true;
+    await ask(`class/${this.code}/end`, { body: {} });
+    forgetClass(this.code);
+    if (this.role) this.#fire("");
+    else location.href = "learn";
+  }
+
+  /** The button that goes on: to the next phase, the next question, or the one of this step. */
+  #goOn({ phase, question, of, lesson }) {
+    const go = (words, to, at) => h("button", { type: "button", class: "go", onclick: () => this.#step(to, at) }, words);
+    if (this.#behind && !phase.startsWith("vote")) return go("Start the vote", "next", this.target);
+    const [to, words] = STEPS[phase];
+    if (phase !== "reveal") return go(words, to);
+    if (this.role) return "";  // the lecture goes on
+    if (question + 1 < of) return go(words, to);
+    return lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "";
+  }
+
+  #showButtons(room) {
+    const { phase, of, door } = room;
     const quiet = (label, onclick) => h("button", { type: "button", class: "quiet", onclick }, label);
-    const end = quiet("End and delete", async () => { if (confirm("End this class and delete its votes?")) { this.gone = true; await ask(`class/${this.code}/end`, { body: {} }); forgetClass(this.code); location.href = "learn"; } });
+    const end = quiet("End and delete", () => this.#end());
     this.buttons.replaceChildren(
-      !last ? h("button", { type: "button", class: "go", onclick: () => this.#step(to) }, words)
-        : lesson ? h("a", { class: "quiet", href: this.link({ lesson }) }, "Back to the lesson") : "",
-      phase === "closed1" ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
-      CLOSED.includes(phase) && !this.#peek ? quiet("Show the votes", () => { this.#peek = stepOf(this.room); this.#poll(); }) : "",
+      this.#goOn(room),
+      phase === "closed1" && !this.#behind ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
+      CLOSED.includes(phase) && !this.#behind && !this.#peek ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () => this.#showVotes()) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "",
       phase === "reveal" && of > 1 ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () => this.#toggleSummary()) : "",
       quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)), quiet("Change the code", () => this.#changeCode()), end);
@@ -147,9 +211,9 @@ class Board extends HTMLElement {
 
   #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
-    const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
     if (this.#questions) return [this.#summary()];
-    if (CLOSED.includes(phase)) out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));  // its line is kept free
+    const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
+    if (CLOSED.includes(phase) && this.role !== "screen") out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));  // its line is kept free
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));
     if (!counts && !numbers && !choices.length) { out.push(h("p", { class: "hint" }, "Type a number on your phone.")); return out; }
     if (!counts && !numbers) { out.push(h("ul", { class: "options-asked" }, choices.map((one) => h("li", {}, render(one))))); return out; }
@@ -158,7 +222,7 @@ class Board extends HTMLElement {
     if (reveal.problem) out.push(h("p", { class: "message error" }, reveal.problem));
     if (reveal.after?.length) out.push(h("div", { class: "after" }, render(reveal.after)));
     if (room.moves?.flat().some(Boolean)) out.push(this.#moves(room));
-    if (reveal.link) out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
+    if (reveal.link && this.role !== "desk") out.push(Object.assign(h("bx-view"), { schema: this.schema, link: reveal.link }));
     return out;
   }
 
@@ -177,7 +241,7 @@ class Board extends HTMLElement {
       const last = again ? 1 : 0, overlap = shares.reduce((sum, share, i) => sum + Math.min(share, counts[last][i] / totals[last]), 0);
       return h("div", {}, list, h("p", { class: "after" }, `The class’s votes and BERT’s probabilities overlap by ${Math.round(100 * overlap)} %.`));
     }
-    if (phase === "reveal") return list;
+    if (phase === "reveal" || this.role) return list;
     return h("div", {}, list, h("p", { class: "hint" }, "Everyone who sees this screen sees the counts; phones do not show them yet."));
   }
 

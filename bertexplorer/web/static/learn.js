@@ -1,5 +1,6 @@
 // <bx-learn>: the page of lessons: their list, or one lesson as a column. Progress stays in this browser.
 import { openClass } from "./board.js";
+import "./lecture.js";
 import "./question.js";
 import "./view.js";
 import { ask } from "./backend.js";
@@ -22,8 +23,8 @@ class Learn extends HTMLElement {
   #uploaded = null;  // the lesson that was uploaded here last: {slug, checked}
 
   async open() {
-    const [schema, lessons] = await Promise.all([get("page"), get(`lessons?lang=${lang}`)]);
-    Object.assign(this, { schema, lessons });
+    const [schema, lessons, lectures] = await Promise.all([get("page"), get(`lessons?lang=${lang}`), get("lectures")]);
+    Object.assign(this, { schema, lessons, lectures });
     kept = checkpoint && checkpoint !== schema.opening.checkpoint ? `@${checkpoint}` : "";
     addEventListener("popstate", () => this.#route());
     this.#route();
@@ -40,7 +41,8 @@ class Learn extends HTMLElement {
   }
 
   async #route() {
-    const slug = this.#query.get("lesson"), code = this.#query.get("class");
+    const slug = this.#query.get("lesson"), code = this.#query.get("class"), lecture = this.#query.get("lecture");
+    if (lecture) { this.#lecture(lecture); return; }
     if (code) {
       const board = h("bx-board");
       this.replaceChildren(board);
@@ -63,6 +65,7 @@ class Learn extends HTMLElement {
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
       h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
       this.#ownClass(),
+      this.lectures.length ? h("section", {}, h("h2", {}, "Lectures"), h("ul", { class: "lessons" }, this.lectures.map((one) => this.#lectureCard(one)))) : "",
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
       this.#uploadForm(),
@@ -139,6 +142,24 @@ class Learn extends HTMLElement {
       progress && h("span", { class: "progress" }, progress)));
   }
 
+  #lectureCard({ slug, title, minutes, can, votes }) {
+    const details = `${minutes} minutes${votes ? `, ${votes} ${votes === 1 ? "vote" : "votes"} of the class` : ""}.`;
+    return h("li", {}, h("a", { class: "lesson-card", href: link({ lecture: slug }) }, h("strong", {}, title), h("span", { class: "hint" }, details, " Afterwards the class can ", ...render(can), ".")));
+  }
+
+  /** A lecture: the screen, or the teacher's desk in a second window. */
+  async #lecture(slug) {
+    const lecture = await get(`lectures/${slug}`);
+    if (!lecture.steps?.length) { this.replaceChildren(h("p", { class: "message error" }, lecture.detail ?? lecture.problems.join(" ")), this.#backLink()); return; }
+    const half = h(this.#query.has("desk") ? "bx-desk" : "bx-lecture");
+    this.replaceChildren(half);
+    const article = async (name) => {
+      const lesson = await get(`lessons/${name}?lang=${lang}`);
+      return lesson.parts ? this.#lesson(lesson).find((one) => one.matches?.("article")) : h("p", { class: "message error" }, lesson.detail);
+    };
+    half.open({ schema: this.schema, lessons: this.lessons, link, checkpoint, article, view: (address) => this.#view(address) }, lecture);
+  }
+
   #backLink() { return h("a", { class: "quiet", href: link({}), onclick: (event) => this.#go("", event) }, "← All lessons"); }
 
   // A lesson.
@@ -146,12 +167,7 @@ class Learn extends HTMLElement {
   #lesson(lesson) {
     const records = loadRecords(lesson.slug), article = h("article", { class: "lesson", "data-lesson": lesson.slug, lang: lesson.language });
     const judge = (id, request) => ask(`lessons/${lesson.slug}/${id}?lang=${lang}`, { body: { ...request, ...(checkpoint && { checkpoint }) } });
-    const reveal = (link) => {
-      if (link.startsWith("run:")) return run(link.slice(4));
-      const view = en("bx-view");
-      Object.assign(view, { schema: this.schema, link: checkpoint ? `${link}&checkpoint=${encodeURIComponent(checkpoint)}` : link });
-      return view;
-    };
+    const reveal = (link) => this.#view(link);
     article.addEventListener("record", ({ target }) => {
       records[target.block.id] = target.record;
       saveRecords(lesson.slug, records);
@@ -194,6 +210,14 @@ class Learn extends HTMLElement {
     const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
     return [h("div", { class: "row" }, this.#backLink(), askClass, translations), ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
+  }
+
+  /** The view of *link*, or the recorded run. */
+  #view(link) {
+    if (link.startsWith("run:")) return run(link.slice(4));
+    const view = en("bx-view");
+    Object.assign(view, { schema: this.schema, link: checkpoint ? `${link}&checkpoint=${encodeURIComponent(checkpoint)}` : link });
+    return view;
   }
 
   /** Which checkpoint answers, and a choice of another. */

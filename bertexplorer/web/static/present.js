@@ -6,13 +6,16 @@ const OFF = "bx-present-key";  // in the browser's storage, if the key P is swit
 const KEY = "p";
 const LARGEST_TYPE = 2.6;  // times the usual size of the words
 const HINT_MS = 4000;
-const FIELDS = "input, textarea, select, [contenteditable], [role=tab], .chip, .part, iframe";  // which use keys of their own
+export const FIELDS = "input, textarea, select, [contenteditable], [role=tab], .chip, .part, iframe";  // which use keys of their own
 
 /** Leave the full screen; resolves once the window has its size again. */
-const leave = () => (document.fullscreenElement ? document.exitFullscreen().catch(() => {}) : Promise.resolve());
+export const leave = () => (document.fullscreenElement ? document.exitFullscreen().catch(() => {}) : Promise.resolve());
+
+/** How much larger than usual words are on this screen. */
+export const typeSize = () => Math.min(LARGEST_TYPE, Math.max(1, Math.min(innerWidth / 1250, innerHeight / 760)));
 
 /** All that is beside *page* and the elements around it. */
-function outside(page) {
+export function outside(page) {
   const others = [];
   for (let one = page; one.parentElement && one !== document.body; one = one.parentElement)
     others.push(...[...one.parentElement.children].filter((other) => other !== one && !other.inert && !["SCRIPT", "STYLE", "LINK"].includes(other.tagName)));
@@ -83,8 +86,7 @@ export class Presentation {
 
   /** The size of the words, from that of the screen. */
   #fit() {
-    const type = Math.min(LARGEST_TYPE, Math.max(1, Math.min(innerWidth / 1250, innerHeight / 760)));
-    this.page.style.setProperty("--type", type.toFixed(2));
+    this.page.style.setProperty("--type", typeSize().toFixed(2));
     this.#grow();
   }
 

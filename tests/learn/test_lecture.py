@@ -1,0 +1,97 @@
+"""Lectures: the file, what is wrong in it, and the check of its steps."""
+
+import pytest
+
+from bertexplorer.core.ask import Explore, opening
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
+from bertexplorer.learn.class_questions import parse_questions
+from bertexplorer.learn.lecture import find_lecture, lectures, read_lecture
+from bertexplorer.learn.lecture_check import check_lecture
+from bertexplorer.settings import Settings
+from bertexplorer.store.registry import CheckpointRegistry
+
+HEAD = "---\ntitle: Masks\nminutes: {}\ncan: say what a mask is\n---\n"
+VIEW = "```view gap\nWhat is hidden?\nminutes: 4\nview: /?view=fill-mask&text=A+[MASK].\n```\n"
+LESSON = "```lesson look\nminutes: 5\nlesson: who-looks-at-whom\n```\n"
+VOTE = "```vote ask\nminutes: 3\nlesson: what-is-inside\nquestion: which-is-cut\n```\n"
+CATALOGUE = LessonCatalogue((BUNDLED,))
+START = opening(Settings())
+
+
+@pytest.fixture(scope="module")
+def explore(tmp_path_factory: pytest.TempPathFactory) -> Explore:
+    return Explore(CheckpointRegistry(Settings(data_dir=tmp_path_factory.mktemp("data"))))
+
+
+def test_steps_have_words_for_the_class_and_notes_for_the_teacher() -> None:
+    lecture = read_lecture(f"{HEAD.format(12)}Begin late.\n\n{VIEW}Let them *guess*.\n\n{LESSON}{VOTE}Wait.\n", "masks")
+    assert not lecture.problems and lecture.title == "Masks" and lecture.opening == "Begin late."
+    view, lesson, vote = lecture.steps
+    assert (view.prompt, view.notes, view.minutes) == ("What is hidden?", "Let them *guess*.", 4)
+    assert (lesson.kind, lesson.lesson, lesson.notes) == ("lesson", "who-looks-at-whom", "")
+    assert (vote.lesson, vote.question, vote.notes) == ("what-is-inside", "which-is-cut", "Wait.")
+    assert lecture.votes == (vote,)
+
+
+@pytest.mark.parametrize(
+    ("body", "line", "message"),
+    [
+        (VIEW + VOTE.replace("vote ask", "vote gap"), 11, "The id 'gap' occurs twice"),
+        (VIEW.replace("minutes: 4", "minutes: soon"), 6, "minutes: got 'soon'; wanted a whole number from 1 to 999."),
+        (VIEW.replace("minutes: 4", "minutes: 0"), 6, "minutes: got '0'"),
+        (LESSON.replace("lesson: who", "view: /?view=fill-mask\nlesson: who"), 8, "A lesson has no view:."),
+        (VOTE.replace("question: which-is-cut\n", ""), 6, "The vote ask has no question:."),
+        (VOTE.replace("minutes: 3", "- [ ] a\nminutes: 3"), 6, "The vote ask has a list"),
+        (VIEW.replace("view gap", "find gap"), 6, "'find gap' is not a block; wanted a kind (view, lesson, vote)"),
+        ("", 1, "The lecture has no step"),
+        (VIEW + LESSON, 1, "minutes: got 4; the steps take 9 together."),
+    ],
+)
+def test_a_faulty_step_is_named_with_its_line(body: str, line: int, message: str) -> None:
+    problem = read_lecture(HEAD.format(4) + body, "masks").problems[0]
+    assert (problem.line, problem.text.startswith(message)) == (line, True), problem
+
+
+def test_a_dead_link_and_an_unknown_lesson_are_found(explore: Explore) -> None:
+    dead = VIEW.replace("fill-mask", "no-such-view")
+    steps = [dead, LESSON.replace("who-looks-at-whom", "nothing"), VOTE.replace("which-is-cut", "gone"), VOTE]
+    steps[-1] = steps[-1].replace("vote ask", "vote again")
+    lecture = read_lecture(HEAD.format(15) + "".join(steps), "masks")
+    lines = list(check_lecture(explore, CATALOGUE, lecture, START))
+    assert [line.wrong for line in lines] == [True, True, True, False]
+    assert [line.line for line in lines] == [6, 11, 15, 20]
+    assert "no-such-view" in lines[0].text and "There is no lesson 'nothing'; there are welcome" in lines[1].text
+    assert "first: got 'gone'; wanted one of biggest-part, which-is-cut" in lines[2].text
+    assert lines[3].text == "Which of these words is cut into pieces?"
+
+
+def test_a_lecture_of_ones_own_takes_the_place_of_a_bundled_one(tmp_path) -> None:
+    (tmp_path / "10-bert.lecture.md").write_text(HEAD.format(4) + VIEW)
+    (tmp_path / "notes.lecture.md").write_text("no number, so it is no lecture")
+    catalogue = LessonCatalogue((BUNDLED, tmp_path))
+    assert list(lectures(catalogue)) == ["bert", "attention", "training"]
+    assert find_lecture(catalogue, "bert").title == "Masks"
+    assert "bert" not in catalogue.files  # a lecture is no lesson
+    with pytest.raises(ExplorerError, match="There is no lecture 'x'; there are bert, attention, training."):
+        find_lecture(catalogue, "x")
+
+
+def test_a_class_gets_the_votes_of_a_lecture_in_order(explore: Explore) -> None:
+    plan = parse_questions(explore, CATALOGUE, {"lecture": "attention"}, START)
+    assert (plan.lecture, plan.lesson) == ("attention", "")
+    asked = [(question.lesson, question.block) for question in plan.questions]
+    assert asked == [("who-looks-at-whom", "it-looks-at"), ("which-explanation-holds", "hide-one")]
+
+
+@pytest.mark.parametrize("slug", lectures(CATALOGUE))
+def test_bundled_lectures_parse(slug: str) -> None:
+    lecture = find_lecture(CATALOGUE, slug)
+    assert not lecture.problems and len(lecture.votes) >= 2 and all(step.notes for step in lecture.steps)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("slug", lectures(CATALOGUE))
+def test_bundled_lectures_can_be_given(slug: str, explore: Explore) -> None:
+    lines = list(check_lecture(explore, CATALOGUE, find_lecture(CATALOGUE, slug), START))
+    assert not [line for line in lines if line.wrong]
