@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import json
 import math
-import socket
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import segno
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -31,6 +28,7 @@ from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.lesson_calls import lesson_call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
+from bertexplorer.api.public_address import public_address, qr_code, unreachable
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
@@ -43,7 +41,6 @@ from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.room import ROUND, Room
 
 CLOSED = ("closed1", "discuss", "closed2")  # phases between a vote and BERT's answer
-OWN_NAMES = ("localhost", "127.0.0.1", "::1")
 OPENED = body(
     (),
     {"lesson": "next-sentence"},
@@ -195,9 +192,7 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
     def code_of(request: Request, code: str) -> Response:
         """The address of the class as a QR code."""
         room, _ = find_room(rooms, request, code)
-        image = io.BytesIO()
-        segno.make(address(explore, request, room.code), error="m").save(image, kind="svg", border=2, scale=8)
-        return Response(image.getvalue(), media_type="image/svg+xml", headers={"cache-control": "no-store"})
+        return qr_code(address(explore, request, room.code))
 
     @router.post("/{code}/vote", operation_id="vote", summary="Vote", openapi_extra=VOTED)
     async def vote(request: Request, code: str) -> Response:
@@ -294,39 +289,13 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
 
 def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:
     """The address for phones, and what to do if they cannot reach it."""
-    settings, note = explore.registry.settings, ""
-    if settings.local:
-        note = (
-            "Phones cannot join yet: only this computer can reach the page. Stop it, and start it again with "
-            "--host 0.0.0.0 and an access code in BERTEXPLORER_CODE. This class stays open."
-        )
-    elif settings.loopback and request.url.hostname in OWN_NAMES:
-        name = f" as {settings.hosts[0]}" if settings.hosts else " by its public name"
-        note = (
-            f"Phones cannot reach this address. Open the page{name} to show them the right one. This class stays open."
-        )
+    note = unreachable(explore.registry.settings, request.url, "This class")
     return {"address": address(explore, request, room.code), "note": note}
 
 
 def address(explore: Explore, request: Request, code: str) -> str:
     """The address of a room with a host name that works on a phone."""
-    url = request.url
-    host = url.hostname or ""
-    if host in OWN_NAMES and not explore.registry.settings.loopback:
-        host = own_address() or host
-    port = f":{url.port}" if url.port else ""
-    root_path = explore.registry.settings.root_path
-    return f"{url.scheme}://{f'[{host}]' if ':' in host else host}{port}{root_path}/j/{code}"
-
-
-def own_address() -> str:
-    """The address of this machine in its network, "" if it has none. Sends nothing."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("10.255.255.255", 1))
-            return str(probe.getsockname()[0])
-        except OSError:
-            return ""
+    return public_address(explore.registry.settings, request.url, f"/j/{code}")
 
 
 def fields(given: Any, *names: str, may: Sequence[str] = ()) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from bertexplorer.api import (
     lectures,
     lessons,
     runs,
+    shared_runs,
     suite_runs,
     view,
 )
@@ -58,6 +59,7 @@ def routes(
     if service:
         parts += [
             files.routes(explore.registry.settings, service.quota),
+            shared_runs.routes(service),
             runs.routes(service, admission, checkpoint),
             experiments.routes(ExperimentService(service), admission),
             suite_runs.routes(service, explore, admission, checkpoint),

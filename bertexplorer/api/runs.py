@@ -41,6 +41,7 @@ from bertexplorer.runs import export, trace
 from bertexplorer.runs.prepare import RunPreview, RunRequest
 from bertexplorer.runs.report import report, rows_in_cell
 from bertexplorer.runs.service import Action, RunDetail, RunService
+from bertexplorer.runs.sharing import SharedRuns
 from bertexplorer.store import runs, uploads
 from bertexplorer.store.runs import LIVE_STATES, Run
 from bertexplorer.training.finetuning.spec import Tuning
@@ -167,6 +168,7 @@ def add_life(router: APIRouter, service: RunService) -> None:
 def add_results(router: APIRouter, service: RunService, admission: Admission) -> None:
     """Add the routes of what a run has learned."""
     of_report: dict[int | str, dict[str, Any]] = {200: {"model": ReportModel}}
+    shared = SharedRuns(service.settings.data_dir / "shared")
     respond = partial(answered, service, admission)
 
     @router.get("/runs/{id}/report", operation_id="report-run", summary="Report of a run", responses=of_report)
@@ -175,7 +177,7 @@ def add_results(router: APIRouter, service: RunService, admission: Admission) ->
 
         def answer(run: Run) -> dict[str, Any]:
             found = report(service, id, owner(request), [other for other in beside.split(",") if other])
-            return {**found, "run": run_json(run)}
+            return {**found, "run": run_json(run), "shared": bool(shared.key_of(run.id))}
 
         return to_response(find_run(service, id, owner(request), answer))
 

@@ -152,7 +152,8 @@ class RunService:
         """The fine-tuning runs of *owner*, the newest first."""
         return [run for run in self.jobs.runs(owner, deleted=deleted) if (run.spec or {}).get("kind") != PRETRAINING]
 
-    def detail(self, id: str, owner: str) -> RunDetail:
+    def detail(self, id: str, owner: str | None) -> RunDetail:
+        """The run *id* of *owner*, or of anyone (None). Raises ExplorerError if there is none."""
         run = self.jobs.run(id, owner)
         best, about = read_best(run, "task.json")
         return RunDetail(run, runs.history(run.folder), json.loads(about) if best else None, best, example_of(best))

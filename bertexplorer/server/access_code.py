@@ -20,7 +20,13 @@ TURN_S, MAX_WAITING = 1.0, 60  # beyond these, codes from the address are compar
 MAX_NETWORKS = 10_000  # networks whose wrong codes are remembered
 PROOF_S = 120 * 86_400  # until a browser must enter the code again
 MAX_FORM_BYTES, FORM_TIMEOUT_S = 4000, 20
-OPEN_ROUTES = ("health", "none", "phone", "room")  # a classroom vote has its own code, which permits only voting
+OPEN_ROUTES = (
+    "health",
+    "none",
+    "phone",
+    "room",
+)
+# A class has its own code, which permits only voting, and a shared run its key, which permits only watching.
 PROGRAM_PATHS = ("/api/", "/mcp")
 TOO_MANY = f"Too many wrong codes came from your network, and {MAX_WAITING} wait to be compared. Try again in a minute."
 RETRY = ("retry-after", f"{PERIOD_S:.0f}")

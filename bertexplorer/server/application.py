@@ -70,12 +70,18 @@ def create_api(
     app.router.routes.extend(routes(explore, queues, opening, service, backend).routes)
     for path in ("/j", "/j/{code}"):
         app.router.routes.append(Route(path, phone))
+    app.router.routes.append(Route("/r/{key}", watching))
     return app
 
 
 def phone(request: Request) -> Response:
     """The page on which a class votes: a single file that does not use gradio."""
     return FileResponse(STATIC / "phone.html", headers={"cache-control": "no-cache"})
+
+
+def watching(request: Request) -> Response:
+    """The page on which a class watches a shared run, a single file as well."""
+    return FileResponse(STATIC / "watch.html", headers={"cache-control": "no-cache"})
 
 
 def mount_page(

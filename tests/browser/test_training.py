@@ -11,6 +11,7 @@ from playwright.sync_api import Browser, Page, Route, expect
 
 from tests.browser.conftest import App, opened
 from tests.browser.steps import choose, upload, wait_until_quiet
+from tests.browser.test_access import wrong
 
 SOON = 150_000  # a trainer starts, reads a checkpoint and learns
 
@@ -22,7 +23,7 @@ def open_page(page: Page) -> None:
 
 
 @pytest.mark.parametrize("size", ["phone"], indirect=True)
-def test_a_file_is_checked_trained_on_and_tried(page: Page, tmp_path: Path) -> None:
+def test_a_file_is_checked_trained_on_and_tried(browser: Browser, page: Page, tmp_path: Path) -> None:
     open_page(page)
     page.get_by_label("my file").click()
     rows = "".join(f"{'a great film' if i % 2 else 'a bad film'} {i};{'pos' if i % 2 else 'neg'}\n" for i in range(60))
@@ -49,12 +50,31 @@ def test_a_file_is_checked_trained_on_and_tried(page: Page, tmp_path: Path) -> N
     expect(page.locator(".run", has_text="films").first).to_contain_text("finished")
     expect(page.locator("#headline h2")).to_have_text("<b>films</b>")
     expect(page.locator("#results h3")).to_contain_text("Best, at step")
+    watched_by_others(browser, page)
     page.locator("#difference .nsewdrag").first.click(position={"x": 40, "y": 20}, force=True)
     expect(page.locator("#rows h3")).to_contain_text("taken for")
     page.locator("#playground textarea").first.fill("a great film")
     page.locator("#try").click()
     expect(page.locator(".shares li")).to_have_count(2, timeout=SOON)
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def watched_by_others(browser: Browser, page: Page) -> None:
+    """A run that is shared: others see its curve, until its owner ends that."""
+    page.locator("#share").click()
+    link = page.locator("#sharing a").get_attribute("href") or ""
+    with opened(browser, link, "phone", gone=True) as watcher:  # the console reports the run that is gone
+        expect(watcher.locator("h1")).to_have_text("<b>films</b>")
+        expect(watcher.locator("#state")).to_have_text("finished")
+        expect(watcher.locator("#said")).to_contain_text("Accuracy began at")
+        expect(watcher.locator("svg")).to_have_count(2)
+        assert watcher.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+        assert wrong(watcher) == []
+        page.reload()
+        page.get_by_role("button", name="Stop sharing").click()
+        expect(page.locator("#sharing")).to_be_empty()
+        watcher.reload()
+        expect(watcher.locator("#state")).to_contain_text("This run is not shared")
 
 
 def test_a_run_outlives_the_tab_and_the_server(browser: Browser, tiny: Callable[..., Path], tmp_path: Path) -> None:

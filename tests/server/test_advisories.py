@@ -17,6 +17,7 @@ from bertexplorer.runs import export
 from bertexplorer.store import uploads
 from tests.server.conftest import lines
 from tests.server.talk import FILES, PREVIEW, ROWS, VIEW, Browser, state
+from tests.store.running import until
 
 FILE = "/gradio_api/file="
 SECRETS = (b"root:", b"s3cret", b"[tool.", b"import gradio")
@@ -181,6 +182,7 @@ def test_a_value_does_not_give_access_to_a_file(running: Any, path: str) -> None
     secret_file.unlink()
     assert set(running.settings.uploads_dir.rglob("*")) == before, "nothing is copied to where files are served from"
     assert [each["id"] for each in browser.get("/api/v1/runs").json()] == [run], "nothing was started from it"
+    until(lambda: jobs.run(run, None).state == "stopped")
     jobs.delete(run, None)
 
 

@@ -28,6 +28,7 @@ class Run extends HTMLElement {
     this.figure = h("bx-figure", { id: "figure" });
     this.said = h("p", { class: "said", role: "status", dir: "auto" });
     this.advice = h("div");
+    this.sharing = h("div", { id: "sharing" });
     this.others = h("div", { class: "choices" });
     this.over = h("details", { id: "over", hidden: true }, h("summary", {}, "Compare with other runs"), this.others);
     this.compared = h("div", { id: "compared" });
@@ -39,7 +40,7 @@ class Run extends HTMLElement {
     this.results = h("div", { id: "results" });
     this.confusion = h("bx-figure", { id: "difference", onjump: ({ detail }) => this.#cell(detail.set) });
     this.rows = h("div", { id: "rows" });
-    this.append(this.head, h("div", { id: "run-actions", class: "row" }, Object.values(this.actions), this.rename), this.message,
+    this.append(this.head, h("div", { id: "run-actions", class: "row" }, Object.values(this.actions), button("Share", "share", () => this.#share()), this.rename), this.message, this.sharing,
       this.figure, h("div", { id: "caption" }, this.said), this.advice, this.over, this.compared, this.row, this.answer,
       h("div", { id: "tracing", class: "row" }, this.why, this.suspects), this.taught, this.results, this.confusion, this.rows, this.#exports());
   }
@@ -79,7 +80,7 @@ class Run extends HTMLElement {
     this.confusion.clear();
     this.rename.value = this.said.textContent = this.exported.textContent = "";
     this.over.open = this.export.open = false;
-    for (const part of [this.head, this.message, this.advice, this.others, this.compared, this.row, this.answer, this.taught, this.results, this.rows]) part.replaceChildren();
+    for (const part of [this.head, this.message, this.sharing, this.advice, this.others, this.compared, this.row, this.answer, this.taught, this.results, this.rows]) part.replaceChildren();
   }
 
   async #follow(id) {
@@ -116,6 +117,7 @@ class Run extends HTMLElement {
     if (document.activeElement !== this.rename) this.rename.placeholder = "New name, then Enter";
     this.#chart(this.figure, report.chart, report.said);
     this.said.textContent = unbroken(report.said ?? "");
+    if (report.shared && !this.sharing.firstChild) this.#share();
     this.#advise(report.advice);
     this.#compare(report);
     this.#playground(report);
@@ -187,6 +189,17 @@ class Run extends HTMLElement {
     if (!run) return;
     this.rename.value = "";
     this.#fire(run.id);
+  }
+
+  /** Make a link with which others watch the curve, and show it. */
+  async #share() {
+    const shared = await this.#post("share", {});
+    if (!shared || this.sharing.querySelector(`[data-key="${shared.key}"]`)) return;
+    const end = async () => { if (await this.#post("unshare", {})) this.sharing.replaceChildren(); };
+    this.sharing.replaceChildren(h("div", { class: "shared", "data-key": shared.key },
+      h("img", { src: `api/v1/shared/${shared.key}/qr.svg?for=${encodeURIComponent(shared.address)}`, alt: `QR code of ${shared.address}`, width: 160, height: 160 }),
+      h("div", {}, h("p", {}, "Whoever has this address watches the curve of this run, and sees nothing else of it."), h("p", {}, h("a", { class: "open", href: shared.address, target: "_blank", translate: "no" }, shared.address)),
+        shared.note ? h("p", { class: "message error" }, shared.note) : "", h("button", { type: "button", onclick: end }, "Stop sharing"))));
   }
 
   async #try() {
