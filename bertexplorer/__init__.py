@@ -71,6 +71,7 @@ if TYPE_CHECKING:  # `as` says that a name is public
         train as train,
     )
     from bertexplorer.version import __version__ as __version__
+    from bertexplorer.web.widget import widget as widget
 
 MODULES = {  # name -> its module
     "Bert": "bert",
@@ -88,6 +89,7 @@ MODULES = {  # name -> its module
     "pretrain": "training_runs",
     "serve": "cli.serve",
     "train": "training_runs",
+    "widget": "web.widget",
 }
 
 

@@ -6,16 +6,19 @@ import { open } from "./model_picture.js";
 const loaded = {};  // bundle -> its Plotly
 const inSpace = (figure) => figure.data.some((trace) => trace.type === "scatter3d");
 
+/** Load a bundle of Plotly from beside this script. */
+let load = (bundle) => new Promise((done, failed) => {
+  const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
+  document.head.append(h("script", { src, onload: () => done(window.Plotly), onerror: () => failed(new Error("The script that draws figures could not be loaded. Reload the page.")) }));
+});
+
+/** Load the bundles of Plotly with *other*, a function that resolves to Plotly, as a notebook has no scripts beside it. */
+export const loadPlotly = (other) => { load = other; };
+
 /** Plotly, in the bundle that *figure* needs. */
 export function plotly(figure) {
   const bundle = inSpace(figure) ? "gl3d" : "cartesian";
-  loaded[bundle] ??= new Promise((done, failed) => {
-    const src = new URL(`vendor/plotly-${bundle}.min.js`, import.meta.url).href;
-    document.head.append(h("script", { src, onload: () => done(window.Plotly), onerror: () => {
-      delete loaded[bundle];
-      failed(new Error("The script that draws figures could not be loaded. Reload the page."));
-    } }));
-  });
+  loaded[bundle] ??= load(bundle).catch((error) => { delete loaded[bundle]; throw error; });
   return loaded[bundle];
 }
 

@@ -14,6 +14,7 @@ export function settingsInQuery(query, settings) {
 export class State {
   #views;
   #address;
+  #backend;
   now;
   #number = 0;
   #abort = null;
@@ -24,9 +25,10 @@ export class State {
   counted = { text: "", pair: "" };  // the texts in which the hidden and picked spans count
 
   /** *views*: the schema of the views; *opening*: the first state; *show* receives updates: {busy}, {waits}, {progress},
-   *  {notice}, {status, answer}; *address*: whether to store the state in the address bar. */
-  constructor(views, opening, show, { address = true } = {}) {
+   *  {notice}, {status, answer}; *address*: whether to store the state in the address bar; *backend*: whom to ask. */
+  constructor(views, opening, show, { address = true, backend = ask } = {}) {
     this.#views = views;
+    this.#backend = backend;
     this.#address = address;
     this.show = show;
     this.now = { ...opening, options: this.defaults(opening.view) };
@@ -91,7 +93,7 @@ export class State {
     const { signal } = this.#abort;
     this.show({ busy: true });
     try {
-      const { status, answer } = await ask("view", { body, signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
+      const { status, answer } = await this.#backend("view", { body, signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
       if (!newest()) return;
       if (answer.state) this.#adopt(requested, answer.state);
       this.show({ busy: false, status, answer });

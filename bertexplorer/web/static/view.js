@@ -13,7 +13,8 @@ class View extends HTMLElement {
   answer = {};  // on the screen
   #checkpoint = {};
 
-  /** Show the view of `link`; `schema` is the page's. `below`: elements to place below the sentence, if there are any. */
+  /** Show the view of `link`; `schema` is the page's. `below`: elements to place below the sentence, if there are any;
+   *  `backend`: whom to ask, if it is not the page's. */
   connectedCallback() {
     if (this.state) return;
     const number = ++count, { schema } = this;
@@ -34,7 +35,7 @@ class View extends HTMLElement {
     this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.below, this.strip), this.stage, this.settings,
       h("div", { class: "row" }, this.back, this.explore));
     const view = new URLSearchParams(this.link).get("view");
-    this.state = new State(schema.views, { ...schema.opening, view: view in schema.views ? view : schema.opening.view }, (what) => this.#show(what), { address: false });
+    this.state = new State(schema.views, { ...schema.opening, view: view in schema.views ? view : schema.opening.view }, (what) => this.#show(what), { address: false, backend: this.backend });
     this.state.open(this.link);
   }
 
@@ -98,6 +99,7 @@ class View extends HTMLElement {
     this.stage.note.textContent = note;
     this.back.hidden = !this.start || this.state.link === this.start;
     this.explore.href = `./${this.state.link}`;
+    this.dispatchEvent(new CustomEvent("filled"));
   }
 }
 customElements.define("bx-view", View);

@@ -1,0 +1,75 @@
+// The widget of a notebook: the views with their text and settings. The notebook's kernel answers in place of a server.
+import "./nav.js";
+import "./view.js";
+import { loadPlotly } from "./figure.js";
+import { h } from "./kit.js";
+
+const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark";  // how JupyterLab, Colab, marimo and VS Code mark a dark page
+
+/** A function like `ask`, which the kernel of *model* answers. It gets one question at a time, as it cannot stop one: while it
+ *  computes, only the newest question waits. */
+function kernel(model) {
+  const waiting = new Map();  // number of a question -> what resolves it
+  const open = [];  // questions that are not sent yet
+  let last = 0, busy = false;
+  const next = () => {
+    const question = open.shift();
+    if (!question || busy) { if (question) open.unshift(question); return; }
+    busy = true;
+    waiting.set(question.number, question.done);
+    model.send({ number: question.number, path: question.path, body: question.body ?? null });
+  };
+  model.on("msg:custom", (message) => {
+    const done = waiting.get(message.number);
+    if (!done) return;  // of another picture of the same widget
+    waiting.delete(message.number);
+    busy = false;
+    done({ status: message.status, answer: JSON.parse(message.answer) });
+    next();
+  });
+  const mark = Math.random().toString(36).slice(2);
+  return (path, { body, signal } = {}) => new Promise((done, failed) => {
+    const question = { number: `${mark}-${++last}`, path, body, done };
+    open.push(question);
+    signal?.addEventListener("abort", () => {
+      if (open.includes(question)) open.splice(open.indexOf(question), 1);
+      failed(signal.reason);
+    });
+    next();
+  });
+}
+
+/** Plotly from the source that the kernel sends. It runs inside a function, so that no module loader of the page catches it. */
+const plotlyOf = (ask) => async (bundle) => {
+  const { answer } = await ask(`plotly-${bundle}`);
+  const src = URL.createObjectURL(new Blob(["(function (define, module, exports) {", answer.source, "\n})();"], { type: "text/javascript" }));
+  await new Promise((done, failed) => document.head.append(h("script", { src, onload: done, onerror: failed })));
+  return window.Plotly;
+};
+
+/** Show *model* in the element *el*, as anywidget asks. */
+export async function render({ model, el }) {
+  const ask = kernel(model);
+  loadPlotly(plotlyOf(ask));
+  const { answer: schema } = await ask("page");
+  const nav = h("bx-nav"), view = Object.assign(h("bx-view"), { schema, link: model.get("link"), backend: ask });
+  const theme = h("div", { class: "bx-theme" }, h("div", { class: "bx-page" }, h("div", { class: "bx" }, nav, view)));
+  const paint = () => theme.classList.toggle("dark", Boolean(document.querySelector(DARK)));
+  const mark = () => { if (view.state) nav.mark(view.state.now.view); };
+  nav.draw(schema.views);
+  nav.addEventListener("view", ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint }));
+  view.addEventListener("filled", mark);
+  view.addEventListener("answered", () => {
+    if (model.get("link") === view.state.link) return;
+    model.set("link", view.state.link);
+    model.save_changes();
+  });
+  paint();
+  const watch = new MutationObserver(paint);
+  for (const one of [document.documentElement, document.body]) watch.observe(one, { attributes: true });
+  el.append(h("div", { class: "bx-widget" }, theme));
+  mark();
+  const moved = () => { if (model.get("link") !== view.state.link) view.state.open(model.get("link")); };
+  model.on("change:link", moved);
+  return () => { watch.disconnect(); model.off("change:link", moved); };
+}
