@@ -43,6 +43,7 @@ training_runs.py        fine-tuning and pretraining in Python
 runs/                   runs for others: started, watched and kept for the people of a server
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
 web/                    the pages in a browser: gradio's shell, and the scripts that speak to the API
+notebook.py             the widget that shows the views in a notebook
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
 server/                 the page inside layers, each with one task
 cli/                    every analysis as a command, its Options as flags; checkpoints; training runs
@@ -62,6 +63,7 @@ if TYPE_CHECKING:  # `as` says that a name is public
     from bertexplorer.cli.serve import serve as serve
     from bertexplorer.errors import ExplorerError as ExplorerError
     from bertexplorer.lessons import Lesson as Lesson, lesson as lesson
+    from bertexplorer.notebook import widget as widget
     from bertexplorer.result import Comparison as Comparison, Result as Result, compare as compare
     from bertexplorer.signatures import *
     from bertexplorer.training_runs import (
@@ -71,7 +73,6 @@ if TYPE_CHECKING:  # `as` says that a name is public
         train as train,
     )
     from bertexplorer.version import __version__ as __version__
-    from bertexplorer.web.widget import widget as widget
 
 MODULES = {  # name -> its module
     "Bert": "bert",
@@ -89,7 +90,7 @@ MODULES = {  # name -> its module
     "pretrain": "training_runs",
     "serve": "cli.serve",
     "train": "training_runs",
-    "widget": "web.widget",
+    "widget": "notebook",
 }
 
 

@@ -37,7 +37,7 @@ PUBLIC: tuple[str, ...] = (
     "TrainingRun",
     "SuiteRun",
 )
-PUBLIC += ("checkpoints", "lesson", "Lesson", "serve", "ExplorerError")
+PUBLIC += ("checkpoints", "lesson", "Lesson", "widget", "serve", "ExplorerError")
 COMMANDS = (
     "serve",
     "checkpoints",

@@ -35,7 +35,7 @@ INSTALLED_AS = {  # import -> package
     "yaml": "pyyaml",
     "markdown_it": "markdown-it-py",
 }
-THEIRS = {"ray_router.py"}  # modules that only the library itself imports
+THEIRS = {"ray_router.py", "widget.py"}  # modules that are imported only where their library is
 PICTURES = {"learn.png", "screenshot.png", "train.png", "views"}  # of assets/, not in a wheel
 
 

@@ -1,7 +1,6 @@
 """Widget: a view in a notebook, made of the components of the page. The kernel answers instead of a server, so it works
-offline, below any path, and on checkpoints that only the notebook has.
-
-`pip install "bertexplorer[notebook]"` brings anywidget, which shows it in Jupyter, marimo, Colab and VS Code.
+offline, below any path, and on checkpoints that only the notebook has. anywidget shows it in Jupyter, marimo, Colab and
+VS Code.
 """
 
 from __future__ import annotations
@@ -15,7 +14,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import anywidget
 import orjson
+import traitlets
 
 from bertexplorer.analysis import NAMES
 from bertexplorer.api.admission import Reply, error_reply, problem
@@ -23,7 +24,7 @@ from bertexplorer.api.calls import Call
 from bertexplorer.api.page import page_schema
 from bertexplorer.api.perform import perform
 from bertexplorer.api.view import read_state, state_json
-from bertexplorer.bert import Bert, Words, join_list, library, load, spans
+from bertexplorer.bert import Bert, Words, join_list, library, spans
 from bertexplorer.core.ask import DEFAULTS, Explore, opening, with_example
 from bertexplorer.core.state import State, to_link
 from bertexplorer.errors import ExplorerError
@@ -34,12 +35,6 @@ from bertexplorer.views import VIEWS
 
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
-
-try:
-    import anywidget
-    import traitlets
-except ImportError as error:
-    raise ExplorerError('The widget needs anywidget. Install it: pip install "bertexplorer[notebook]".') from error
 
 STATIC = Path(__file__).parent / "static"
 IMPORT = re.compile(r'(?:from|import) "\./(\w+\.js)"')
@@ -91,10 +86,7 @@ class Widget(anywidget.AnyWidget):
     `state` is what it shows, and `result` the numbers behind that, as `bx.attention(…)` would return them. `show`
     changes it from Python.
 
-    Example:
-        >>> widget = bx.widget("attention", "The cat sat on the mat.")
-        >>> widget.result.rows[0]["layer"]
-        1
+    `bx.widget` makes it.
     """
 
     _esm = script()
@@ -151,26 +143,6 @@ class Widget(anywidget.AnyWidget):
         if answered := json.loads(reply.body).get("state"):
             self.shown = read_state(answered, self.opening)
         return reply
-
-
-def widget(
-    analysis: str = "fill_mask",
-    text: str = "",
-    pair: str = "",
-    *,
-    checkpoint: str | Path | Bert = "mini",
-    mask: Words = (),
-    pick: Words = (),
-    **options: Any,
-) -> Widget:
-    """A view for a notebook, in which one can type, press tokens and change settings. The arguments are those of the
-    analyses; without a text, it opens with the view's first example. Raises ExplorerError as they do.
-
-    Example:
-        >>> bx.widget("attention", "The cat sat on the mat.", pick="cat", layer=2)  # doctest: +SKIP
-    """
-    bert = load(checkpoint)
-    return Widget(bert, state_of(bert, analysis, text, pair, mask, pick, options))
 
 
 def state_of(

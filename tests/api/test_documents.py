@@ -72,6 +72,10 @@ def test_all_routes_and_their_problems_are_documented(document: dict) -> None:
         "lessons/{slug}",
         "lessons/{slug}/{kind}",
         "lessons/{slug}/{part}",
+        "lectures",
+        "lectures/{slug}",
+        "shared/{key}",
+        "shared/{key}/qr.svg",
     }
     others |= {
         "class",
@@ -82,6 +86,7 @@ def test_all_routes_and_their_problems_are_documented(document: dict) -> None:
         ),
     }
     actions = ("{action}", "again", "export", "influence", "rename", "report", "rows", "suspects", "try", "upload")
+    actions += ("share", "unshare")
     others |= {"tasks", "files", "files/{id}", "runs/preview", *(f"runs/{{id}}/{action}" for action in actions)}
     others |= {"experiments", "trials", "trials/{id}", "trials/{id}/{action}"}
     others |= {"suites", "suites/{id}/cases", "suites/{id}/summary", "suites/{id}/table"}

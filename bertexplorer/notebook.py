@@ -1,0 +1,42 @@
+"""Notebook: the widget that shows the views of the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bertexplorer.bert import Bert, Words, load
+from bertexplorer.errors import ExplorerError
+
+if TYPE_CHECKING:
+    from bertexplorer.web.widget import Widget
+
+
+def widget(
+    analysis: str = "fill_mask",
+    text: str = "",
+    pair: str = "",
+    *,
+    checkpoint: str | Path | Bert = "mini",
+    mask: Words = (),
+    pick: Words = (),
+    **options: Any,
+) -> Widget:
+    """The views of the page in a notebook, in which one can type, press tokens and change settings.
+
+    The arguments are those of the analyses. Without a text, it opens with the view's first example. The widget's
+    `state` is what it shows (view, text, pair, hidden and picked words, settings), and its `result` the `Result` of
+    that; `show`, with the same arguments, changes it from Python. Raises ExplorerError as the analyses do, and if
+    anywidget, which `pip install "bertexplorer[notebook]"` brings, is missing.
+
+    Example:
+        >>> widget = bx.widget("attention", "The cat sat on the mat.", pick="cat")
+        >>> widget.result.rows[0]["from"]
+        '[CLS]'
+    """
+    try:
+        from bertexplorer.web.widget import Widget, state_of
+    except ImportError as error:
+        raise ExplorerError('The widget needs anywidget. Install it: pip install "bertexplorer[notebook]".') from error
+    bert = load(checkpoint)
+    return Widget(bert, state_of(bert, analysis, text, pair, mask, pick, options))
