@@ -15,7 +15,7 @@ from bertexplorer.api.view import read_state
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn import check, export, grading
+from bertexplorer.learn import check, export, grading, qti
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import views_of
 from bertexplorer.learn.class_questions import reveal_answer, suggest_question
@@ -24,9 +24,10 @@ from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.room import Question
 from bertexplorer.views import VIEWS
 
-EXPORTS: Mapping[str, Callable[..., str]] = {
+EXPORTS: Mapping[str, Callable[..., str | bytes]] = {
     "gift": export.gift,
     "moodle": export.moodle,
+    "qti": qti.package,
     "csv": export.question_table,
     "keys": lambda *given: orjson.dumps(answer_keys(*given)).decode(),
 }
@@ -62,9 +63,13 @@ def perform_lesson(explore: Explore, opening: State, call: Call) -> Reply:
         problems = [f"Line {problem.line}: {problem.text}" for problem in lesson.problems]
         checked = [asdict(line) for line in check.check(explore, lesson, opening, checkpoint)]
         return json_reply({"slug": lesson.slug, "problems": problems, "checked": checked})
-    content = EXPORTS[name](explore, lesson, opening, checkpoint).encode()
-    media = JSON if name == "keys" else "text/plain; charset=utf-8"
-    return Reply(content, media, headers={"x-file-name": f"{lesson.slug}.{name}"})
+    content = EXPORTS[name](explore, lesson, opening, checkpoint)
+    media = {"keys": JSON, "qti": "application/zip"}.get(name, "text/plain; charset=utf-8")
+    return Reply(
+        content.encode() if isinstance(content, str) else content,
+        media,
+        headers={"x-file-name": f"{lesson.slug}.{name}"},
+    )
 
 
 def grade_answer(explore: Explore, block: Block, fields: Any, opening: State) -> dict[str, Any]:

@@ -103,8 +103,8 @@ def add_answer_routes(
 
     @router.get("/{slug}/{kind}", operation_id="export-lesson", summary="Export a lesson", **of_type("text/plain"))
     async def export(request: Request, slug: str, kind: str, checkpoint: str = "", lang: str = "") -> Response:
-        """The questions with their answers: gift, moodle (its XML) or csv for other systems, keys for a copy that needs
-        no server. *lang*: the language, where a translation exists."""
+        """The questions with their answers: gift, moodle (its XML), qti (a package of QTI 2.1) or csv for other
+        systems, keys for a copy that needs no server. *lang*: the language, where a translation exists."""
         if kind not in EXPORTS:
             raise ExplorerError(f"There is no export {kind!r:.40}; wanted one of {', '.join(EXPORTS)}.")
         owner, lesson = request.scope["state"]["owner"], catalogue.lesson(slug, lang)

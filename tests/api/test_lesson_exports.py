@@ -4,12 +4,13 @@ import csv
 import io
 from collections.abc import Iterator
 from xml.etree import ElementTree
+from zipfile import ZipFile
 
 import httpx
 import pytest
 
 from tests.api.conftest import Served
-from tests.api.teaching import words
+from tests.api.teaching import EVIL, words
 
 
 @pytest.fixture
@@ -61,3 +62,45 @@ def test_the_xml_of_the_bundled_lessons_is_well_formed(pupil: httpx.Client, slug
     for question in questions.iter("question"):
         right = [answer for answer in question.findall("answer") if answer.get("fraction") == "100"]
         assert len(right) == 1 or question.get("type") == "category"
+
+
+QTI = {"q": "http://www.imsglobal.org/xsd/imsqti_v2p1", "p": "http://www.imsglobal.org/xsd/imscp_v1p1"}
+
+
+def unpacked(pupil: httpx.Client, slug: str, **query: str) -> dict[str, ElementTree.Element]:
+    """The documents of a package of QTI, by their names."""
+    answer = pupil.get(f"/lessons/{slug}/qti", params=query)
+    assert answer.status_code == 200 and answer.headers["content-type"] == "application/zip"
+    with ZipFile(io.BytesIO(answer.content)) as package:
+        return {name: ElementTree.fromstring(package.read(name)) for name in package.namelist()}
+
+
+def test_a_package_of_qti_lists_its_files_and_grades_by_its_own_rules(pupil: httpx.Client) -> None:
+    files = unpacked(pupil, "pieces")
+    listed = {file.get("href") for file in files["imsmanifest.xml"].iterfind(".//p:file", QTI)}
+    assert listed == set(files) - {"imsmanifest.xml"}
+    names = [ref.get("href") for ref in files["test.xml"].iterfind(".//q:assessmentItemRef", QTI)]
+    assert names == ["pieces-guess.xml", "pieces-why.xml", "pieces-count.xml", "pieces-share.xml"]
+    assert files["test.xml"].get("title") == "Pieces (answers of little)"
+    guess, share = files["pieces-guess.xml"], files["pieces-share.xml"]
+    choices = guess.findall(".//q:simpleChoice", QTI)
+    assert [(choice.get("identifier"), choice.text) for choice in choices] == [("CHOICE_1", "cat"), ("CHOICE_2", "xyz")]
+    assert guess.findtext(".//q:correctResponse/q:value", "", QTI) == "CHOICE_2"
+    feedback = {shown.get("identifier"): shown.text for shown in guess.iterfind("q:modalFeedback", QTI)}
+    assert (feedback["CHOICE_1"] or "").startswith("No: cat has a row")
+    rule = guess.find("q:responseProcessing//q:match", QTI)
+    assert rule is not None and [part.tag.partition("}")[2] for part in rule] == ["variable", "correct"]
+    equal = share.find("q:responseProcessing//q:equal", QTI)
+    assert equal is not None and (equal.get("toleranceMode"), equal.get("tolerance")) == ("absolute", "1 1")
+    assert share.findtext(".//q:correctResponse/q:value", "", QTI) == "30"
+    assert share.find(".//q:textEntryInteraction", QTI) is not None
+
+
+def test_markup_in_a_lesson_is_text_in_a_package(pupil: httpx.Client) -> None:
+    item = unpacked(pupil, "markup")["markup-evil.xml"]
+    assert EVIL in (item.findtext(".//q:prompt", "", QTI)) and item.find(".//q:script", QTI) is None
+
+
+def test_equal_questions_make_equal_packages(pupil: httpx.Client) -> None:
+    first, second = (pupil.get("/lessons/pieces/qti").content for _ in range(2))
+    assert first == second
