@@ -249,7 +249,7 @@ def test_invalid_json_and_oversized_bodies_are_rejected(
         ("/lessons/nowhere", "There is no lesson 'nowhere'; there are welcome"),
         ("/lessons/..pieces", "There is no lesson"),
         ("/lessons/nowhere/gift", "There is no lesson"),
-        ("/lessons/pieces/pdf", "There is no export 'pdf'; wanted one of gift, moodle, csv, keys."),
+        ("/lessons/pieces/pdf", "There is no export 'pdf'; wanted one of gift, moodle, qti, csv, keys."),
         ("/lessons/runs/nowhere", "There is no recorded run 'run:nowhere'; there are classification"),
         ("/lessons/runs/Classification", "There is no recorded run"),
     ],
