@@ -53,6 +53,7 @@ OPENED = body(
 )
 SUGGESTED = body(("link",), {"link": "/?view=fill-mask&text=The+cat+[MASK]."}, link=TEXT)
 VOTED = body(("question", "round", "choice"), {"question": 0, "round": 1, "choice": 2})
+REJOINED = body(("number",), {"number": 7}, number={"type": "integer", "description": "It stood below the last vote."})
 DOOR = body(("open",), {"open": False})
 STEPPED = body(
     ("question", "phase", "to"),
@@ -177,6 +178,7 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         the counts of a vote that has closed."""
         room, owner = find_room(rooms, request, code)
         if owner == room.teacher:
+            rooms.record_address(room, address(explore, request, room.code))
             return to_response(
                 json_reply(
                     {**snapshot(room, owner), **teacher_fields(room, peek), **join_fields(explore, request, room)}
@@ -201,7 +203,15 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         given = fields(parse_json(await request.body()), "question", "round", "choice")
         vote = integer(given, "question"), integer(given, "round"), parse_choice(room, given)
         await run_in_threadpool(rooms.vote, room, owner, *vote)
-        return to_response(json_reply({"saved": given["choice"]}))
+        return to_response(json_reply({"saved": given["choice"], "number": room.voters.get(room.voter(owner))}))
+
+    @router.post("/{code}/rejoin", operation_id="rejoin-class", summary="Rejoin a class", openapi_extra=REJOINED)
+    async def rejoin(request: Request, code: str) -> Response:
+        """After the address of the server has changed: be the phone that had this number, so that its votes count
+        once."""
+        room, owner = find_room(rooms, request, code)
+        rooms.rejoin(room, owner, integer(fields(parse_json(await request.body()), "number"), "number"))
+        return to_response(json_reply(snapshot(room, owner)))
 
 
 def add_door_routes(router: APIRouter, rooms: Classroom) -> None:
@@ -260,8 +270,11 @@ def snapshot(room: Room, owner: str) -> dict[str, Any]:
         "prompt": tree(question.prompt),
         "percent": in_percent(question.prompt),
         "choices": [inline(text) for text in question.choices],
+        "number": room.voters.get(voter),
         "own": [None, *(room.votes.get((room.at, round), {}).get(voter) for round in (1, 2))],  # by the round
     }
+    if room.has_moved:
+        out["moved"] = True
     return {**out, "reveal": room.reveals.get(room.at), **results(room)} if room.phase == "reveal" else out
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from bertexplorer.errors import ExplorerError
-from bertexplorer.learn.room import ROUND, Question, Room, append_line, apply_line, replay, write_through
+from bertexplorer.learn.room import PRESENT_S, ROUND, Question, Room, append_line, apply_line, replay, write_through
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which are read as 1 and 0
 NEXT = {  # phase -> where the teacher may go from there; "next" is the vote on the next question, or a later one
@@ -197,6 +197,31 @@ class Classroom:
             append_line(room, line)
             apply_line(room, line)
         write_through(room)  # without the lock: the disk may take its time
+
+    def record_address(self, room: Room, address: str) -> None:
+        """Record the *address* at which the teacher's browser reaches the class. Cookies belong to an address, so after
+        a change every phone comes as a new one; `rejoin` makes it the one that it was."""
+        with self.lock:
+            if not room.ended and address not in room.addresses:
+                append_line(room, {"address": address})
+                apply_line(room, {"address": address})
+
+    def rejoin(self, room: Room, owner: str, number: int) -> None:
+        """Make the new phone *owner* the one that has *number* in the class, so that its votes count once. Raises
+        ExplorerError if there is no such phone, if that one is still here, or if *owner* has voted."""
+        with self.lock:
+            voter = room.voter(owner)
+            if not room.has_moved:
+                raise ExplorerError("The address of this class has not changed, so your phone is the one that it was.")
+            earlier = next((name for name, one in room.voters.items() if one == number), "")
+            if not earlier or earlier == voter:
+                raise ExplorerError(f"Nobody in this class has the number {number}. It stood below your last vote.")
+            if voter in room.voters:
+                raise ExplorerError("This phone has voted at the new address already.")
+            if self.clock() - room.last_polls.get(earlier, float("-inf")) < PRESENT_S:
+                raise ExplorerError(f"The phone with the number {number} is still here. Wait a moment, or compare it.")
+            append_line(room, {"rejoined": [voter, earlier]})
+            apply_line(room, {"rejoined": [voter, earlier]})
 
     def set_door(self, room: Room, owner: str, is_open: bool) -> None:
         """Open or close the door to phones that have not joined. Raises ExplorerError for anyone but the teacher."""

@@ -59,7 +59,9 @@ class Room:
     changes: int = 0  # changes that phones see: steps and reveals
     last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
     skipped: set[int] = field(default_factory=set)  # questions whose answer the class was not shown
-    voters: set[str] = field(default_factory=set)  # who voted, on any question
+    voters: dict[str, int] = field(default_factory=dict)  # who voted on any question -> their number, from 1
+    rejoined: dict[str, str] = field(default_factory=dict)  # voter -> who they were at an earlier address of the server
+    addresses: list[str] = field(default_factory=list)  # of the class, as its teacher's browser reached them, in order
     door_open: bool = True  # whether further phones may join
     salt: str = ""  # of the names of voters: the first code of the class
     last_activity: float = 0.0  # when the teacher's browser last asked for anything
@@ -68,7 +70,13 @@ class Room:
 
     def voter(self, owner: str) -> str:
         """A name for the browser *owner* that is valid in this room only."""
-        return sha256(f"{self.salt or self.code} {self.teacher} {owner}".encode()).hexdigest()[:16]
+        name = sha256(f"{self.salt or self.code} {self.teacher} {owner}".encode()).hexdigest()[:16]
+        return self.rejoined.get(name, name)
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the server has another address than when the first vote was cast, so that phones come as new ones."""
+        return len(self.addresses) > 1 and bool(self.voters)
 
     @property
     def poll_ms(self) -> int:
@@ -135,7 +143,7 @@ def apply_line(room: Room, line: dict[str, Any]) -> None:
         voter, question, round, choice = line["vote"]
         room.votes.setdefault((question, round), {})[voter] = choice
         room.last_polls.setdefault(voter, float("-inf"))
-        room.voters.add(voter)
+        room.voters.setdefault(voter, len(room.voters) + 1)
     elif "step" in line:
         following, phase = line["step"]
         if following != room.at:
@@ -144,12 +152,21 @@ def apply_line(room: Room, line: dict[str, Any]) -> None:
         room.changes += 1
         if line.get("reveal") is not None:
             room.reveals[room.at] = line["reveal"]
+    elif "rejoined" in line:
+        voter, earlier = line["rejoined"]
+        room.rejoined[voter] = earlier
+        room.last_polls.pop(voter, None)
+    elif "address" in line:
+        room.addresses = [*([] if not room.voters else room.addresses), line["address"]]
+        room.changes += 1
     elif "door" in line:
         room.door_open = line["door"]
     elif "moved" in line:
         room.salt = line["moved"]
         room.last_polls.clear()
         room.voters.clear()
+        room.rejoined.clear()
+        room.addresses = room.addresses[-1:]
         room.votes.pop((room.at, ROUND.get(room.phase, 0)), None)
         room.changes += 1
 

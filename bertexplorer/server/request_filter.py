@@ -19,7 +19,7 @@ ROUTES = (  # (name, methods, path): what the pages need; the other routes of gr
     ("phone", READ, r"/r/[0-9a-f]{16}"),
     ("room", READ, r"/api/v1/class/[A-Za-z]{4,6}"),
     ("room", READ, r"/api/v1/shared/[0-9a-f]{16}"),
-    ("room", WRITE, r"/api/v1/class/[A-Za-z]{4,6}/vote"),
+    ("room", WRITE, r"/api/v1/class/[A-Za-z]{4,6}/(vote|rejoin)"),
     ("events", READ, r"/api/v1/runs/[\w.-]+/events"),
     ("api", WRITE, r"/api/v1/runs/preview"),
     ("api", (*READ, "DELETE"), r"/api/v1/runs/[\w.-]+"),

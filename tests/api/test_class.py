@@ -32,7 +32,7 @@ def test_three_phones_vote_twice_and_see_the_class_next_to_bert(taught: Served) 
         assert room.seen(phone)["phase"] == "lobby"
     room.until("vote1")
     for phone, choice in zip(phones, (0, 0, 1), strict=True):
-        assert room.vote(phone, choice).json() == {"saved": choice}
+        assert room.vote(phone, choice).json()["saved"] == choice
     assert {room.seen(room.teacher)[name] for name in ("here", "voted")} == {3}
     room.until("vote2")
     for phone, choice in zip(phones, (0, 1, 1), strict=True):
@@ -229,3 +229,19 @@ def test_a_question_is_suggested_without_its_answer(taught: Served) -> None:
         assert not teacher.post("/class/suggest", json={"link": "/?view=layers&text=A+[MASK]."}).json()["prompt"]
         refused(teacher.post("/class/suggest", json={"link": 7}), "is not the link of a view")
         refused(teacher.post("/class/suggest", json={}), "Send an object with link.")
+
+
+def test_after_a_change_of_address_a_phone_is_told_and_rejoins_by_its_number(taught: Served) -> None:
+    room = opened(taught)
+    first = room.phone()
+    room.seen(room.teacher)
+    room.until("vote1")
+    assert room.vote(first, 0).json() == {"saved": 0, "number": 1}
+    assert "moved" not in room.seen(first)
+    port = taught.url.rpartition(":")[2]
+    answer = room.teacher.get(f"/class/{room.code}", headers={"host": f"localhost:{port}"}).json()
+    assert answer["address"] == f"http://localhost:{port}/j/{room.code}" and answer["moved"]
+    late = room.phone()
+    assert room.seen(late)["moved"] and room.seen(late)["number"] is None and room.seen(first)["number"] == 1
+    refused(late.post(f"/class/{room.code}/rejoin", json={"number": 1}), "The phone with the number 1 is still here.")
+    refused(late.post(f"/class/{room.code}/rejoin", json={"number": "1"}), "number: got '1'; wanted a whole number.")

@@ -86,6 +86,56 @@ def test_a_class_that_an_earlier_version_opened_continues(rooms):
     assert again(rooms).room(room.code).questions == tuple(QUESTIONS)
 
 
+def moved_class(rooms, clock):
+    """A class that has voted, whose server then gets another address: the phones p and q are away, n is new."""
+    room = opened(rooms)
+    rooms.record_address(room, "http://10.0.0.1/j/X")
+    rooms.step(room, TEACHER, 0, "lobby", "vote1")
+    rooms.vote(room, "p", 0, 1, 0)
+    rooms.vote(room, "q", 0, 1, 1)
+    clock.later = 60
+    rooms.record_address(room, "http://192.168.0.7/j/X")
+    rooms.record_poll(room, "n")
+    return room
+
+
+def test_a_phone_keeps_its_vote_when_the_address_changes(rooms, clock):
+    room = moved_class(rooms, clock)
+    assert room.has_moved and room.voters[room.voter("p")] == 1 and room.voters[room.voter("q")] == 2
+    rooms.rejoin(room, "n", 2)
+    rooms.vote(room, "n", 0, 1, 2)  # changes the vote of q instead of adding one
+    for kept in (room, again(rooms).room(room.code)):
+        assert kept.counts(0, 1) == [1, 0, 1] and kept.voter("n") == kept.voter("q") and kept.has_moved
+        assert len(kept.voters) == 2
+    rooms.change_code(room, TEACHER)
+    assert not room.has_moved and not room.rejoined
+
+
+def test_a_number_is_given_to_nobody_else(rooms, clock):
+    room = moved_class(rooms, clock)
+    rooms.record_poll(room, "p")  # still here, at the old address
+    with pytest.raises(ExplorerError, match="The phone with the number 1 is still here."):
+        rooms.rejoin(room, "n", 1)
+    with pytest.raises(ExplorerError, match="Nobody in this class has the number 3."):
+        rooms.rejoin(room, "n", 3)
+    rooms.vote(room, "n", 0, 1, 2)
+    with pytest.raises(ExplorerError, match="This phone has voted at the new address already."):
+        rooms.rejoin(room, "n", 2)
+    same = opened(rooms, "vote1")
+    rooms.record_address(same, "http://10.0.0.1/j/Y")
+    with pytest.raises(ExplorerError, match="The address of this class has not changed"):
+        rooms.rejoin(same, "n", 1)
+
+
+def test_an_address_before_the_first_vote_is_no_change(rooms):
+    room = opened(rooms)
+    for address in ("http://10.0.0.1/j/X", "http://10.0.0.2/j/X"):
+        rooms.record_address(room, address)
+    rooms.step(room, TEACHER, 0, "lobby", "vote1")
+    rooms.vote(room, "p", 0, 1, 0)
+    assert not room.has_moved
+
+
 @pytest.mark.parametrize("phase", NEXT)
 def test_a_room_moves_only_to_a_phase_that_follows(rooms, phase):
     room = opened(rooms, phase)

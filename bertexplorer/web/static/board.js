@@ -155,13 +155,13 @@ class Board extends HTMLElement {
     this.#poll();
   }
 
-  #join({ address, note, phase, code, lesson, of }) {
+  #join({ address, note, phase, code, lesson, of, moved }) {
     const large = this.role !== "desk" && (phase === "lobby" || this.#behind), title = this.lessons.find((one) => one.slug === lesson)?.title;
     this.join.classList.toggle("large", large);
     this.join.replaceChildren(
       large ? h("p", {}, title ? `${title} · ` : "", of === 1 ? "1 question" : `${of} questions`) : "",
-      large ? h("img", { src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
-      h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), note && large ? h("p", { class: "message error" }, note) : ""));
+      large || (moved && this.role !== "desk") ? h("img", { class: large ? null : "small", src: `api/v1/class/${code}/qr.svg?for=${encodeURIComponent(address)}`, alt: `QR code of ${address}`, width: 320, height: 320 }) : "",
+      h("div", {}, large ? h("p", {}, "Point your phone’s camera at this, or open the address below.") : "", h("p", { class: "code", translate: "no" }, code), h("p", { translate: "no" }, address.replace(/^https?:\/\//, "")), moved && !large ? h("p", {}, "The address has changed. Scan it again; your votes stay.") : "", note && large ? h("p", { class: "message error" }, note) : ""));
   }
 
   async #setDoor(open) { await ask(`class/${this.code}/door`, { body: { open } }); this.#poll(); }
