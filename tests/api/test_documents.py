@@ -82,7 +82,19 @@ def test_all_routes_and_their_problems_are_documented(document: dict) -> None:
         "class/suggest",
         *(
             f"class/{{code}}{part}"
-            for part in ("", "/advice", "/qr.svg", "/summary", "/votes.csv", "/vote", "/step", "/door", "/code", "/end")
+            for part in (
+                "",
+                "/advice",
+                "/qr.svg",
+                "/summary",
+                "/votes.csv",
+                "/vote",
+                "/rejoin",
+                "/step",
+                "/door",
+                "/code",
+                "/end",
+            )
         ),
     }
     actions = ("{action}", "again", "export", "influence", "rename", "report", "rows", "suspects", "try", "upload")
