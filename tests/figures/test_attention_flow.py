@@ -30,31 +30,12 @@ def test_figures_are_valid_and_escaped(method: str, tokens: int, layers: int) ->
     assert len(fig.to_json()) < 500_000
 
 
-def test_each_number_is_drawn_at_its_position() -> None:
-    heat, bar, mark = figure.draw(result()).data
-    np.testing.assert_allclose(np.asarray(heat.z)[:, -1], [1, 50, 25, 1])
-    assert np.asarray(heat.z).shape == (4, 3) and heat.customdata[2][0] == "t2, layer 1"
-    np.testing.assert_allclose(bar.x, [1, 50, 25, 1])
-    np.testing.assert_allclose(mark.x, [2, 2, 2, 70])
-    assert len(figure.draw(result("raw")).data) == 2
-
-
 def test_a_long_text_keeps_the_strongest_tokens_and_the_explained_one() -> None:
     long = result(tokens=512, about=(300,))
     positions = figure.drawn_positions(long)
     assert len(positions) == figure.DRAWN and positions == sorted(positions) and {1, 2, 300} <= set(positions)
     assert np.asarray(figure.draw(long).data[0].z).shape == (60, 3)
     assert "The 60 strongest of 512 tokens are drawn." in figure.say(long)
-
-
-def test_the_sentence_gives_the_largest_shares() -> None:
-    sentence = figure.say(result())
-    assert sentence == (
-        f"After layer 3 of 3, by rollout “[CLS]” takes 50 % from “{EVIL}” and 25 % from “t2”; that layer alone looks "
-        "most at “t3” (70 %)."
-    )
-    assert "gives 70 % to “t3” and 2.0 % to" in figure.say(result("raw"))
-    assert figure.say(result(left_out=9)).endswith("9 tokens beyond the checkpoint's limit were not read.")
 
 
 def test_the_sentence_says_where_flow_no_longer_distinguishes_tokens() -> None:
@@ -65,10 +46,6 @@ def test_the_sentence_says_where_flow_no_longer_distinguishes_tokens() -> None:
     assert "at most >" not in figure.say(full) and "is > 99.9 % from" in figure.say(full)
     full.shares[-1] = 1.0
     assert figure.say(full).endswith("4 of 4 tokens could pass in full.")
-
-
-def test_the_strip_is_coloured_by_the_shares() -> None:
-    assert figure.colours(result()) == pytest.approx({0: 0.02, 1: 1, 2: 0.5, 3: 0.02})
 
 
 def test_without_special_tokens_the_strip_is_coloured_at_the_positions_of_the_others() -> None:

@@ -68,13 +68,8 @@ def test_figures_are_valid_and_escaped(one: Counterfactuals) -> None:
     assert figure.say(one).endswith(".") and "\x01" not in "".join(strings(whole))
 
 
-def test_bars_show_the_probabilities_before_and_after() -> None:
-    fig = figure.draw(TWO)
-    assert [bar.x[0] for bar in fig.data[:4]] == [0.4, 0.1, 0.05, 0.6] and len(fig.data) == 12
-    wanted = figure.draw(CASES[-1])
-    assert [bar.x[0] for bar in wanted.data[:6]] == [0.4, 0.1, 0.1, 0.3, 0.05, 0.6], "a third answer has its own bar"
-    steps = figure.draw(reduction(3))
-    assert [bar.x[0] for bar in steps.data] == [0.4, 0.5, 0.25, 0.5 / 3]
+def test_a_third_answer_has_its_own_bar() -> None:
+    assert [bar.x[0] for bar in figure.draw(CASES[-1]).data[:6]] == [0.4, 0.1, 0.1, 0.3, 0.05, 0.6]
 
 
 @pytest.mark.parametrize("one", CASES)
@@ -95,32 +90,22 @@ def test_new_words_are_marked() -> None:
     assert "… word96 word97 word98 word99" in long and "word104 …" in long.replace("<br>", " ") and "word0 " not in long
 
 
-def test_the_sentence_describes_the_first_edit() -> None:
-    sentence = figure.say(TWO)
-    assert sentence.startswith(
-        f"“cat” has 40 %. With man → {EVIL} and the → a the answer is “dog”: 60 %, where it had 5.0 %;"
-    )
-    assert (
-        "“cat” has 10 % left. 3 of the 40 edits that were tried lead away from it, each of 2 words; fewer" in sentence
-    )
-    none = figure.say(CASES[3])
-    assert "40 edits of up to 2 words were tried, and none changes the answer" in none
-    assert "The one that comes closest, man → boy, leaves it 10 %." in none
-    assert "lead to “<img" in figure.say(CASES[-1])
-    assert "the first of 3 masks" in figure.say(replace(TWO, other_masks=2))
-    assert "7 words were not tried. 1,234 tokens" in figure.say(replace(TWO, untried=7, left_out=1234))
-    tagged = replace(TWO, tagged="Paris", answer="B-LOC")
-    assert figure.say(tagged).startswith("The tag of “Paris”, B-LOC, has 40 %.")
-
-
-def test_the_sentence_describes_a_reduction() -> None:
-    sentence = figure.say(reduction(3))
-    assert sentence.startswith(
-        f"“cat” stays the answer without 3 of 6 words: “w3 {EVIL} [MASK]” is left, with 17 %, where"
-    )
-    assert "Without 1 word it has more, 50 %." in sentence and "No word can be left out" in figure.say(reduction(0))
-    assert "The last 24 of 60 steps are drawn." in figure.say(reduction(60))
-    assert "up to 4 neighbouring words" in figure.say(replace(reduction(3), group=4))
+@pytest.mark.parametrize(
+    ("one", "words"),
+    [
+        (CASES[3], "40 edits of up to 2 words were tried, and none changes the answer"),
+        (CASES[3], "The one that comes closest, man → boy, leaves it 10 %."),
+        (CASES[-1], "lead to “<img"),
+        (replace(TWO, other_masks=2), "the first of 3 masks"),
+        (replace(TWO, untried=7, left_out=1234), "7 words were not tried. 1,234 tokens"),
+        (replace(TWO, tagged="Paris", answer="B-LOC"), "The tag of “Paris”, B-LOC, has 40 %."),
+        (reduction(0), "No word can be left out"),
+        (reduction(60), "The last 24 of 60 steps are drawn."),
+        (replace(reduction(3), group=4), "up to 4 neighbouring words"),
+    ],
+)
+def test_the_sentence_says_what_was_tried(one: Counterfactuals, words: str) -> None:
+    assert words in figure.say(one)
 
 
 def test_each_row_of_the_table_opens_its_edit() -> None:

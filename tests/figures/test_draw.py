@@ -50,36 +50,22 @@ def check(fig: Chart) -> None:
 
 
 @pytest.mark.parametrize(("name", "number"), CASES)
-def test_hand_made_results_are_drawn_and_escaped(name: str, number: int) -> None:
+def test_hand_made_results_are_drawn_escaped_and_left_as_they_were(name: str, number: int) -> None:
     result = HAND[name][number]
+    before = repr(result)
     fig = draw(name, result)
     check(fig)
+    say(name, result)
+    assert repr(result) == before
     if name != "contrast" or result.words:
         texts = [html.unescape(text) for text in strings(parsed(fig))]
-        assert any("<img src=x" in text or "<img src=…" in text or "<img sr" in text for text in texts), (
-            "it is still read"
-        )
+        assert any(start in text for start in ("<img src=x", "<img src=…", "<img sr") for text in texts), "still read"
 
 
 @pytest.mark.parametrize("name", HAND)
 def test_real_results_are_drawn_and_escaped(name: str, real: dict[str, Any]) -> None:
     check(draw(name, real[name]))
     assert say(name, real[name]).endswith((".", "?", "!", "”"))
-
-
-@pytest.mark.parametrize("name", HAND)
-def test_the_height_is_the_same_for_a_similar_result(name: str) -> None:
-    first, second = (draw(name, HAND[name][0]).layout.height for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("name", HAND)
-def test_drawing_does_not_change_the_result(name: str) -> None:
-    result = HAND[name][0]
-    before = repr(result)
-    draw(name, result)
-    say(name, result)
-    assert repr(result) == before
 
 
 def test_typed_text_reaches_the_sentence_unchanged() -> None:

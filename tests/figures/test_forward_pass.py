@@ -2,18 +2,15 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from bertexplorer.analysis import forward_pass
 from bertexplorer.analysis.fill_mask import Candidate
 from bertexplorer.analysis.forward_pass import ForwardPass, LayerPart, Raised
 from bertexplorer.analysis.heads import Head
 from bertexplorer.analysis.strongest_heads import Link
-from bertexplorer.model.load import load
 from bertexplorer.views import forward_pass as figure
 from tests.figures.conftest import EVIL
 
@@ -60,28 +57,6 @@ def test_the_data_are_the_numbers_of_the_result() -> None:
     assert second["strip"][0][0] == round(max(-1, -20 / limit), 2) and len(second["strip"][0]) == figure.NUMBERS
 
 
-def test_each_part_leads_to_its_view() -> None:
-    data = json.loads(figure.draw(hand()).to_json())["data"]
-    assert [data[part]["door"]["view"] for part in ("pieces", "vectors", "end")] == [
-        "tokenization",
-        "input-vectors",
-        "fill-mask",
-    ]
-    assert data["layers"][1]["attention"]["door"] == {
-        "view": "attention",
-        "set": {"show": "arcs", "layer": 2, "head": 2},
-    }
-    assert data["layers"][1]["feed_forward"]["door"] == {"view": "neurons", "set": {"layer": 2}}
-
-
-def test_the_sentence_says_what_goes_in_and_what_comes_out() -> None:
-    assert figure.say(hand()) == (
-        f"3 tokens go in. Each of the 2 layers first lets every token take in something from the others (attention), "
-        f"then changes each token by itself (feed-forward). In head 2·2, “[MASK]” gives 75 % of its attention to "
-        f"“{EVIL}”. “paris” comes out (40 %)."
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -111,13 +86,3 @@ def test_a_page_of_its_own_makes_no_request_and_runs_no_text() -> None:
     assert EVIL not in page and "&lt;img" in page and "\\u003cimg" in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
     assert "export function open" in page and "import " not in page.split("<script")[1]
-
-
-def test_the_parts_of_a_real_pass_are_said(bundled: Path) -> None:
-    mini = load(bundled, precision="fp32", device="cpu")
-    data = figure.draw(forward_pass.run(mini, "The capital of France is [MASK].")).data
-    assert data["pieces"]["says"].startswith("What goes in: 9 tokens, words or pieces of words.")
-    assert "the sum of vectors of 384 numbers: word (which token it is), position" in data["vectors"]["says"]
-    for part in data["layers"]:
-        assert "gives" in part["attention"]["says"] and "1,536 neurons" in part["feed_forward"]["says"]
-    assert "a probability for each of 30,522 pieces. First is “paris”" in data["end"]["says"]

@@ -36,17 +36,6 @@ def test_figures_are_valid_and_escaped(result: Referee) -> None:
     assert len(fig.to_json()) < 100_000
 
 
-def test_curves_show_the_result() -> None:
-    result = referee()
-    top, bottom, middle, first, *_ = figure.draw(result).data
-    assert list(top.y) == list(result.random.max(axis=0)) and list(bottom.y) == list(result.random.min(axis=0))
-    assert list(middle.y) == pytest.approx(result.random.mean(axis=0).tolist())
-    assert list(first.x) == [0, 0.25, 0.5, 0.75, 1] and list(first.y) == list(result.trials[0].deletion)
-    curve = figure.draw(result).data[7 + len(METHODS)]
-    assert list(curve.x) == [0, 0.25, 0.5, 0.75, 1] and list(curve.y) == list(result.trials[0].insertion[::-1])
-    assert curve.y[0] == 0 and curve.y[-1] == 0.8
-
-
 def test_labels_do_not_overlap() -> None:
     result = referee()
     names = figure.draw(result).data[3 + len(METHODS)]
@@ -54,21 +43,6 @@ def test_labels_do_not_overlap() -> None:
     heights = sorted(names.y)
     scale = figure.PANEL / figure.draw(result).layout.yaxis.range[1]
     assert min(b - a for a, b in zip(heights, heights[1:], strict=False)) * scale > 16
-
-
-def test_the_sentence_names_the_methods_that_beat_chance() -> None:
-    sentence = figure.say(referee())
-    assert sentence.startswith(f"“{EVIL}” has 80 % in the whole text and < 0.1 % with all 4 tokens hidden.")
-    left = np.array([1, 0.75, 0.5, 0.25, 0])
-
-    def height(power: object) -> str:
-        return f"{100 * np.mean([np.trapezoid(0.8 * left**p) / 4 for p in np.atleast_1d(power)]):.0f} %"
-
-    assert f"of integrated gradients is the best: {height(4)} on average while its first tokens are hidden" in sentence
-    assert f"{height(0.25)} while they are shown; with a random order, {height((0.8, 1.0, 1.25))}." in sentence
-    assert "Better than each of 3 random orders (shaded), both ways: integrated gradients." in sentence
-    assert "Not better: gradient x input, occlusion, LIME, SHAP, attention and rollout." in sentence
-    assert "points" not in sentence
 
 
 def test_the_sentence_mentions_limits_and_omissions() -> None:

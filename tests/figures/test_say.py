@@ -48,59 +48,26 @@ def test_texts_are_escaped_and_clipped() -> None:
     assert clip("abcdef", 4) == "abc…" and clip("abcd", 4) == "abcd"
 
 
-def test_fill_mask_is_described() -> None:
-    sentence = fill_mask.say(hand.fill_mask())
-    assert "“<img src=x onerror=1>” with 50 %, then “word2” with 25 %" in sentence
-    assert "rank 1,234" in sentence
-    assert "3.0 bits, as if choosing among 8.0 equally likely words" in sentence
-    assert "more masks" not in sentence
-
-
-def test_fill_mask_with_many_masks_is_described() -> None:
-    sentence = fill_mask.say(hand.fill_mask(20, left_out=80))
-    assert sentence.startswith("For mask 1 it") and "97 more masks follow, 80 not shown." in sentence
-
-
-def test_decoding_is_described() -> None:
-    sentence = decoding.say(hand.decoding())
-    assert "“beam <img src=x onerror=1>” (beam, −1.50 nats)" in sentence
-    assert "claims −1.00 nats" in sentence and "worth −4.00" in sentence
-    assert "20.1 times less likely" in sentence  # exp(3)
+def test_sentences_on_one_filling_and_on_many() -> None:
+    many = fill_mask.say(hand.fill_mask(20, left_out=80))
+    assert many.startswith("For mask 1 it") and "97 more masks follow, 80 not shown." in many
+    assert "more masks" not in fill_mask.say(hand.fill_mask())
     assert "single mask" in decoding.say(hand.decoding(1))
-
-
-def test_pseudo_likelihood_is_described() -> None:
-    sentence = pseudo_likelihood.say(hand.pseudo_likelihood())
-    assert "is −4.2 nats over 3 tokens, a perplexity of 4.0" in sentence  # -6 ln 2, and 2^(6/3)
-    assert "“<img src=x onerror=1>” with 12 %" in sentence
-    assert "1 of 3 are the checkpoint's own first choice" in sentence
     assert "first 3 of 12 tokens" in pseudo_likelihood.say(hand.pseudo_likelihood(3, 9))
-
-
-def test_contrast_is_described() -> None:
-    sentence = contrast.say(hand.contrast())
-    assert "first sentence: “<img src=x onerror=1>” (5.0 times as likely)" in sentence
-    assert "second: “b” (5.0 times as likely)" in sentence
-    assert "0.25 bits" in sentence
-    assert sentence.count("no word") == 0 and contrast.say(hand.contrast(equal=True)).count("no word") == 2
-
-
-def test_left_context_is_described() -> None:
-    sentence = left_context.say(hand.left_context())
-    assert "(90 %)" in sentence and "(25 %)" in sentence and "from 3.0 to 3.0 bits" in sentence
-
-
-def test_template_is_described() -> None:
-    sentence = template.say(hand.template())
-    assert sentence.startswith("“<img src=x onerror=1>” moves the most: 90 % for") and "25 % for" in sentence
-    assert "x0" in sentence and "x1" in sentence
+    assert contrast.say(hand.contrast(equal=True)).count("no word") == 2 and "no word" not in contrast.say(
+        hand.contrast()
+    )
+    still = replace(hand.template(), probabilities=hand.template().probabilities[[0, 0]])
+    assert "moves the most" in template.say(hand.template()) and "moves the most" not in template.say(still)
     assert template.say(hand.template(1)).startswith("For “<img")
 
 
-def test_a_template_without_changes_is_described() -> None:
-    still = hand.template()
-    still = replace(still, probabilities=still.probabilities[[0, 0]])
-    assert "moves the most" not in template.say(still)
+def test_ratios_and_perplexities_follow_from_the_result() -> None:
+    assert "20.1 times less likely" in decoding.say(hand.decoding())  # exp(3)
+    words = "is −4.2 nats over 3 tokens, a perplexity of 4.0"  # -6 ln 2, and 2^(6/3)
+    assert words in pseudo_likelihood.say(hand.pseudo_likelihood())
+    assert "“<img src=x onerror=1>” (5.0 times as likely)" in contrast.say(hand.contrast())
+    assert "3.0 bits, as if choosing among 8.0 equally likely words" in fill_mask.say(hand.fill_mask())
 
 
 def test_entropies_of_unlike_vocabularies_have_their_maxima() -> None:

@@ -46,10 +46,6 @@ def test_the_figure_shows_the_cells_and_what_chance_gives() -> None:
     assert figure.draw(many).data[0].text[0][0] == "", "no room for numbers"
 
 
-def test_the_strip_shows_what_each_word_adds() -> None:
-    assert figure.colours(hand()) == pytest.approx({1: 1.0, 2: -0.1 / 0.45, 4: 1.0})
-
-
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

@@ -45,10 +45,7 @@ def test_a_press_switches_one_head_and_keeps_the_others() -> None:
     assert off[1][0] == "1·2" and off[0][1] == "2·1" and off[2][1] == "1·2, 2·1, 3·2"
 
 
-def test_the_sentence_matches_the_result() -> None:
-    sentence = switchboard.say(board())
-    assert "With 2·1 off, “paris” goes from 60 % to 10 %" in sentence and "between 50 % and 55 %" in sentence
-    assert "switching off 2·1 lowers it most (−2.50 bits) and switching off 3·2 raises it most (+1.50 bits)" in sentence
+def test_the_sentence_says_what_was_done_to_the_heads() -> None:
     assert "patching 3·2 raises it most" in switchboard.say(board(how="patch"))
     none = switchboard.say(board(()))
     assert none.startswith("With all heads on, “paris” has 60 %.") and "random" not in none
