@@ -181,19 +181,18 @@ def test_a_truncated_text_gives_a_note(small: Checkpoint) -> None:
     assert result.left_out == 38 and len(result.rows) == 64
 
 
-def test_rows_hold_the_numbers_of_the_view(mini: Checkpoint) -> None:
-    text = pick("The cat sat.", "cat")
-    grid = attention.rows(ask(mini, text))
-    assert len(grid) == 72 * 6 * 6 and grid[-1]["heads"] == "6·12"
-    assert sum(float(str(row["value"])) for row in grid) == pytest.approx(72 * 6, abs=72 * 6 * of_sum(6))
-    table = attention.rows(ask(mini, text, show="arcs", heads="1·2, 3·4"))
-    assert len(table) == 36 and table[0]["heads"] == "mean of 1·2 3·4"
-    assert len({tuple(row) for row in (*grid, *table)}) == 1
-    assert attention.rows(ask(mini, text, show="head"))[0]["heads"] == "mean of all heads"
-    assert name_heads(tuple(Head(1, j) for j in range(12)), 6, 12) == "all heads of layer 2"
-    assert name_heads(tuple(Head(i, 2) for i in range(6)), 6, 12) == "head 3 of all layers"
-    assert name_heads(tuple(Head(i, j) for i in (0, 1) for j in range(7)), 6, 12) == "14 heads"
-    assert name_heads((Head(0, 0), Head(1, 1)), 2, 2) == "1·1 2·2" and name_heads((Head(0, 0),), 1, 1) == "1·1"
+@pytest.mark.parametrize(
+    ("heads", "shape", "name"),
+    [
+        ([(1, j) for j in range(12)], (6, 12), "all heads of layer 2"),
+        ([(i, 2) for i in range(6)], (6, 12), "head 3 of all layers"),
+        ([(i, j) for i in (0, 1) for j in range(7)], (6, 12), "14 heads"),
+        ([(0, 0), (1, 1)], (2, 2), "1·1 2·2"),
+        ([(0, 0)], (1, 1), "1·1"),
+    ],
+)
+def test_chosen_heads_have_a_short_name(heads: list[tuple[int, int]], shape: tuple[int, int], name: str) -> None:
+    assert name_heads(tuple(Head(*head) for head in heads), *shape) == name
 
 
 def test_bf16_stays_near_fp32(mini: Checkpoint, bundled: Path) -> None:

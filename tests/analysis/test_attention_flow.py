@@ -122,13 +122,6 @@ def test_texts_and_picks_beyond_the_limits_of_flow_are_rejected(mini: Checkpoint
         ask(mini, text, layer=7)
 
 
-def test_rows_hold_the_numbers_of_the_view(small: Checkpoint) -> None:
-    result = ask(small, "The cat " * 50)
-    rows = attention_flow.rows(result)
-    assert result.left_out == 38 and len(rows) == 3 * 64 and len({tuple(row) for row in rows}) == 1
-    assert rows[64]["layer"] == 2 and rows[64]["value"] == result.shares[1, 0]
-
-
 def test_special_tokens_can_be_left_out(small: Checkpoint) -> None:
     """The rows are scaled up before anything is multiplied, and positions count in the whole text."""
     text = Text("a b c d", picked=(Span(0, 2, 3),))

@@ -1,6 +1,10 @@
-"""Any input quickly gives a result, or an ExplorerError that explains the problem."""
+"""Every view, whatever text it gets and whatever the family: a result that can be drawn, said and exported, or an
+ExplorerError that explains the problem."""
 
+import csv
+import io
 import json
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +13,15 @@ from typing import Any
 
 import pytest
 
-from bertexplorer.analysis import contrast, export, fill_mask, template
+from bertexplorer.analysis import attention, attention_flow, bertviz, export, fill_mask, head_roles, query_key, template
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from bertexplorer.options import option_specs
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import View
+from tests.eager import FAMILIES
 from tests.filling import FILLING
 
 NOTHING = {
@@ -41,77 +49,128 @@ ODD = {  # with a mask in it: these are answered
     "long": "word " * 700 + "[MASK] " + "word " * 700,
     "mask within the limit": "[MASK] " + "word " * 2000,
 }
+READING = [view for view in VIEWS.values() if view.text]
+PAIRED = ("next-sentence", "sentence-similarity", "late-interaction")
+SETTINGS: dict[str, dict[str, Any]] = {  # what a view needs, or what makes it quick
+    "contrast": {"other": "A [MASK] here."},
+    "counterfactuals": {"candidates": 3, "edits": 1},
+    "head-roles": {"on": "this text"},
+    "referee": {"orders": 3, "points": 4},
+    "saliency": {"method": "all", "steps": 4, "samples": 50},
+}
+REFUSED = {  # view -> odd texts that it cannot answer, and why
+    "pseudo-likelihood": (("CJK", "a single mask", "many"), "The text has only masks or characters outside"),
+    "masking": (("CJK", "a single mask", "many"), "There is no token that could be masked"),
+    "referee": (("combining", "a single mask", "many"), "so there is no order to test"),
+    "counterfactuals": (
+        ("RTL", "emoji", "combining", "punctuation", "other spellings", "a single mask", "many"),
+        "no word to replace|cut into several pieces",
+    ),
+}
+BEYOND = "Nothing is hidden"  # in "long", whose mask is not read
+ASKING = ("fill-mask", "decoding", "contrast", "left-context", "template", "layers", "switchboard", "saliency")
 
 
 def name_of(module: ModuleType) -> str:
     return module.__name__.rpartition(".")[2]
 
 
-def options(module: ModuleType, **more: Any) -> Any:
-    return module.Options(**({"other": "A [MASK] here."} if module is contrast else {}), **more)
+def fitted(view: View, text: str) -> Text:
+    """*text* as *view* wants it: with alternatives, as two sentences, or as a pair."""
+    if view.name == "template":
+        text = f"{text} {{a|b}}"
+    if view.name in ("sentence_matrix", "sentence_pairs"):
+        text = f"{text}\nIt is so."
+    if view.name == "word_in_context" and len(text) < 9000:
+        text = f"{text} {text}"
+    return Text(text, f"A {text}" if view.slug in PAIRED else "")
 
 
-def fitted(module: ModuleType, text: str) -> str:
-    return text + " {a|b}" if module is template and text.strip() else text
+def ask(view: View, checkpoint: Checkpoint, text: Text, **more: Any) -> list[dict[str, object]]:
+    """The rows of *view*, after they were exported, and drawn and said without markup."""
+    analysis, options = view.analysis, view.analysis.Options(**{**SETTINGS.get(view.slug, {}), **more})
+    result = view.run(checkpoint, text, options)
+    rows = analysis.rows(result)
+    assert rows and len({tuple(row) for row in rows}) == 1, "all rows have the same columns"
+    if hasattr(analysis, "KEYS"):
+        assert {*analysis.KEYS, analysis.MEASURE} <= set(rows[0])
+    table = list(csv.reader(io.StringIO(export.as_csv(rows[:50]), newline="")))
+    assert table[0] == [*rows[0]] and len(table) == len(rows[:50]) + 1
+    whole = json.loads(export.as_json(analysis, checkpoint, text, options, rows[:50]), parse_constant=pytest.fail)
+    assert whole["analysis"] == view.name and len(whole["rows"]) == len(rows[:50])
+    compile(export.as_python(analysis, checkpoint, text, options), "receipt", "exec")
+    drawn = view.figure.draw(result)
+    shown = drawn if isinstance(drawn, str) else drawn.to_json()
+    json.dumps([view.figure.say(result)]).encode()
+    assert "<img" not in shown and "<script>alert" not in shown
+    return rows
 
 
-def ask(module: ModuleType, checkpoint: Checkpoint, text: Text | str) -> list[dict[str, object]]:
-    return module.rows(module.run(checkpoint, text, options=options(module)))
+@pytest.fixture(scope="module")
+def reader(tiny: Callable[[str], Path]) -> Callable[[View], Checkpoint]:
+    """A tiny checkpoint with the head that a view needs."""
+    plain, tuned = (
+        load(tiny(name), precision="fp32", device="cpu") for name in ("bert", "bert-SequenceClassification")
+    )
+    return lambda view: tuned if view.tuned else plain
 
 
-@pytest.mark.parametrize("module", FILLING, ids=name_of)
-@pytest.mark.parametrize("text", NOTHING.values(), ids=NOTHING)
-def test_a_text_without_words_is_rejected(module: ModuleType, text: str, small: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="Type a sentence|no alternatives"):
-        ask(module, small, text)
+@pytest.mark.parametrize("view", READING, ids=lambda view: view.slug)
+def test_a_text_without_words_is_rejected(view: View, reader: Callable[[View], Checkpoint]) -> None:
+    for text in NOTHING.values():
+        with pytest.raises(ExplorerError, match="Type a sentence|no alternatives"):
+            ask(view, reader(view), Text(text, "It is." if view.slug in PAIRED else ""))
 
 
-@pytest.mark.parametrize("module", FILLING, ids=name_of)
-@pytest.mark.parametrize("text", ODD.values(), ids=ODD)
-def test_odd_text_is_answered_or_explained(module: ModuleType, text: str, small: Checkpoint) -> None:
-    text = fitted(module, text)
-    try:
-        rows = ask(module, small, text)
-    except ExplorerError as error:
-        message = str(error)
-        assert len(message) < 400 and message.endswith("."), message
-        assert "[MASK]" in text and any(
-            w in message for w in ("within the tokens", "masks; the limit is", "has only masks")
-        ), message
-    else:
-        assert rows
-        question = Text(text)
-        export.as_csv(rows)
-        json.loads(export.as_json(module, small, question, options(module), rows))
-        compile(export.as_python(module, small, question, options(module)), "receipt", "exec")
+@pytest.mark.parametrize("view", READING, ids=lambda view: view.slug)
+def test_odd_text_is_answered_or_explained(view: View, reader: Callable[[View], Checkpoint]) -> None:
+    refused, why = REFUSED.get(view.slug, ((), ""))
+    spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))  # outside the text
+    for name, text in ODD.items():
+        if name in refused or (name == "long" and view.slug in (*ASKING, "referee", "counterfactuals")):
+            with pytest.raises(ExplorerError, match=BEYOND if name == "long" else why) as caught:
+                ask(view, reader(view), fitted(view, text))
+            assert len(str(caught.value)) < 400 and str(caught.value).endswith("."), name
+        else:
+            assert ask(view, reader(view), fitted(view, text)), name
+    plain = fitted(view, "The [MASK] cat is here.")
+    assert ask(view, reader(view), Text(plain.first, plain.second or "The cat.", spans, spans))
 
 
-@pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_a_million_characters_are_rejected_immediately(module: ModuleType, small: Checkpoint) -> None:
+@pytest.mark.parametrize("view", READING, ids=lambda view: view.slug)
+def test_a_million_characters_are_rejected_immediately(view: View, reader: Callable[[View], Checkpoint]) -> None:
     started = time.perf_counter()
-    with pytest.raises(ExplorerError, match=r"1,0\d\d,\d+ characters.*20,000"):
-        ask(module, small, Text(fitted(module, "a [MASK] " + "x" * 1_000_000)))
+    with pytest.raises(ExplorerError, match=r"[12],0\d\d,\d+ characters.*20,000"):
+        ask(view, reader(view), fitted(view, "a [MASK] " + "x" * 1_000_000))
     assert time.perf_counter() - started < 1
+
+
+@pytest.mark.parametrize("view", [view for view in READING if not view.tuned], ids=lambda view: view.slug)
+def test_every_family_answers_or_lacks_a_head(view: View, tiny: Callable[[str], Path]) -> None:
+    for family in (*FAMILIES, "camembert"):
+        checkpoint = load(tiny(family), precision="fp32", device="cpu")
+        text = fitted(view, "The ___ bank is <mask> here, the bank.")
+        try:
+            assert ask(view, checkpoint, Text(text.first, text.second or "It is so."))
+        except ExplorerError as error:
+            few_words = "is cut into several pieces" if view.name == "counterfactuals" else "head"
+            assert re.search(f"has no (fill-mask|next-sentence) head|{few_words}", str(error)), (family, error)
 
 
 @pytest.mark.parametrize("module", [m for m in FILLING if name_of(m) != "pseudo_likelihood"], ids=name_of)
 def test_a_text_without_a_mask_is_rejected(module: ModuleType, small: Checkpoint) -> None:
+    view = VIEWS[name_of(module).replace("_", "-")]
     with pytest.raises(ExplorerError, match=r"Nothing is hidden.*\[MASK\].*click"):
-        ask(module, small, fitted(module, "The cat is here."))
+        ask(view, small, fitted(view, "The cat is here."))
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
 def test_a_checkpoint_without_a_fill_mask_head_is_rejected(module: ModuleType, tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
-    for text in (fitted(module, "a [MASK] b"), ""):
+    view = VIEWS[name_of(module).replace("_", "-")]
+    for text in (fitted(view, "a [MASK] b"), Text("")):
         with pytest.raises(ExplorerError, match=r"no fill-mask head \(it has replaced-token\).*random"):
-            ask(module, checkpoint, text)
-
-
-@pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_pairs_and_hidden_spans_outside_the_text_are_answered(module: ModuleType, small: Checkpoint) -> None:
-    spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
-    assert ask(module, small, Text(fitted(module, "The [MASK] is here."), "The cat.", spans))
+            ask(view, checkpoint, text)
 
 
 @pytest.mark.parametrize("module", [fill_mask, template], ids=name_of)
@@ -129,7 +188,7 @@ def test_pairs_and_hidden_spans_outside_the_text_are_answered(module: ModuleType
 def test_unusable_words_are_rejected_quickly(module: ModuleType, words: str, message: str, small: Checkpoint) -> None:
     started = time.perf_counter()
     with pytest.raises(ExplorerError, match=message) as caught:
-        module.run(small, fitted(module, "a [MASK] b"), options=options(module, words=words))
+        module.run(small, "a [MASK] b {a|b}", options=module.Options(words=words))
     assert time.perf_counter() - started < 1 and len(str(caught.value)) < 400
 
 
@@ -144,8 +203,25 @@ def test_a_word_that_makes_the_text_too_long_is_rejected(small: Checkpoint) -> N
         fill_mask.run(small, "a " * 61 + "[MASK]", options=fill_mask.Options(words="dogs"))
 
 
-@pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_every_family_answers(module: ModuleType, tiny: Callable[[str], Path]) -> None:
-    for family in ("roberta", "xlm-roberta", "electra-generator", "distilbert", "modernbert"):
-        checkpoint = load(tiny(family), precision="fp32", device="cpu")
-        assert ask(module, checkpoint, Text(fitted(module, "The ___ is <mask> here."), "It is so."))
+QUICK = ("bert", "roberta", "deberta", "modernbert")  # one for each kind of position
+
+
+@pytest.mark.parametrize("module", [attention, query_key, attention_flow, head_roles, bertviz], ids=name_of)
+@pytest.mark.parametrize(
+    "family",
+    [
+        pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+        for name in (*FAMILIES, "camembert", "bert-classifier")
+    ],
+)
+def test_every_setting_of_attention_works_in_every_family(
+    module: ModuleType, family: str, tiny: Callable[[str], Path]
+) -> None:
+    checkpoint, view = load(tiny(family), precision="fp32", device="cpu"), VIEWS[name_of(module).replace("_", "-")]
+    text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))
+    columns = {
+        tuple(ask(view, checkpoint, text, **{setting.name: choice})[0])
+        for setting in option_specs(module.Options)
+        for choice in setting.choices or ((True,) if setting.kind is bool else (setting.default,))
+    }
+    assert len(columns) == 1

@@ -10,7 +10,6 @@ from bertexplorer.analysis.bertviz import BertViz, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Text
-from bertexplorer.views import bertviz as figure
 from tests.analysis.conftest import NEAR
 from tests.tolerance import assert_within
 
@@ -75,13 +74,6 @@ def test_longer_texts_fit_with_fewer_layers(mini: Checkpoint) -> None:
     assert ask(mini, "cat " * 58, kind="model", layers="1-3").attention.shape == (3, 12, 60, 60)
 
 
-def test_rows_hold_the_attention_weights(mini: Checkpoint) -> None:
-    result = ask(mini, "The cat.", layers="2")
-    rows = bertviz.rows(result)
-    assert len(rows) == 12 * 25 and rows[0]["layer"] == 2 and len({tuple(row) for row in rows}) == 1
-    assert rows[27]["weight"] == result.attention[0, 1, 0, 2] and rows[27]["to"] == "cat"
-
-
 @pytest.mark.parametrize("kind", ["head", "neuron"])
 def test_special_tokens_can_be_left_out(mini: Checkpoint, kind: str) -> None:
     text = Text("The man went.", "He ate.")
@@ -95,14 +87,3 @@ def test_special_tokens_can_be_left_out(mini: Checkpoint, kind: str) -> None:
     assert (result.queries is None) == (kind == "head")
     if result.keys is not None and whole.keys is not None:
         np.testing.assert_array_equal(result.keys, whole.keys[:, :, kept])
-
-
-def test_the_sentence_names_the_head_that_joins_two_words(mini: Checkpoint) -> None:
-    text = "The animal didn't cross the street because it was too tired."
-    result = bertviz.run(mini, text, options=Options(layers="4-5"))
-    weights = engine.attentions(mini, mini.tokenizer.encode(text)).numpy()
-    assert result.link is not None
-    layer, head = result.layers[result.link.head.layer], result.link.head.head
-    assert weights[layer, head, result.link.source, result.link.target] == pytest.approx(result.link.weight)
-    said = figure.say(result)
-    assert f"Look for head {layer + 1}·{head + 1}: “{result.tokens[result.link.source]}” gives " in said

@@ -161,22 +161,14 @@ def test_a_reduction_keeps_the_answer_for_every_goal(small: Checkpoint) -> None:
         assert run(small, SENTENCE, method="reduction", word=word).texts == plain.texts
 
 
-def test_rows_and_facts_hold_the_edits(small: Checkpoint) -> None:
-    result = run(small, SENTENCE)
-    table = counterfactuals.rows(result)
-    assert len(table) == 1 + len(result.edits) and len({tuple(row) for row in table}) == 1
-    assert (table[0]["rank"], table[0]["changes"], table[0]["kept"]) == (0, "unchanged", result.probability)
-    facts = counterfactuals.Facts(small, Text(SENTENCE), result)
-    first = result.edits[0]
-    assert (facts.answer(), facts.p(), facts.flips()) == (result.answer, result.probability, result.found)
-    assert (facts.changed(), facts.replacement(), facts.new_answer()) == (
+def test_facts_count_the_words_that_are_left_and_name_a_missing_edit(small: Checkpoint) -> None:
+    facts, first = counterfactuals.Facts(small, Text(SENTENCE), run(small, SENTENCE)), run(small, SENTENCE).edits[0]
+    assert (facts.changed(), facts.replacement(), facts.p_after()) == (
         first.changes[0].old,
         first.changes[0].new,
-        first.answer,
+        first.kept,
     )
-    assert (facts.p_after(), facts.changes(), facts.edits()) == (first.kept, len(first.changes), len(result.edits))
     with pytest.raises(ExplorerError, match="no edit 999"):
         facts.p_after(999)
     shorter = run(small, SENTENCE, method="reduction")
-    left = counterfactuals.Facts(small, Text(SENTENCE), shorter).words_left()
-    assert left == 9 - len(shorter.edits)
+    assert counterfactuals.Facts(small, Text(SENTENCE), shorter).words_left() == 9 - len(shorter.edits)

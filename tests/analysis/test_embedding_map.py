@@ -1,8 +1,6 @@
 """Embedding map: points, neighbours and planes against transformers, numpy and scikit-learn."""
 
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,11 +8,10 @@ import torch
 from sklearn import decomposition, manifold
 
 from bertexplorer.analysis import embedding_map
-from bertexplorer.analysis.embedding_map import ABOVE, EmbeddingMap, Options
+from bertexplorer.analysis.embedding_map import ABOVE, Options
 from bertexplorer.analysis.vectors import BUILT_IN, Line, baseline
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import MINI, NEAR, Reference
 from tests.tolerance import assert_within, of_plane
@@ -61,22 +58,6 @@ def test_neighbours_equal_those_of_a_brute_force_search(mini: Checkpoint, refere
     assert missing.chosen is None and missing.notes == "Point 500 no longer exists."
 
 
-def test_a_point_knows_the_span_that_picks_it(mini: Checkpoint) -> None:
-    points = embedding_map.run(mini, Text("A bank.", "A cat.")).points
-    assert [p.picks for p in points] == [
-        "2:0-1",
-        "0:0-1",
-        "0:2-6",
-        "0:6-7",
-        "2:4-5",
-        "1:0-1",
-        "1:2-5",
-        "1:5-6",
-        "2:8-9",
-    ]
-    assert [p.label for p in points][1:6] == ["sentence A"] * 3 + ["special", "sentence B"]
-
-
 def test_sentences_are_placed_among_the_built_in_ones(mini: Checkpoint, reference: Reference) -> None:
     text = "The judge listened. The witness lied."
     result = embedding_map.run(mini, text, options=Options(unit="sentences", layer=4))
@@ -85,11 +66,6 @@ def test_sentences_are_placed_among_the_built_in_ones(mini: Checkpoint, referenc
     vectors = unit(np.stack([states(reference, p.text)[4].mean(axis=0) for p in result.points[:20]]))
     assert_within(result.nearness[:20], vectors @ vectors[0], NEAR)
     assert np.isnan(result.baseline)
-
-
-def test_law_is_near_law_in_mini(mini: Checkpoint) -> None:
-    result = embedding_map.run(mini, "The judge listened to the witness.", options=Options(unit="sentences"))
-    assert result.points[result.neighbours[0].point].label == "law"
 
 
 @pytest.mark.parametrize("method", ["PCA", "t-SNE"])
@@ -127,17 +103,8 @@ def test_a_missing_umap_is_reported_with_its_package(small: Checkpoint, monkeypa
         embedding_map.run(small, TEXT, options=Options(method="UMAP"))
 
 
-@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family_has_a_map(family: str, tiny: Callable[[str], Path]) -> None:
-    checkpoint = load(tiny(family), precision="fp32", device="cpu")
-    for pooling in ("mean", "CLS", "max", "last four summed"):
-        for unit_ in ("tokens", "sentences"):
-            result = embedding_map.run(checkpoint, "the bank is a bank .", options=Options(unit_, pooling=pooling))
-            assert isinstance(result, EmbeddingMap) and np.isfinite(result.places).all()
-
-
-@pytest.mark.parametrize("text", ["\u202eبنك في بنك", "</script><img src=x onerror=1>", "[MASK] a \ud800", "a " * 3000])
-def test_odd_text_is_answered(text: str, small: Checkpoint) -> None:
+@pytest.mark.parametrize("text", ["</script><img src=x onerror=1>", "a " * 3000])
+def test_tokens_beyond_the_limit_are_noted(text: str, small: Checkpoint) -> None:
     result = embedding_map.run(small, text)
     assert np.isfinite(result.places).all() and ("beyond" in result.notes) == (len(text) > 1000)
 
@@ -152,10 +119,3 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
             embedding_map.run(small, "a", options=options)
     with pytest.raises(ExplorerError, match="2 points; wanted at least 3"):
         embedding_map.run(small, "a", options=Options("sentences", lines="k"), lines=LINES[:2])
-
-
-def test_rows_hold_the_points(small: Checkpoint) -> None:
-    for options in (Options(), Options(dimensions="3-D", point=1)):
-        rows = embedding_map.rows(embedding_map.run(small, "a bank .", options=options))
-        assert len(rows) == 5 and len({tuple(row) for row in rows}) == 1
-        assert [row["point"] for row in rows] == list(range(5))

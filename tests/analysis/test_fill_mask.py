@@ -8,7 +8,6 @@ import transformers
 
 from bertexplorer.analysis import fill_mask
 from bertexplorer.analysis.fill_mask import MAX_BLANKS, Options
-from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE, Reference
@@ -47,10 +46,6 @@ def test_entropy_and_the_rank_of_the_original_equal_a_computation_by_hand(
     assert blank.original.probability == pytest.approx(math.exp(row[land]), rel=CLOSE)
 
 
-def test_a_typed_mask_has_no_original(mini: Checkpoint) -> None:
-    assert fill_mask.run(mini, FRANCE).blanks[0].original is None
-
-
 def test_each_mask_is_answered_while_the_others_stay_masked(mini: Checkpoint, reference: Reference) -> None:
     text = "The [MASK] sat on the [MASK]."
     ids = reference.ids(text)
@@ -87,24 +82,6 @@ def test_requested_words_of_one_or_several_pieces_get_their_probability(mini: Ch
     assert next(w for w in blank.words if w.word == "capital").rank == above + 1 < 5
 
 
-def test_a_word_outside_the_vocabulary_gets_no_probability(mini: Checkpoint) -> None:
-    """The probability of [UNK] is not that of the word."""
-    with pytest.raises(ExplorerError, match="🤖.*vocabulary"):
-        fill_mask.run(mini, FRANCE, options=Options(words="capital, 🤖"))
-
-
 def test_masks_beyond_the_limit_are_counted(mini: Checkpoint) -> None:
     result = fill_mask.run(mini, "[MASK] " * 100, options=Options(top=1))
     assert len(result.blanks) == MAX_BLANKS and result.left_out == 100 - MAX_BLANKS
-
-
-def test_rows_hold_the_answers_in_order(mini: Checkpoint) -> None:
-    text = Text("Paris is the capital of [MASK].", hidden=(Span(0, 0, 5),))
-    result = fill_mask.run(mini, text, options=Options(top=3, words="rome"))
-    rows = fill_mask.rows(result)
-    assert [(r["mask"], r["kind"]) for r in rows] == [
-        *[(1, "answer")] * 3, (1, "hidden"), (1, "word"), *[(2, "answer")] * 3, (2, "word")
-    ]  # fmt: skip
-    for row in rows:
-        assert row["log_probability"] == pytest.approx(math.log(float(str(row["probability"]))))
-    assert len({tuple(row) for row in rows}) == 1, "the same columns in every row"

@@ -1,6 +1,5 @@
 """Forward pass: the halves of each layer equal those of transformers, and each checkpoint ends in what it has."""
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 
@@ -162,18 +161,3 @@ def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Callable[[str], Path]
     text = "a [MASK] c" if end == "mask" else "a b c"
     result = forward_pass.run(checkpoint, text)
     assert result.end == end and bool(result.answers) == (end != "vector")
-
-
-def test_rows_hold_the_lengths_after_each_half(mini: Checkpoint) -> None:
-    result = forward_pass.run(mini, FRANCE)
-    rows = forward_pass.rows(result)
-    assert len(rows) == 7 * len(result.tokens) and rows[0]["length_after_attention"] is None
-    last = next(row for row in rows if row["layer"] == 6 and row["token"] == "[MASK]")
-    part = result.layers[-1]
-    lengths = [
-        math.sqrt(float((vectors[result.followed] ** 2).sum())) for vectors in (part.attended, part.fed, part.output)
-    ]
-    assert [last[name] for name in ("length_after_attention", "length_added", "length")] == pytest.approx(
-        lengths, rel=1e-5
-    )
-    assert last["answer"] == result.answers[0].token

@@ -22,7 +22,6 @@ from bertexplorer.analysis.head_roles import (
 )
 from bertexplorer.analysis.sample_relations import RELATIONS
 from bertexplorer.analysis.sample_sentences import SAMPLE
-from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
@@ -159,16 +158,3 @@ def test_the_map_places_every_head(mini: Checkpoint) -> None:
 def test_a_long_text_is_compared_at_evenly_spaced_tokens(mini: Checkpoint) -> None:
     result = ask(mini, "The cat sat on the mat and slept. " * 60, show="map", on="this text")
     assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0
-
-
-def test_rows_hold_the_shares_of_every_head(mini: Checkpoint) -> None:
-    rows = head_roles.rows(ask(mini, "The cat.", show="map"))
-    assert len(rows) == 72 and len({tuple(row) for row in rows}) == 1
-    assert rows[13]["layer"] == 2 and rows[13]["head"] == 2 and isinstance(rows[13]["map_x"], float)
-    assert {"sep", "cls", "distance_tokens", "entropy_bits"} <= set(rows[0])
-    assert head_roles.rows(ask(mini, "The cat."))[0]["map_x"] is None
-
-
-def test_an_unreadable_text_is_rejected(mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="Type a sentence"):
-        ask(mini, "\ud800", on="this text")

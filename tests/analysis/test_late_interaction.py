@@ -9,7 +9,7 @@ import transformers
 from torch import Tensor
 
 from bertexplorer.analysis import late_interaction
-from bertexplorer.analysis.late_interaction import Facts, Options
+from bertexplorer.analysis.late_interaction import Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -58,16 +58,6 @@ def test_passages_are_ranked_by_their_scores(mini: Checkpoint) -> None:
         assert passage.score == pytest.approx(alone[passage.text], abs=10 * NEAR)
         assert passage.own == (passage.text == TOAD.second)
     assert not late_interaction.run(mini, TOAD).passages
-
-
-def test_words_find_their_match(mini: Checkpoint) -> None:
-    result = late_interaction.run(mini, TOAD)
-    facts, rows = Facts(mini, TOAD, result), late_interaction.rows(result)
-    assert facts.match("toad") == "toad" and facts.match("sleep") == "sleeps" and facts.cosine("toad") > 0.8
-    assert facts.score() == pytest.approx(sum(float(str(row["cosine"])) for row in rows if row["best"]))
-    tokens = mini.tokenizer.encode(TOAD).tokens
-    assert result.shown[tokens.index("toad")] == pytest.approx(facts.cosine("toad"))
-    assert tokens.index("[SEP]") not in result.shown and max(result.shown) < len(tokens)
 
 
 def test_a_hidden_word_is_compared_as_a_mask(mini: Checkpoint) -> None:

@@ -151,12 +151,6 @@ def test_the_final_answers_and_the_hidden_word_are_followed(mini: Checkpoint) ->
     assert not any(word.hidden for word in layers.run(mini, FRANCE).followed)
 
 
-def test_the_settled_layer_is_the_first_of_the_final_answer(mini: Checkpoint) -> None:
-    result = layers.run(mini, FRANCE)
-    first = [answer.candidates[0].id for answer in result.layers]
-    assert len(set(first[result.settled :])) == 1 and first[result.settled - 1] != first[-1]
-
-
 def test_a_word_of_several_pieces_is_rejected_with_its_pieces(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=r"'unbelievably' is cut into \d pieces \(un \+ ##\w+.*one piece"):
         layers.run(mini, FRANCE, options=Options(words="capital, unbelievably"))
@@ -170,19 +164,7 @@ def test_too_many_or_unknown_words_are_rejected(mini: Checkpoint) -> None:
     assert len(layers.run(mini, FRANCE, options=Options(words="Paris, paris")).followed) == 1
 
 
-def test_a_text_without_a_mask_is_rejected(small: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match=r"Nothing is hidden.*\[MASK\]"):
-        layers.run(small, "The cat is here.")
-
-
 def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
     checkpoint = load(tiny("bert-base"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         layers.run(checkpoint, FRANCE)
-
-
-def test_rows_hold_the_answers_of_every_layer(mini: Checkpoint) -> None:
-    rows = layers.rows(layers.run(mini, FRANCE, options=Options(words="capital", top=2)))
-    assert len(rows) == 7 * 3 and len({tuple(row) for row in rows}) == 1
-    assert [row["layer"] for row in rows[:6]] == [0, 0, 0, 1, 1, 1]
-    assert {type(row["rank"]) for row in rows} == {int}

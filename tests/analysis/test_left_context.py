@@ -43,8 +43,3 @@ def test_the_matrices_show_which_tokens_each_token_sees(mini: Checkpoint, text: 
     count = len(result.tokens)
     assert result.sees_both.shape == (count, count) and result.sees_both.all()
     np.testing.assert_array_equal(result.sees_left, np.tri(count, dtype=bool))
-
-
-def test_rows_hold_both_answers(mini: Checkpoint) -> None:
-    rows = left_context.rows(left_context.run(mini, TEXTS[0], options=Options(top=3)))
-    assert [(r["context"], r["rank"]) for r in rows] == [(c, i) for c in ("both sides", "left only") for i in (1, 2, 3)]

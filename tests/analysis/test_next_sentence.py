@@ -1,6 +1,5 @@
 """Next sentence: the numbers of transformers' BertForNextSentencePrediction, both ways round, in a batch and hidden."""
 
-import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,14 +9,13 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import export, next_sentence
+from bertexplorer.analysis import next_sentence
 from bertexplorer.analysis.next_sentence import MAX_CANDIDATES, Options, Score
 from bertexplorer.engine import inference, task_heads
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
-from bertexplorer.options import option_specs
 from tests.tolerance import assert_same, of_encoder
 
 STORE = Text("The man went to the store.", "He bought a gallon of milk.")
@@ -114,13 +112,6 @@ def test_the_label_order_is_that_of_the_published_head(mini: Checkpoint) -> None
     assert [c.second for c in result.candidates] == [STORE.second, "Penguins are flightless."]
 
 
-def test_tokens_have_the_segment_of_their_sentence(mini: Checkpoint) -> None:
-    result = next_sentence.run(mini, STORE)
-    assert " ".join(result.tokens) == "[CLS] the man went to the store . [SEP] he bought a gallon of milk . [SEP]"
-    assert result.segments == (0,) * 9 + (1,) * 8
-    assert result.left_out == 0
-
-
 def test_a_long_pair_counts_the_tokens_left_out(small: Checkpoint) -> None:
     result = next_sentence.run(small, Text("cat " * 100, "the dog sat."), options=Options("a cat sat."))
     assert len(result.tokens) == 64 and result.left_out == 3 + 100 + 4 - 64
@@ -173,27 +164,9 @@ def test_a_checkpoint_without_the_head_is_rejected(recipe: str, text: Text | str
         next_sentence.run(checkpoint, text)
 
 
-@pytest.mark.parametrize("odd", [EVIL, "\ud800cat", "[SEP] [CLS] x [MASK]", "👩‍🔬 🤖", "\u202eالقطة", "巴黎", "!!!"])
-def test_odd_text_is_answered(odd: str, small: Checkpoint) -> None:
-    spans = (Span(0, 900, 990), Span(1, 0, 3), Span(0, 2, 2))
-    given = Text(odd, f"A {odd}", spans)
-    rows = next_sentence.rows(next_sentence.run(small, given, options=Options(f"{odd} | B {odd}")))
-    assert len(rows) == 2 + 3
-    export.as_csv(rows)
-    json.loads(export.as_json(next_sentence, small, given, Options(odd), rows))
-
-
 def test_markup_is_kept_as_typed(small: Checkpoint) -> None:
     result = next_sentence.run(small, Text(EVIL, "a cat"), options=Options(EVIL))
     assert result.forward.first == EVIL and EVIL in {c.second for c in result.candidates}
-
-
-def test_rows_hold_the_pair_and_its_candidates(mini: Checkpoint) -> None:
-    rows = next_sentence.rows(next_sentence.run(mini, STORE, options=Options("Penguins are flightless.")))
-    assert [(r["pair"], r["rank"]) for r in rows] == [("A, B", ""), ("B, A", ""), ("candidate", 1), ("candidate", 2)]
-    assert {k: v for k, v in rows[0].items() if k not in ("pair", "rank")} == {
-        k: v for k, v in rows[2].items() if k not in ("pair", "rank")
-    }
 
 
 def test_extreme_logits_have_a_probability() -> None:
@@ -227,8 +200,3 @@ def test_bf16_stays_near_fp32(bundled: Path, mini: Checkpoint) -> None:
     rough = load(bundled, name="mini", precision="bf16", device="cpu")
     ours, exact = (next_sentence.run(c, STORE).forward for c in (rough, mini))
     assert ours.logits == pytest.approx(exact.logits, abs=0.1)  # near is meant, not equal
-
-
-def test_the_setting_is_declared() -> None:
-    (setting,) = option_specs(Options)
-    assert setting.kind is str and setting.default == ""

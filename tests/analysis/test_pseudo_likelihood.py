@@ -58,11 +58,6 @@ def test_a_limit_scores_the_first_ones_and_counts_the_others(mini: Checkpoint) -
     assert len(pseudo_likelihood.rows(part)) == 4
 
 
-def test_an_ordinary_sentence_is_likelier_than_an_odd_one(mini: Checkpoint) -> None:
-    milk, justice = (f"The man went to the store to buy some {w}." for w in ("milk", "justice"))
-    assert pseudo_likelihood.run(mini, milk).total > pseudo_likelihood.run(mini, justice).total
-
-
 @pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]"])
 def test_a_text_of_masks_alone_is_rejected(mini: Checkpoint, text: str) -> None:
     with pytest.raises(ExplorerError, match="has only masks"):
@@ -72,11 +67,3 @@ def test_a_text_of_masks_alone_is_rejected(mini: Checkpoint, text: str) -> None:
 def test_a_text_of_unknown_characters_is_not_called_a_mask(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="vocabulary"):
         pseudo_likelihood.run(mini, "🤖")
-
-
-def test_rows_hold_the_score_of_each_token(mini: Checkpoint) -> None:
-    rows = pseudo_likelihood.rows(pseudo_likelihood.run(mini, "The cat sat."))
-    assert [r["token"] for r in rows] == ["the", "cat", "sat", "."]
-    assert [r["position"] for r in rows] == [1, 2, 3, 4]
-    for row in rows:
-        assert row["probability"] == pytest.approx(math.exp(float(str(row["log_probability"]))))

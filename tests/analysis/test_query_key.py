@@ -52,19 +52,6 @@ def test_an_unknown_layer_or_head_is_rejected(layer: int, head: int, message: st
         ask(mini, KEYS, layer, head)
 
 
-def test_rows_hold_products_scores_and_weights(mini: Checkpoint) -> None:
-    result = ask(mini, KEYS, 4, 2)
-    rows = query_key.rows(result)
-    assert len(rows) == 12 * 32 and len({tuple(row) for row in rows}) == 1
-    assert [rows[33][name] for name in ("layer", "head", "from", "to_position", "dimension")] == [4, 2, "[MASK]", 1, 1]
-    for row in rows:
-        position, i = row["to_position"], row["dimension"]
-        assert row["product"] == pytest.approx(row["query"] * row["key"], rel=1e-5)
-        assert (row["key"], row["weight"]) == (result.keys[position, i], result.weights[position])
-    sums = np.array([row["product"] for row in rows]).reshape(12, 32).sum(axis=1) / 32**0.5
-    np.testing.assert_allclose(sums, [row["score"] for row in rows[::32]], rtol=1e-4, atol=1e-5)
-
-
 def test_a_long_export_keeps_the_tokens_with_the_largest_weights(
     mini: Checkpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -81,11 +68,3 @@ def test_tokens_outside_the_window_of_a_local_layer_have_weight_0(tiny: Callable
     result = ask(checkpoint, text, local + 1)
     assert not result.seen.all() and (result.weights[~result.seen] == 0).all() and result.seen[result.position]
     assert {row["seen"] for row in query_key.rows(result)} == {True, False}
-
-
-def test_facts_give_the_numbers_of_a_token(mini: Checkpoint) -> None:
-    result = ask(mini, KEYS, 4, 2)
-    facts = query_key.Facts(mini, Text(KEYS), result)
-    assert facts.weight("keys") == result.weights[2] > result.weights[1] and facts.score("keys") == result.scores.max()
-    assert facts.largest("keys") == int(result.products[2].argmax())
-    assert facts.score("the", 2) == result.scores[4]

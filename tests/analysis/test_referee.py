@@ -117,25 +117,11 @@ def test_a_text_without_words_to_order_is_rejected(text: str, small: Checkpoint)
         referee.run(small, text)
 
 
-@pytest.mark.parametrize("text", ["\ud800 cat [MASK] dog", "قطة [MASK] هنا", "</script><img src=x onerror=1> [MASK]"])
-def test_odd_texts_are_answered(text: str, small: Checkpoint) -> None:
-    result = referee.run(small, text, options=Options(orders=3, points=4))
-    assert all(np.isfinite(trial.deletion).all() for trial in result.trials)
-
-
 def test_errors_name_the_missing_part(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         referee.run(small, "No mask here.")
     with pytest.raises(ExplorerError, match="pieces"):
         referee.run(small, "the cat [MASK] .", options=Options(word="unbelievable"))
-
-
-def test_rows_hold_every_point_of_a_curve(small: Checkpoint) -> None:
-    result = referee.run(small, SENTENCE, options=Options(orders=3))
-    rows = referee.rows(result)
-    assert len(rows) == (2 * len(METHODS) + 3) * len(result.hidden) and len({tuple(row) for row in rows}) == 1
-    assert rows[0]["order"] == "integrated gradients" and rows[-1]["order"] == "random 3"
-    assert {type(row["hidden"]) for row in rows} == {int}
 
 
 def test_the_amount_of_work_is_announced_before_it_starts(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:

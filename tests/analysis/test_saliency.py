@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from bertexplorer.analysis import attribution, saliency
-from bertexplorer.analysis.attribution import METHODS
 from bertexplorer.analysis.saliency import Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -68,23 +67,6 @@ def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Pa
         saliency.run(discriminator, "It is [MASK].", options=Options(target="mask"))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "[MASK]",
-        "\ud800 [MASK]",
-        "قطة [MASK] هنا",
-        "</script><img src=x onerror=1> [MASK]",
-        "[SEP] a [CLS] [MASK] [PAD]",
-    ],
-)
-@pytest.mark.parametrize("method", ["all", *METHODS])
-def test_odd_texts_are_answered(text: str, method: str, small: Checkpoint) -> None:
-    result = saliency.run(small, text, options=Options(method=method, samples=50, steps=4))
-    assert all(np.isfinite(results.scores).all() for results in result.attributions)
-    assert saliency.rows(result)
-
-
 def test_a_long_text_is_explained_in_groups_of_tokens(small: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(attribution, "PASS_TOKENS", 64 * 16)
     options = Options(method="all", samples=1000, steps=256)
@@ -111,11 +93,3 @@ def test_masks_and_hidden_words_have_no_score_of_their_own(mini: Checkpoint) -> 
     assert result.position == mini.tokenizer.encode(text).masked[0] and result.other_masks == 1
     scores = {unit.label: score for unit, score in zip(result.units, result.attributions[0].scores, strict=True)}
     assert scores["[MASK]"] == 0 and "land" not in scores and scores["crops"] != 0
-
-
-def test_rows_hold_the_score_of_each_unit(mini: Checkpoint) -> None:
-    result = saliency.run(mini, "Paris is the [MASK] of France.", options=Options(method="all"))
-    rows = saliency.rows(result)
-    assert len(rows) == len(METHODS) * len(result.units) and len({tuple(row) for row in rows}) == 1
-    for method in METHODS:
-        assert sum(abs(row["share"]) for row in rows if row["method"] == method) == pytest.approx(1)

@@ -124,15 +124,10 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
         search.run(small, "a", options=Options(lines="k"), lines=[Line(""), Line(" ")], index=Plain())
 
 
-def test_long_and_odd_texts_are_searched(small: Checkpoint) -> None:
-    for text in ("a " * 300, "\ud800 x", "\u202eقط", "</script><img src=x onerror=1>", "[MASK]"):
+def test_tokens_beyond_the_limit_are_noted(small: Checkpoint) -> None:
+    for text in ("a " * 300, "</script><img src=x onerror=1>"):
         result = search.run(small, text)
         assert len(result.hits) == 10 and ("beyond the checkpoint's limit" in result.notes) == (len(text) > 300)
-
-
-def test_rows_hold_the_hits_in_order(small: Checkpoint) -> None:
-    rows = search.rows(search.run(small, "a cat", options=Options(top=3)))
-    assert [row["rank"] for row in rows] == [1, 2, 3] and len({tuple(row) for row in rows}) == 1
 
 
 def test_prompts_stand_before_the_text_and_the_lines(tiny_copy: Callable[[str], Path]) -> None:

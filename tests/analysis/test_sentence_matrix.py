@@ -1,6 +1,5 @@
 """Sentence matrix: it equals a loop over pairs with transformers, and the text is split by the rule for sentences."""
 
-import json
 import math
 import time
 from collections.abc import Callable
@@ -11,13 +10,12 @@ import pytest
 import torch
 import transformers
 
-from bertexplorer.analysis import export, next_sentence, sentence_matrix, sentence_pairs
-from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, Options, SentenceMatrix, sentences
+from bertexplorer.analysis import next_sentence, sentence_matrix, sentence_pairs
+from bertexplorer.analysis.sentence_matrix import MAX_SENTENCES, SentenceMatrix, sentences
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
-from bertexplorer.options import build, option_specs
 from bertexplorer.views import (
     next_sentence as next_figure,
     sentence_matrix as matrix_figure,
@@ -55,13 +53,6 @@ def test_the_matrix_equals_a_loop_over_pairs(mini: Checkpoint, bundled: Path) ->
             assert result.matrix[i, j] == pytest.approx(
                 float(wanted.softmax(0)[0]), abs=of_encoder(mini.config, wanted)
             )
-
-
-def test_two_sentences_form_a_pair_in_both_orders(mini: Checkpoint) -> None:
-    matrix = sentence_matrix.run(mini, " ".join(STORY[:2]))
-    pair = next_sentence.run(mini, Text(*STORY[:2]))
-    assert matrix.matrix[0, 1] == pytest.approx(pair.forward.is_next, abs=of_encoder(mini.config, LOGITS))
-    assert matrix.matrix[1, 0] == pytest.approx(pair.backward.is_next, abs=of_encoder(mini.config, LOGITS))
 
 
 def test_the_second_text_continues_the_first(mini: Checkpoint) -> None:
@@ -145,39 +136,12 @@ def test_the_thirteenth_sentence_is_left_out(small: Checkpoint) -> None:
     assert np.isfinite(result.matrix).sum() == 12 * 11 == len(sentence_matrix.rows(result))
 
 
-def test_long_and_odd_sentences_are_answered(small: Checkpoint) -> None:
-    evil = "<img src=x onerror=1></script>"
-    text = Text(f"{evil} Cat. " + "Word " * 900 + ". \ud800Dog 👩‍🔬! [SEP] [CLS]. 巴黎")
-    result = sentence_matrix.run(small, text)
-    assert result.sentences[0] == f"{evil} Cat."
-    rows = sentence_matrix.rows(result)
-    export.as_csv(rows)
-    json.loads(export.as_json(sentence_matrix, small, text, Options(), rows))
-    compile(export.as_python(sentence_matrix, small, text, Options()), "receipt", "exec")
-
-
 def test_the_share_of_neighbours_equals_a_computation_by_hand() -> None:
     odds = np.array([[math.nan, 0.9, 0.2], [0.6, math.nan, 0.4], [0.5, 0.7, math.nan]])  # mean of the others: 0.5
     result = SentenceMatrix(("a", "b", "c"), np.stack([np.log(odds), np.log(1 - odds)], axis=-1), 0)
     np.testing.assert_allclose(result.matrix, odds)
     assert (result.above, result.share) == (1, 0.5)
     assert result.matrix[result.others].mean() == pytest.approx(0.5)
-
-
-def test_rows_hold_every_pair(mini: Checkpoint) -> None:
-    rows = sentence_matrix.rows(sentence_matrix.run(mini, " ".join(STORY[:3])))
-    assert [(r["first"], r["second"], r["neighbours"]) for r in rows] == [
-        (1, 2, True),
-        (1, 3, False),
-        (2, 1, False),
-        (2, 3, True),
-        (3, 1, False),
-        (3, 2, False),
-    ]
-
-
-def test_the_view_has_no_settings() -> None:
-    assert option_specs(Options) == () and build(Options, {}) == Options()
 
 
 @pytest.mark.parametrize("mask", ["[MASK]", "<mask>"])

@@ -153,12 +153,6 @@ def reference_rows(folder: Path, text: str, mode: str, dense: list[str]) -> Tens
     return torch.cat([rows[1:-1], vector(start).detach()[None]]).double()
 
 
-def test_the_words_that_match_bring_the_similarity_of_mini(mini: Checkpoint) -> None:
-    result = sentence_similarity.run(mini, KIDS, options=Options(terms="input words"))
-    named = [(result.rows[i].label, result.columns[j].label) for i, j in result.pairs[:4]]
-    assert named[0] == ("children", "kids") and ("football", "ball") in named and abs(result.gap) < 0.02
-
-
 def test_the_similarity_is_that_of_the_vectors(mini: Checkpoint, tiny_copy: Callable[[str], Path]) -> None:
     assert run(mini, KIDS).similarity == pytest.approx(float(Bert(mini).similarity(KIDS.first, KIDS.second)), abs=1e-6)
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"}, normalize=False)
@@ -192,28 +186,6 @@ def test_chance_is_the_similarity_of_lines_with_different_labels(mini: Checkpoin
     )
     assert len(many.chance) == 300 * 299 / 2 and "Only the first 300 of 305 lines are paired." in many.notes
     assert len(own.chance) == 3 and own.own_lines and "1 of 4 lines cannot be read" in own.notes
-
-
-def test_facts_and_rows_are_those_of_the_result(mini: Checkpoint) -> None:
-    result = sentence_similarity.run(mini, KIDS)
-    facts, rows = Facts(mini, KIDS, result), sentence_similarity.rows(result)
-    assert facts.similarity() == result.similarity and facts.chance() == pytest.approx(float(result.chance.mean()))
-    assert facts.as_similar() == 0 and facts.part("children", "kids") == pytest.approx(
-        next(row["part"] for row in rows if (row["first"], row["second"]) == ("children", "kids"))
-    )
-    assert (facts.top_first(), facts.top_second()) == tuple(
-        part.label for part in (result.rows[result.pairs[0][0]], result.columns[result.pairs[0][1]])
-    )
-    assert sum(float(str(row["part"])) for row in rows) == pytest.approx(result.similarity, abs=1e-5)
-
-
-def test_each_token_on_the_strip_has_what_its_word_adds(mini: Checkpoint) -> None:
-    result = sentence_similarity.run(mini, KIDS)
-    tokens = mini.tokenizer.encode(KIDS).tokens
-    by_label = dict(zip([row.label for row in result.rows], result.by_row, strict=True))
-    assert result.shown[tokens.index("children")] == pytest.approx(by_label["children"])
-    assert result.shown[tokens.index("grass")] == pytest.approx(result.by_column[6])
-    assert tokens.index("[SEP]") not in result.shown
 
 
 def test_a_hidden_word_is_a_mask(mini: Checkpoint) -> None:

@@ -11,7 +11,6 @@ from torch import Tensor
 
 from bertexplorer import engine
 from bertexplorer.analysis import term_weights
-from bertexplorer.analysis.term_weights import Facts, Options
 from bertexplorer.engine import splade
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -62,28 +61,6 @@ def test_the_score_is_the_sum_of_products(mini: Checkpoint, reference: Reference
     assert result.literal == pytest.approx(sum(float(tables[0][i] * tables[1][i]) for i in both), rel=CLOSE)
 
 
-def test_words_are_in_the_text_or_added(mini: Checkpoint) -> None:
-    result = term_weights.run(mini, "The judge sentenced the thief to prison.", options=Options(top=20))
-    own, added = ([term.word for term in terms] for terms in (result.texts[0].own, result.texts[0].added))
-    assert set(own) == {"the", "judge", "sentenced", "thief", "to", "prison"}, "no punctuation, no special token"
-    assert len(added) == 20 and not set(own) & set(added) and {"jail", "convicted"} <= set(added)
-    assert not result.common and math.isnan(result.score)
-    facts = Facts(mini, Text("x"), result)
-    assert facts.added() == added[0] and facts.weight("judge") == result.texts[0].own[own.index("judge")].weight
-    assert facts.source("jail") in ("prison", "[SEP]", "[CLS]") and facts.above_zero() == result.texts[0].above_zero
-
-
-def test_the_strip_shows_which_tokens_add_words(mini: Checkpoint) -> None:
-    text = "The children are playing football."
-    result = term_weights.run(mini, text)
-    tokens = mini.tokenizer.encode(text).tokens
-    position = next(term.positions[0] for term in result.texts[0].added if term.word == "play")
-    assert tokens[position] == "playing" and max(result.shown.values()) == result.shown[position] == 1.0
-    second = term_weights.run(mini, Text("A cat.", text))
-    shifted = mini.tokenizer.encode(Text("A cat.", text)).tokens.index("playing")
-    assert shifted in second.shown
-
-
 def test_a_hidden_word_is_read_as_a_mask(mini: Checkpoint) -> None:
     hidden = Text("The judge sentenced the thief to prison.", hidden=(Span(0, 33, 39),))
     result = term_weights.run(mini, hidden)
@@ -94,11 +71,3 @@ def test_a_hidden_word_is_read_as_a_mask(mini: Checkpoint) -> None:
 def test_a_checkpoint_without_an_mlm_head_has_no_weights(tiny: Callable[[str], Path]) -> None:
     with pytest.raises(ExplorerError, match="head"):
         term_weights.run(load(tiny("electra-discriminator")), "a cat")
-
-
-def test_rows_name_the_words_and_what_gives_them(mini: Checkpoint) -> None:
-    result = term_weights.run(mini, PAIR, options=Options(top=3))
-    rows = term_weights.rows(result)
-    kinds = [row["kind"] for row in rows]
-    assert kinds.count("both") == 3 and set(kinds) == {"first", "second", "both"}
-    assert rows[-1]["weight"] == result.common[-1].weight and rows[-1]["from_second"] == result.common[-1].sources[1]

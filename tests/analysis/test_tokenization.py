@@ -12,10 +12,9 @@ import transformers
 
 from bertexplorer.analysis import tokenization
 from bertexplorer.analysis.tokenization import Tokenization, longest_match_first
-from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Span, Text
+from bertexplorer.model.text import Text
 from tests.analysis.conftest import Reference
 from tests.analysis.test_bad_input import ODD
 from tests.tolerance import AROUND, assert_within, of_sum
@@ -136,13 +135,6 @@ def test_the_steps_match_the_tokenizer(text: str, mini: Checkpoint, small: Check
             assert steps[: len(word.steps)] == word.steps, "the steps are ours, not copied from the tokenizer"
 
 
-def test_hidden_words_are_split_as_written_and_read_as_masks(mini: Checkpoint) -> None:
-    text = "The farmers cultivate the land."
-    result = tokenization.run(mini, Text(text, hidden=(Span(0, 26, 30),)))
-    assert "[MASK]" in result.tokens and mini.tokenizer.mask_id in result.ids
-    assert "land" in [word.text for word in result.words]
-
-
 def test_bpe_and_unigram_words_are_split(tiny: Callable[[str], Path]) -> None:
     for family, kind in (("roberta", "BPE"), ("xlm-roberta", "Unigram")):
         checkpoint = load(tiny(family), precision="fp32", device="cpu")
@@ -151,16 +143,3 @@ def test_bpe_and_unigram_words_are_split(tiny: Callable[[str], Path]) -> None:
         pieces = [step.id for word in result.words for step in word.steps]
         assert pieces == list(result.ids[1:-1])
         assert [word.text for word in result.words] == ["the", "doctor", "said", "paris"]
-
-
-def test_an_empty_text_is_rejected_and_no_mask_is_needed(small: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="Type a sentence"):
-        tokenization.run(small, " ")
-    assert tokenization.run(small, "the cat").tokens == ("[CLS]", "the", "cat", "[SEP]")
-
-
-def test_rows_hold_pieces_and_vectors(small: Checkpoint) -> None:
-    result = tokenization.run(small, PAIR)
-    rows = tokenization.rows(result)
-    assert len(rows) == len(result.tokens) and len({tuple(row) for row in rows}) == 1
-    assert rows[0]["token"] == "[CLS]" and rows[0]["norm_word"] == pytest.approx(float(result.norms[0, 0]))

@@ -60,13 +60,6 @@ def test_means_equal_a_loop_over_pairs(mini: Checkpoint) -> None:
     assert plain.shown[0, 1] == pytest.approx(layer[0, 1])
 
 
-def test_senses_separate_in_mini(mini: Checkpoint) -> None:
-    """Trained weights tell the river's bank from the money's; the vector that goes in does not."""
-    result = word_in_context.run(mini, TEXT, options=Options(word="bank", sense="river", sentences=BANKS))
-    gap = result.within - result.between
-    assert gap[-1] > 0.1 > abs(gap[0])
-
-
 @pytest.mark.parametrize("labels", ["a bank | a bank", "x: a bank | y: a bank", "x: a bank | x: a bank"])
 def test_separation_needs_two_senses_and_two_occurrences_of_one(labels: str, small: Checkpoint) -> None:
     result = word_in_context.run(small, "the bank", options=Options("bank", labels))
@@ -118,13 +111,6 @@ def test_invalid_layers_and_an_empty_text_are_rejected(small: Checkpoint) -> Non
         word_in_context.run(small, "bank bank", options=Options(layer=9))
     with pytest.raises(ExplorerError, match="text is empty"):
         word_in_context.run(small, " ")
-
-
-def test_rows_hold_the_cosine_of_each_pair(small: Checkpoint) -> None:
-    rows = word_in_context.rows(word_in_context.run(small, "bank bank", options=Options("bank", "a bank")))
-    assert len(rows) == 3 * 4 and len({tuple(row) for row in rows}) == 1
-    assert {(row["a"], row["b"]) for row in rows} == {(1, 2), (1, 3), (2, 3)}
-    assert all(row["above_random"] == pytest.approx(row["cosine"] - row["random_words"], abs=of_sum(2)) for row in rows)
 
 
 def test_built_in_sentences_are_not_called_the_users(mini: Checkpoint) -> None:

@@ -1,8 +1,5 @@
 """Word path: transformers' vectors on the plane that a singular value decomposition finds."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -11,7 +8,6 @@ from bertexplorer.analysis import word_path
 from bertexplorer.analysis.word_path import MAX_PATHS, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
-from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import MINI, NEAR, Reference
 from tests.tolerance import assert_within, of_plane
@@ -72,28 +68,8 @@ def test_at_most_seven_words_have_a_path(small: Checkpoint) -> None:
     assert len(result.occurrences) == MAX_PATHS and result.left_out == 13
 
 
-@pytest.mark.parametrize("text", ["bank", "\u202eبنك", "<img src=x>", "[MASK]", "\ud800 a", "bank " * 2000])
-def test_odd_text_is_answered(text: str, small: Checkpoint) -> None:
-    result = word_path.run(small, text)
-    assert np.isfinite(result.paths).all() and np.isfinite(result.explained).all()
-
-
-@pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family_is_answered(family: str, tiny: Callable[[str], Path]) -> None:
-    checkpoint = load(tiny(family), precision="fp32", device="cpu")
-    result = word_path.run(checkpoint, "the unbelievable bank and a bank .", options=Options(word="bank, unbelievable"))
-    assert result.paths.shape == (3, checkpoint.config.num_layers + 1, 2)
-    np.testing.assert_allclose(result.to_input[:, 0], 1)
-
-
 def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="'zebra' does not occur in the text"):
         word_path.run(small, "a cat", options=Options(word="zebra"))
     with pytest.raises(ExplorerError, match="Layer 4"):
         word_path.run(small, "a cat", options=Options(4))
-
-
-def test_rows_hold_every_point_of_a_path(small: Checkpoint) -> None:
-    rows = word_path.rows(word_path.run(small, "a bank or a bank", options=Options(word="bank")))
-    assert len(rows) == 2 * 4 and len({tuple(row) for row in rows}) == 1
-    assert [row["cosine_to_input"] for row in rows if row["layer"] == 0] == pytest.approx([1, 1])
