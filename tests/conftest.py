@@ -18,6 +18,7 @@ from tests import tiny as recipes
 ROOT = Path(__file__).parents[1]
 BUNDLED = ROOT / "assets" / "checkpoints" / "mini"
 SHARED = ROOT.parent / "shared" / "checkpoints"
+Tiny = Callable[[str], Path]  # the fixture `tiny`
 
 torch.set_num_threads(1)  # two threads wait for each other when pytest-xdist fills the cores
 hypothesis.settings.register_profile("any machine", deadline=None)  # a busy machine is slow, not wrong
@@ -52,7 +53,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     """Name of a recipe -> its folder, written once a session. Never write into it: see `tiny_copy`."""
     root = tmp_path_factory.mktemp("tiny")
 
@@ -63,7 +64,7 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def tiny_copy(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[[str], Path]:
+def tiny_copy(tiny: Tiny, tmp_path: Path) -> Tiny:
     """Name of a recipe -> a copy of its folder that a test may damage."""
     return lambda name="bert": Path(shutil.copytree(tiny(name), tmp_path / name))
 

@@ -1,7 +1,7 @@
 """The bundled checkpoint twice: loaded here in fp32, and by transformers as the independent source of every number."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from torch import Tensor
 from bertexplorer.model.checkpoint import Checkpoint, translate
 from bertexplorer.model.families import BY_MODEL_TYPE
 from bertexplorer.model.load import load
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, Tiny
 from tests.tolerance import of_encoder
 
 MINI = translate(BY_MODEL_TYPE["bert"], json.loads((BUNDLED / "config.json").read_text()))
@@ -60,11 +60,11 @@ def reference(bundled: Path) -> Reference:
 
 
 @pytest.fixture(scope="session")
-def small(tiny: Callable[[str], Path]) -> Checkpoint:
+def small(tiny: Tiny) -> Checkpoint:
     """A tiny BERT with a vocabulary small enough to search all of it."""
     return load(tiny("bert-mlm"), name="small", precision="fp32", device="cpu")
 
 
 @pytest.fixture(scope="session")
-def small_reference(tiny: Callable[[str], Path]) -> Reference:
+def small_reference(tiny: Tiny) -> Reference:
     return refer(tiny("bert-mlm"))

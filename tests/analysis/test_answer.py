@@ -1,7 +1,6 @@
 """Answer: labels, tags and spans are those of transformers, and a run gives the answers of its training code."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,6 +25,7 @@ from bertexplorer.training.tasks import (
 )
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import ASKED, FILM, Tuned, of_problem, tuned
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 FAMILIES = ("bert", "roberta", "modernbert")
@@ -41,7 +41,7 @@ def logits_of(one: Tuned) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_labels_are_a_softmax_of_transformers_logits(family: str, tiny: Callable[[str], Path]) -> None:
+def test_labels_are_a_softmax_of_transformers_logits(family: str, tiny: Tiny) -> None:
     twin = tuned(tiny, "label", family)
     result, shares = answer.run(twin.ours, FILM), logits_of(twin).softmax(-1)
     assert [x.value for x in result.labels] == pytest.approx(sorted(shares.tolist(), reverse=True), rel=close(twin))
@@ -52,9 +52,7 @@ def test_labels_are_a_softmax_of_transformers_logits(family: str, tiny: Callable
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_label_without_a_word_is_that_of_transformers_for_the_text_with_a_mask(
-    family: str, tiny: Callable[[str], Path]
-) -> None:
+def test_the_label_without_a_word_is_that_of_transformers_for_the_text_with_a_mask(family: str, tiny: Tiny) -> None:
     twin = tuned(tiny, "label", family)
     result = answer.run(twin.ours, FILM)
     encoding, mask = twin.encoding, twin.ours.tokenizer.mask_id
@@ -71,7 +69,7 @@ def test_the_label_without_a_word_is_that_of_transformers_for_the_text_with_a_ma
     assert facts.p_without(facts.rests_on()) == min(word.value for word in result.hidden)
 
 
-def test_words_are_hidden_where_that_is_possible_and_cheap(tiny: Callable[[str], Path]) -> None:
+def test_words_are_hidden_where_that_is_possible_and_cheap(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     masked = answer.run(twin.ours, replace(FILM, hidden=(Span(0, 0, 3),)))
     assert len(masked.hidden) == len(answer.run(twin.ours, FILM).hidden) - 1  # a mask cannot be hidden
@@ -81,7 +79,7 @@ def test_words_are_hidden_where_that_is_possible_and_cheap(tiny: Callable[[str],
     assert answer.hideable_words(twin.ours, maskless) == []
 
 
-def test_second_texts_are_ranked_by_the_score_of_each_pair(tiny: Callable[[str], Path]) -> None:
+def test_second_texts_are_ranked_by_the_score_of_each_pair(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     scorer = of_problem(twin.ours, "regression")
     pair = Text("where is the cat ?", "the cat sat on a mat .")
@@ -106,14 +104,14 @@ def test_second_texts_are_ranked_by_the_score_of_each_pair(tiny: Callable[[str],
         answer.run(scorer, FILM, options=Options(others="a film"))
 
 
-def test_a_cross_encoder_ranks(tiny: Callable[[str], Path]) -> None:
+def test_a_cross_encoder_ranks(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     one = replace(twin.ours, hf_config={"sentence_transformers": {}}, config=replace(twin.ours.config, num_labels=1))
     assert task_head.reranks(one) and not task_head.reranks(replace(one, hf_config={}))
     assert not task_head.reranks(replace(one, config=twin.ours.config)), "three labels, as of inference"
 
 
-def test_the_problem_type_determines_how_the_logits_are_read(tiny: Callable[[str], Path]) -> None:
+def test_the_problem_type_determines_how_the_logits_are_read(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     logits = logits_of(twin)
     several = answer.run(of_problem(twin.ours, "multi_label_classification"), FILM)
@@ -128,7 +126,7 @@ def test_the_problem_type_determines_how_the_logits_are_read(tiny: Callable[[str
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_first_token_of_a_word_gives_its_tag(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_first_token_of_a_word_gives_its_tag(family: str, tiny: Tiny) -> None:
     twin = replace(tuned(tiny, "tag", family))
     text = "unbelievable films, she said."
     result = answer.run(twin.ours, text, options=Options(top=2))
@@ -143,7 +141,7 @@ def test_the_first_token_of_a_word_gives_its_tag(family: str, tiny: Callable[[st
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_best_spans_are_the_best_of_all_possible_ones(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_best_spans_are_the_best_of_all_possible_ones(family: str, tiny: Tiny) -> None:
     twin = tuned(tiny, "span", family)
     result, logits = answer.run(twin.ours, ASKED, options=Options(top=4, longest=3)), logits_of(twin)
     inside = [i for i, span in enumerate(twin.encoding.spans) if span and span.side == 1]
@@ -175,7 +173,7 @@ def test_spans_equal_those_of_training() -> None:
         assert result == spans
 
 
-def test_a_run_gives_the_answers_of_its_training_code(tiny: Callable[[str], Path]) -> None:
+def test_a_run_gives_the_answers_of_its_training_code(tiny: Tiny) -> None:
     """The probabilities of the playground, in one window."""
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
     (prediction,) = classification.Classifier(label.ours, classification_task.Options()).predict([{"text": FILM.first}])
@@ -198,7 +196,7 @@ def test_a_run_gives_the_answers_of_its_training_code(tiny: Callable[[str], Path
     assert asked.chosen == (prediction["said"] or "no answer",)
 
 
-def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_crf_of_a_run_chooses_its_tags(tiny: Tiny, tmp_path: Path) -> None:
     tag = tuned(tiny, "tag").ours
     tagger = tagging.Tagger(tag, tagging_task.Options(head="crf"), True)
     torch.manual_seed(1)
@@ -223,7 +221,7 @@ def test_the_crf_of_a_run_chooses_its_tags(tiny: Callable[[str], Path], tmp_path
         answer.run(run, FILM)
 
 
-def test_the_settings_saved_with_a_run_are_used(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_settings_saved_with_a_run_are_used(tiny: Tiny, tmp_path: Path) -> None:
     about = {
         "options": {"threshold": 99.0, "head": "crf"},
         "silent": True,
@@ -244,7 +242,7 @@ def test_the_settings_saved_with_a_run_are_used(tiny: Callable[[str], Path], tmp
         answer.run(twin, ASKED)
 
 
-def test_no_two_rows_have_the_same_key(tiny: Callable[[str], Path]) -> None:
+def test_no_two_rows_have_the_same_key(tiny: Tiny) -> None:
     for what, text in (("label", FILM), ("tag", FILM), ("span", ASKED)):
         rows = answer.rows(answer.run(tuned(tiny, what).ours, text))
         assert len({tuple(row) for row in rows}) == 1
@@ -253,7 +251,7 @@ def test_no_two_rows_have_the_same_key(tiny: Callable[[str], Path]) -> None:
         assert all(isinstance(row[answer.MEASURE], float) for row in rows)
 
 
-def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Tiny) -> None:
     with pytest.raises(
         ExplorerError, match=r"mini has no fine-tuned head \(its heads: fill-mask, next-sentence\).*Train"
     ):
@@ -263,7 +261,7 @@ def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Pa
     assert caught.value.code == "pair"
 
 
-def test_facts_give_the_numbers_of_tags_and_spans(tiny: Callable[[str], Path]) -> None:
+def test_facts_give_the_numbers_of_tags_and_spans(tiny: Tiny) -> None:
     label, tag, span = (tuned(tiny, what) for what in ("label", "tag", "span"))
     tag_facts = Facts(tag.ours, FILM, answer.run(tag.ours, FILM))
     assert tag_facts.tag("film") in tag.ours.labels and tag_facts.p_tag("film") > 0.25 and 0 <= tag_facts.tagged() <= 12
@@ -274,7 +272,7 @@ def test_facts_give_the_numbers_of_tags_and_spans(tiny: Callable[[str], Path]) -
         Facts(label.ours, FILM, answer.run(label.ours, FILM)).p("great")
 
 
-def test_hidden_words_and_characters_are_words_of_their_own(tiny: Callable[[str], Path]) -> None:
+def test_hidden_words_and_characters_are_words_of_their_own(tiny: Tiny) -> None:
     twin = tuned(tiny, "tag").ours
     hidden = answer.run(twin, Text(FILM.first, hidden=(Span(0, 4, 8),)))
     assert [word.word for word in hidden.words[:3]] == ["the", "[MASK]", "is"]

@@ -1,7 +1,6 @@
 """Attention is transformers' eager attention; norms are a loop over its weights; words, cuts and choices as defined."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.views import attention as drawn
+from tests.conftest import Tiny
 from tests.eager import FAMILIES, eager
 from tests.tolerance import assert_within, of_encoder, of_sum
 
@@ -32,7 +32,7 @@ def pick(text: str, word: str) -> Text:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_weights_are_those_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_weights_are_those_of_transformers(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     wanted = eager(tiny(family), checkpoint.tokenizer.encode(PAIR)).attention
     result = ask(checkpoint, PAIR, show="head", layer=2, head=3)
@@ -42,7 +42,7 @@ def test_weights_are_those_of_transformers(family: str, tiny: Callable[[str], Pa
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_norms_equal_a_loop_over_the_weights_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_norms_equal_a_loop_over_the_weights_of_transformers(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode("She is good.")
     other = eager(tiny(family), encoding)
@@ -76,9 +76,7 @@ def test_several_heads_are_averaged_or_give_their_maximum(mini: Checkpoint) -> N
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_pieces_of_a_word_are_added_over_columns_and_averaged_over_rows(
-    family: str, tiny: Callable[[str], Path]
-) -> None:
+def test_pieces_of_a_word_are_added_over_columns_and_averaged_over_rows(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     pieces, words = ask(checkpoint, PAIR), ask(checkpoint, PAIR, merge=True)
@@ -99,7 +97,7 @@ def test_a_word_is_labelled_as_written_and_a_hidden_one_as_hidden(mini: Checkpoi
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_special_tokens_can_be_hidden_or_discounted(family: str, tiny: Callable[[str], Path]) -> None:
+def test_special_tokens_can_be_hidden_or_discounted(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     visible = [i for i, span in enumerate(encoding.spans) if span is not None]
@@ -111,7 +109,7 @@ def test_special_tokens_can_be_hidden_or_discounted(family: str, tiny: Callable[
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_direction_selects_the_rows_and_columns_of_its_sentences(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_direction_selects_the_rows_and_columns_of_its_sentences(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     sides = [[i for i, span in enumerate(encoding.spans) if span is not None and span.side == side] for side in (0, 1)]
@@ -202,7 +200,7 @@ def test_bf16_stays_near_fp32(mini: Checkpoint, bundled: Path) -> None:
     assert torch.from_numpy(near).sum(-1).sub(1).abs().max() < of_sum(near.shape[-1], sums=2)
 
 
-def test_discounted_norms_are_shares_and_are_labelled_as_shares(tiny: Callable[[str], Path]) -> None:
+def test_discounted_norms_are_shares_and_are_labelled_as_shares(tiny: Tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     whole = ask(checkpoint, "She is good.", measure="norm")
     result = ask(checkpoint, "She is good.", measure="norm", special="discounted", show="head")

@@ -1,8 +1,5 @@
 """Rollout is the formula written out; flow is networkx's maximum flow on the same graph."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import networkx
 import numpy as np
 import pytest
@@ -14,6 +11,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from tests.conftest import Tiny
 from tests.eager import FAMILIES, eager
 from tests.tolerance import assert_within, of_encoder
 
@@ -79,9 +77,7 @@ def test_one_token_keeps_everything() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_method_equals_a_computation_from_transformers_attention(
-    family: str, tiny: Callable[[str], Path]
-) -> None:
+def test_every_method_equals_a_computation_from_transformers_attention(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(TEXT)
     attention = eager(tiny(family), encoding).attention.mean(dim=1).numpy()

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from bertexplorer.model.config import EncoderConfig
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
 from tests.analysis.conftest import LOGITS, MINI, refer
+from tests.conftest import Tiny
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
 FAMILIES = ("bert-mlm", "bert-untied", "roberta", "electra-generator", "distilbert", "modernbert")
@@ -68,7 +69,7 @@ class Twin:
 
 
 @pytest.fixture(scope="module", params=FAMILIES)
-def twin(request: pytest.FixtureRequest, tiny: Callable[[str], Path]) -> Twin:
+def twin(request: pytest.FixtureRequest, tiny: Tiny) -> Twin:
     return Twin(tiny(request.param))
 
 
@@ -212,7 +213,7 @@ def test_the_explained_number_and_its_answer_are_those_of_transformers(twin: Twi
 
 
 @pytest.fixture(scope="module")
-def pair(tiny: Callable[[str], Path]) -> tuple[Checkpoint, torch.nn.Module]:
+def pair(tiny: Tiny) -> tuple[Checkpoint, torch.nn.Module]:
     theirs = transformers.BertForNextSentencePrediction.from_pretrained(tiny("bert"), attn_implementation="eager")
     return load(tiny("bert"), name="pair", precision="fp32", device="cpu"), theirs.eval()
 

@@ -7,7 +7,6 @@ import json
 import re
 import time
 from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,6 +20,7 @@ from bertexplorer.model.text import Span, Text
 from bertexplorer.options import option_specs
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
+from tests.conftest import Tiny
 from tests.eager import FAMILIES
 from tests.filling import FILLING
 
@@ -107,7 +107,7 @@ def ask(view: View, checkpoint: Checkpoint, text: Text, **more: Any) -> list[dic
 
 
 @pytest.fixture(scope="module")
-def reader(tiny: Callable[[str], Path]) -> Callable[[View], Checkpoint]:
+def reader(tiny: Tiny) -> Callable[[View], Checkpoint]:
     """A tiny checkpoint with the head that a view needs."""
     plain, tuned = (
         load(tiny(name), precision="fp32", device="cpu") for name in ("bert", "bert-SequenceClassification")
@@ -146,7 +146,7 @@ def test_a_million_characters_are_rejected_immediately(view: View, reader: Calla
 
 
 @pytest.mark.parametrize("view", [view for view in READING if not view.tuned], ids=lambda view: view.slug)
-def test_every_family_answers_or_lacks_a_head(view: View, tiny: Callable[[str], Path]) -> None:
+def test_every_family_answers_or_lacks_a_head(view: View, tiny: Tiny) -> None:
     for family in (*FAMILIES, "camembert"):
         checkpoint = load(tiny(family), precision="fp32", device="cpu")
         text = fitted(view, "The ___ bank is <mask> here, the bank.")
@@ -165,7 +165,7 @@ def test_a_text_without_a_mask_is_rejected(module: ModuleType, small: Checkpoint
 
 
 @pytest.mark.parametrize("module", FILLING, ids=name_of)
-def test_a_checkpoint_without_a_fill_mask_head_is_rejected(module: ModuleType, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_a_fill_mask_head_is_rejected(module: ModuleType, tiny: Tiny) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
     view = VIEWS[name_of(module).replace("_", "-")]
     for text in (fitted(view, "a [MASK] b"), Text("")):
@@ -214,9 +214,7 @@ QUICK = ("bert", "roberta", "deberta", "modernbert")  # one for each kind of pos
         for name in (*FAMILIES, "camembert", "bert-classifier")
     ],
 )
-def test_every_setting_of_attention_works_in_every_family(
-    module: ModuleType, family: str, tiny: Callable[[str], Path]
-) -> None:
+def test_every_setting_of_attention_works_in_every_family(module: ModuleType, family: str, tiny: Tiny) -> None:
     checkpoint, view = load(tiny(family), precision="fp32", device="cpu"), VIEWS[name_of(module).replace("_", "-")]
     text = Text("The doctor was unbelievably good.", "It is <mask>.", picked=(Span(0, 4, 10),))
     columns = {

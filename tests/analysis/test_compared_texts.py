@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +22,7 @@ from bertexplorer.model.sentence_encoder import SentenceEncoder
 from bertexplorer.model.text import Text
 from bertexplorer.views import answer as figure, referee as referee_figure, saliency as saliency_figure
 from tests.analysis.tuned import FILM, of_problem, tuned
+from tests.conftest import Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import of_encoder
 
@@ -45,9 +46,7 @@ def cosine(folder: Path, ids: Sequence[Sequence[int]], pooling: str) -> float:
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_cosine_is_that_of_transformers(
-    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_the_cosine_is_that_of_transformers(family: str, pooling: str, tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny(family), tmp_path / "run", pooling)
     alone = [checkpoint.tokenizer.encode(side).ids for side in (PAIR.first, PAIR.second)]
     encoding = checkpoint.tokenizer.encode(PAIR)
@@ -62,7 +61,7 @@ def test_the_cosine_is_that_of_transformers(
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_every_method_explains_the_cosine(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_every_method_explains_the_cosine(pooling: str, tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
     result = saliency.run(checkpoint, PAIR, options=saliency.Options(method="all", steps=64))
     value = answer.run(checkpoint, PAIR).labels[0].value
@@ -86,7 +85,7 @@ def test_every_method_explains_the_cosine(pooling: str, tiny: Callable[..., Path
         assert by[method].scores.sum() == pytest.approx(1, abs=1e-5) and (by[method].scores >= 0).all()
 
 
-def test_the_gradient_equals_a_difference_of_cosines(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_gradient_equals_a_difference_of_cosines(tiny: Tiny, tmp_path: Path) -> None:
     from bertexplorer.engine import gradients
 
     checkpoint = compared(tiny("bert"), tmp_path / "run")
@@ -104,7 +103,7 @@ def test_the_gradient_equals_a_difference_of_cosines(tiny: Callable[..., Path], 
     assert float(ends[1] - ends[0]) == pytest.approx(2 * float((slope * step).sum()), rel=0.02)
 
 
-def test_the_cosine_is_computed_after_every_layer(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_cosine_is_computed_after_every_layer(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     theirs = transformers.AutoModel.from_pretrained(tiny("bert")).eval()
     with torch.no_grad():
@@ -118,7 +117,7 @@ def test_the_cosine_is_computed_after_every_layer(tiny: Callable[..., Path], tmp
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run", pooling)
     result = switchboard.run(checkpoint, PAIR, options=switchboard.Options(off="2·3", controls=2))
     assert result.scored and result.target == "cosine"
@@ -142,7 +141,7 @@ def test_a_head_that_is_off_is_off_in_both_texts(pooling: str, tiny: Callable[..
         switchboard.run(checkpoint, PAIR, options=switchboard.Options(how="patch", source="the cat"))
 
 
-def test_masks_are_still_patched_and_a_foreign_folder_is_not_a_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_masks_are_still_patched_and_a_foreign_folder_is_not_a_run(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert-mlm"), tmp_path / "run")
     options = switchboard.Options(how="patch", source="the dog sat .", controls=0)
     assert not switchboard.run(checkpoint, "the [MASK] sat .", options=options).scored
@@ -150,13 +149,13 @@ def test_masks_are_still_patched_and_a_foreign_folder_is_not_a_run(tiny: Callabl
     assert kind_of(checkpoint) is None
 
 
-def test_the_referee_rejects_two_compared_texts(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_referee_rejects_two_compared_texts(tiny: Tiny, tmp_path: Path) -> None:
     """With all words of both hidden, two texts of the same length are alike."""
     with pytest.raises(ExplorerError, match="compares two texts"):
         referee.run(compared(tiny("bert"), tmp_path / "run"), PAIR)
 
 
-def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> None:
+def test_the_curves_of_a_regression_are_scores(tiny: Tiny) -> None:
     checkpoint = of_problem(tuned(tiny, "label").ours, "regression")
     result = referee.run(checkpoint, FILM, options=referee.Options(orders=3, points=6))
     value = answer.run(checkpoint, FILM).labels[0].value
@@ -165,7 +164,7 @@ def test_the_curves_of_a_regression_are_scores(tiny: Callable[[str], Path]) -> N
     assert "%" not in referee_figure.say(result)
 
 
-def test_compared_cosines_are_not_drawn_as_percentages(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_compared_cosines_are_not_drawn_as_percentages(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     for module in (answer, layers, switchboard):
         result = module.run(checkpoint, PAIR)
@@ -173,7 +172,7 @@ def test_compared_cosines_are_not_drawn_as_percentages(tiny: Callable[..., Path]
         assert drawn and "%" not in str(drawn.layout.xaxis.tickformat)
 
 
-def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_one_text_is_not_compared(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run", task="retrieval")
     with pytest.raises(ExplorerError, match="compares two texts, and there is only one") as caught:
         answer.run(checkpoint, "the cat")
@@ -181,12 +180,12 @@ def test_one_text_is_not_compared(tiny: Callable[..., Path], tmp_path: Path) -> 
     assert kind_of(replace(checkpoint, folder=Path())) is None
 
 
-def test_a_run_that_began_with_a_classifier_answers_with_its_cosine(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_run_that_began_with_a_classifier_answers_with_its_cosine(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert-SequenceClassification"), tmp_path / "run")
     assert "sequence_classifier" in checkpoint.heads and answer.run(checkpoint, PAIR).kind == "similarity"
 
 
-def test_texts_that_share_the_limit_are_announced(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_texts_that_share_the_limit_are_announced(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = compared(tiny("bert"), tmp_path / "run")
     long, shared = Text("a cat " * 22, "a dog " * 18), "Here both texts share the limit"
     for text, expected in ((long, True), (PAIR, False)):

@@ -1,7 +1,6 @@
 """Counterfactuals: every estimate, candidate, probability and step computed again with transformers."""
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 
 import pytest
 import torch
@@ -18,6 +17,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
 from tests.analysis.conftest import CLOSE, LOGITS, Reference, refer
 from tests.analysis.tuned import FILM, tuned
+from tests.conftest import Tiny
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
 FAMILIES = ("bert-mlm", "bert-untied", "roberta", "electra-generator", "distilbert", "modernbert")
@@ -47,9 +47,7 @@ def words(reference: Reference, answer: str, before: str) -> set[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_estimates_are_vector_differences_times_the_gradient_of_transformers(
-    family: str, tiny: Callable[[str], Path]
-) -> None:
+def test_estimates_are_vector_differences_times_the_gradient_of_transformers(family: str, tiny: Tiny) -> None:
     ours, theirs = load(tiny(family), name=family, precision="fp32", device="cpu"), refer(tiny(family)).model
     encoding = ours.tokenizer.encode(SENTENCE)
     (spot,), places = encoding.masked, (1, 2, 5)
@@ -162,7 +160,7 @@ def test_a_reduction_is_the_loop_that_leaves_out_each_word(mini: Checkpoint, ref
 
 
 @pytest.mark.parametrize("method", ["gradient", "fill-mask", "reduction"])
-def test_edits_of_a_pair_are_verified_with_transformers(method: str, tiny: Callable[[str], Path]) -> None:
+def test_edits_of_a_pair_are_verified_with_transformers(method: str, tiny: Tiny) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
     theirs = transformers.BertForNextSentencePrediction.from_pretrained(tiny("bert")).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("bert"))
@@ -187,9 +185,7 @@ def test_edits_of_a_pair_are_verified_with_transformers(method: str, tiny: Calla
 
 @pytest.mark.parametrize("what", ["label", "tag"])
 @pytest.mark.parametrize("method", ["gradient", "reduction"])
-def test_edits_of_a_label_or_a_tag_are_verified_with_transformers(
-    what: str, method: str, tiny: Callable[[str], Path]
-) -> None:
+def test_edits_of_a_label_or_a_tag_are_verified_with_transformers(what: str, method: str, tiny: Tiny) -> None:
     twin = tuned(tiny, what)
     tokenizer = transformers.AutoTokenizer.from_pretrained(twin.ours.folder)
     options = Options(method=method, tagged_word="film" if what == "tag" else "")  # type: ignore[arg-type]

@@ -1,7 +1,5 @@
 """Counterfactuals of odd texts: errors, the limits of long texts, and words that must not change."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +14,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.tuned import ASKED, FILM, of_problem, tuned
+from tests.conftest import Tiny
 
 METHODS = ("gradient", "fill-mask", "reduction")
 SENTENCE = "the doctor said she works in the [MASK] ."
@@ -49,7 +48,7 @@ def test_odd_texts_keep_everything_but_the_edited_words(text: str, method: str, 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "modernbert"])
 @pytest.mark.parametrize("method", METHODS)
-def test_vocabularies_with_leading_spaces_are_edited(family: str, method: str, tiny: Callable[[str], Path]) -> None:
+def test_vocabularies_with_leading_spaces_are_edited(family: str, method: str, tiny: Tiny) -> None:
     ours = load(tiny(family), name=family, precision="fp32", device="cpu")
     text = "the a <mask> the is , a of ."
     try:
@@ -122,7 +121,7 @@ def test_a_text_without_a_removable_word_is_rejected(text: str, small: Checkpoin
         run(small, text, method="reduction")
 
 
-def test_errors_name_the_missing_part(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_the_missing_part(small: Checkpoint, tiny: Tiny) -> None:
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         run(small, "No mask here.")
     with pytest.raises(ExplorerError, match="pieces"):

@@ -1,8 +1,5 @@
 """Forward pass: the halves of each layer equal those of transformers, and each checkpoint ends in what it has."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -16,6 +13,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE, NEAR, Reference
+from tests.conftest import Tiny
 
 FRANCE = "The capital of France is [MASK]."
 TIRED = "The animal didn't cross the street because it was too [MASK]."
@@ -47,7 +45,7 @@ def test_both_halves_of_each_layer_equal_those_of_transformers(mini: Checkpoint,
 
 
 @pytest.mark.parametrize("recipe", ["bert-mlm", "modernbert", "deberta", "mpnet", "albert", "electra-discriminator"])
-def test_the_halves_of_each_family_add_up_to_its_hidden_states(tiny: Callable[[str], Path], recipe: str) -> None:
+def test_the_halves_of_each_family_add_up_to_its_hidden_states(tiny: Tiny, recipe: str) -> None:
     checkpoint = load(tiny(recipe), precision="fp32", device="cpu")
     result = forward_pass.run(checkpoint, "a b c")
     states = engine.hidden_states(checkpoint, checkpoint.tokenizer.encode("a b c"))[1:]
@@ -156,7 +154,7 @@ def test_a_text_of_hardly_a_token_has_a_picture(mini: Checkpoint, text: str) -> 
         ("bert-base", "vector"),
     ],
 )
-def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Callable[[str], Path], recipe: str, end: str) -> None:
+def test_each_kind_of_checkpoint_ends_in_what_it_has(tiny: Tiny, recipe: str, end: str) -> None:
     checkpoint = load(tiny(recipe), precision="fp32", device="cpu")
     text = "a [MASK] c" if end == "mask" else "a b c"
     result = forward_pass.run(checkpoint, text)

@@ -1,8 +1,5 @@
 """Head roles equal a loop over transformers' attention, distances those of scipy; the plane preserves flat data."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, jensenshannon
@@ -26,6 +23,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import NEAR
+from tests.conftest import Tiny
 from tests.eager import FAMILIES, eager
 from tests.tolerance import of_encoder, of_sum
 
@@ -52,7 +50,7 @@ def loop(weights: np.ndarray, tokens: list[str], cls: str, sep: str, punctuation
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_shares_equal_those_of_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
+def test_shares_equal_those_of_a_loop(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(TEXT)
     attention = eager(tiny(family), encoding).attention.numpy()

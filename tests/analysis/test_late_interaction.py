@@ -1,6 +1,5 @@
 """Late interaction: MaxSim as a loop over transformers' hidden states."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import NEAR
+from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 
 PAIR = Text("the cat sat on a mat .", "a dog in paris sat on the mat , she said .")
@@ -35,7 +35,7 @@ def cosine(a: Tensor, b: Tensor) -> float:
 
 @pytest.mark.parametrize("special", ["left out", "included"])
 @pytest.mark.parametrize(("family", "layer"), [("bert", -1), ("bert", 1), ("roberta", -1)])
-def test_the_score_is_maxsim(special: str, family: str, layer: int, tiny: Callable[[str], Path]) -> None:
+def test_the_score_is_maxsim(special: str, family: str, layer: int, tiny: Tiny) -> None:
     options = Options(layer=layer, special=special)  # type: ignore[arg-type]
     result = late_interaction.run(load(tiny(family), precision="fp32", device="cpu"), PAIR, options=options)
     query, passage = (states(tiny(family), text, layer) for text in (PAIR.first, PAIR.second))
@@ -65,7 +65,7 @@ def test_a_hidden_word_is_compared_as_a_mask(mini: Checkpoint) -> None:
     assert "[MASK]" in late_interaction.run(mini, hidden).passage
 
 
-def test_what_cannot_be_compared_is_said(mini: Checkpoint, tiny_copy: Callable[[str], Path]) -> None:
+def test_what_cannot_be_compared_is_said(mini: Checkpoint, tiny_copy: Tiny) -> None:
     with pytest.raises(ExplorerError, match="There is no passage in which"):
         late_interaction.run(mini, "one text")
     with pytest.raises(ExplorerError, match="has layers 1 to 6"):

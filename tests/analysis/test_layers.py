@@ -1,7 +1,6 @@
 """Layers are transformers' hidden states through its own MLM head; the last layer is fill-mask."""
 
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE, Reference, refer
+from tests.conftest import Tiny
 from tests.tolerance import assert_same
 
 FRANCE = "Paris is the [MASK] of France."
@@ -83,14 +83,14 @@ def test_every_layer_of_mini_equals_that_of_transformers(mini: Checkpoint, refer
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "modernbert"])
-def test_every_layer_of_a_family_equals_that_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_layer_of_a_family_equals_that_of_transformers(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode("the capital of <mask> is good .")
     result = layers.run(checkpoint, "the capital of <mask> is good .")
     check(result, lens(refer(tiny(family)), list(encoding.ids), encoding.masked[0]), 3)
 
 
-def test_modernbert_passes_its_final_norm_at_every_layer(tiny: Callable[[str], Path]) -> None:
+def test_modernbert_passes_its_final_norm_at_every_layer(tiny: Tiny) -> None:
     """Its hidden states come without it, all but the last."""
     reference, checkpoint = refer(tiny("modernbert")), load(tiny("modernbert"), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode("the capital of [MASK] is good .")
@@ -107,7 +107,7 @@ def test_modernbert_passes_its_final_norm_at_every_layer(tiny: Callable[[str], P
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_last_layer_gives_the_answers_of_fill_mask(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_last_layer_gives_the_answers_of_fill_mask(family: str, tiny: Tiny) -> None:
     for precision in ("fp32", "bf16"):
         checkpoint = load(tiny(family), precision=precision, device="cpu")
         result = layers.run(checkpoint, FRANCE, options=Options(top=10))
@@ -164,7 +164,7 @@ def test_too_many_or_unknown_words_are_rejected(mini: Checkpoint) -> None:
     assert len(layers.run(mini, FRANCE, options=Options(words="Paris, paris")).followed) == 1
 
 
-def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(tiny: Tiny) -> None:
     checkpoint = load(tiny("bert-base"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         layers.run(checkpoint, FRANCE)

@@ -23,10 +23,10 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.views import neurons as figure
 from tests.analysis.tuned import of_problem, tuned
+from tests.conftest import Tiny
 from tests.tiny import write, write_sentence_encoder
 
 TEXT = "The capital of france is [MASK]."
-Tiny = Callable[[str], Path]
 CONTRACT = {  # the module that reads the neurons
     "bert-mlm": ".{}.output.dense",
     "roberta": ".{}.output.dense",

@@ -1,7 +1,6 @@
 """Next sentence: the numbers of transformers' BertForNextSentencePrediction, both ways round, in a batch and hidden."""
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from tests.conftest import Tiny
 from tests.tolerance import assert_same, of_encoder
 
 STORE = Text("The man went to the store.", "He bought a gallon of milk.")
@@ -49,7 +49,7 @@ def sides(given: transformers.BatchEncoding) -> list[tuple[int, int | None]]:
 
 
 @pytest.fixture(scope="module", params=["mini", "tiny"])
-def twin(request: pytest.FixtureRequest, bundled: Path, tiny: Callable[[str], Path]) -> Twin:
+def twin(request: pytest.FixtureRequest, bundled: Path, tiny: Tiny) -> Twin:
     return make_twin(bundled if request.param == "mini" else tiny("bert"))
 
 
@@ -60,7 +60,7 @@ def make_twin(folder: Path) -> Twin:
 
 
 @pytest.fixture(scope="module")
-def small(tiny: Callable[[str], Path]) -> Checkpoint:
+def small(tiny: Tiny) -> Checkpoint:
     """A tiny BERT that has the head."""
     return load(tiny("bert"), name="small", precision="fp32", device="cpu")
 
@@ -158,7 +158,7 @@ def test_invalid_input_is_rejected(text: Text | str, typed: str, sentence: str, 
 
 @pytest.mark.parametrize("recipe", ["roberta", "bert-mlm", "electra-discriminator", "distilbert", "modernbert"])
 @pytest.mark.parametrize("text", [STORE, ""])
-def test_a_checkpoint_without_the_head_is_rejected(recipe: str, text: Text | str, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(recipe: str, text: Text | str, tiny: Tiny) -> None:
     checkpoint = load(tiny(recipe), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="has no next-sentence head.*such as mini"):
         next_sentence.run(checkpoint, text)
@@ -188,7 +188,7 @@ def test_the_engine_keeps_the_order_for_every_budget(twin: Twin, monkeypatch: py
     assert task_heads.next_sentence_logits(twin.ours, []).shape == (0, 2)
 
 
-def test_non_finite_numbers_are_rejected(tiny: Callable[[str], Path]) -> None:
+def test_non_finite_numbers_are_rejected(tiny: Tiny) -> None:
     broken = load(tiny("bert"), name="broken", precision="fp32", device="cpu")
     with torch.no_grad():
         broken.next_sentence.output.bias.fill_(float("nan"))

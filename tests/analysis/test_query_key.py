@@ -1,8 +1,5 @@
 """Query and key: products add up to scores whose softmax is the attention; the default query; errors; long texts."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,6 +9,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import TOKENS, Span, Text
+from tests.conftest import Tiny
 
 KEYS = "The keys to the cabinet [MASK] on the table."
 
@@ -61,7 +59,7 @@ def test_a_long_export_keeps_the_tokens_with_the_largest_weights(
     assert positions == set(np.argsort(-result.weights)[:3].tolist())
 
 
-def test_tokens_outside_the_window_of_a_local_layer_have_weight_0(tiny: Callable[[str], Path]) -> None:
+def test_tokens_outside_the_window_of_a_local_layer_have_weight_0(tiny: Tiny) -> None:
     checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
     text = "The doctor said it was good, and she believes it. She works in <mask>."
     local = next(layer for layer in range(5) if checkpoint.config.is_local(layer))

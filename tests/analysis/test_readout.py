@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +20,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Span, Text
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import ASKED, FILM, Tuned, of_problem, tuned
+from tests.conftest import Tiny
 from tests.tolerance import assert_within, of_encoder, of_gradient
 
 STEPS = 12
@@ -44,7 +44,7 @@ def number(one: Tuned, what: str, position: int, index: int) -> Callable[[Tensor
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 @pytest.mark.parametrize(("head", "what"), CASES)
 def test_the_number_and_its_integrated_gradients_equal_those_of_captum(
-    head: str, what: str, family: str, tiny: Callable[[str], Path]
+    head: str, what: str, family: str, tiny: Tiny
 ) -> None:
     twin = tuned(tiny, head, family)
     result = saliency.run(twin.ours, twin.text, options=Options(target=what, steps=STEPS, merge=False))  # type: ignore[arg-type]
@@ -66,7 +66,7 @@ def test_the_number_and_its_integrated_gradients_equal_those_of_captum(
 
 
 @pytest.mark.parametrize(("head", "what"), CASES)
-def test_occlusion_equals_a_loop_by_hand(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+def test_occlusion_equals_a_loop_by_hand(head: str, what: str, tiny: Tiny) -> None:
     twin = tuned(tiny, head)
     result = saliency.run(twin.ours, twin.text, options=Options(target=what, method="occlusion", merge=False))  # type: ignore[arg-type]
     decision = ask(twin.ours, twin.text, what)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def test_occlusion_equals_a_loop_by_hand(head: str, what: str, tiny: Callable[[s
     assert_within(result.attributions[0].scores, whole - np.array(lost), of_gradient(twin.ours.config, LOGITS))
 
 
-def test_labels_are_explained_one_by_one_and_a_score_is_explained_itself(tiny: Callable[[str], Path]) -> None:
+def test_labels_are_explained_one_by_one_and_a_score_is_explained_itself(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     logits = twin.logits(torch.tensor([twin.encoding.ids])).detach()[0]
     several = of_problem(twin.ours, "multi_label_classification")
@@ -93,7 +93,7 @@ def test_labels_are_explained_one_by_one_and_a_score_is_explained_itself(tiny: C
         counterfactuals.run(score, FILM)
 
 
-def test_the_target_is_chosen_automatically(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+def test_the_target_is_chosen_automatically(tiny: Tiny, mini: Checkpoint) -> None:
     """A mask if there is one and a head for it, else the fine-tuned head, else the next sentence."""
     heads = {head: tuned(tiny, head).ours for head in ("label", "tag", "span")}
     pair, masked = Text("a cat .", "a dog ."), Text("a [MASK] .", "a dog .")
@@ -122,7 +122,7 @@ def test_the_old_names_and_the_automatic_choice_agree(mini: Checkpoint) -> None:
         assert saliency.rows(one) == saliency.rows(other) and one.target == name
 
 
-def test_the_word_and_the_answer_can_be_chosen(tiny: Callable[[str], Path]) -> None:
+def test_the_word_and_the_answer_can_be_chosen(tiny: Tiny) -> None:
     tagger, reader = tuned(tiny, "tag"), tuned(tiny, "span")
     words = FILM.first.split()
     named = ask(tagger.ours, FILM, "tag", "b-loc", "London")
@@ -155,14 +155,14 @@ def test_the_word_and_the_answer_can_be_chosen(tiny: Callable[[str], Path]) -> N
     ],
 )
 def test_errors_name_the_unknown_word_or_label(
-    head: str, what: str, answer: str, word: str, message: str, tiny: Callable[[str], Path]
+    head: str, what: str, answer: str, word: str, message: str, tiny: Tiny
 ) -> None:
     twin = tuned(tiny, head)
     with pytest.raises(ExplorerError, match=message):
         ask(twin.ours, twin.text, what, answer, word)  # type: ignore[arg-type]
 
 
-def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+def test_a_missing_passage_or_head_is_reported(tiny: Tiny, mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match="no passage") as caught:
         saliency.run(tuned(tiny, "span").ours, "where is the cat ?")
     assert caught.value.code == "pair"
@@ -177,7 +177,7 @@ def test_a_missing_passage_or_head_is_reported(tiny: Callable[[str], Path], mini
     }
 
 
-def test_the_referee_judges_a_label(tiny: Callable[[str], Path]) -> None:
+def test_the_referee_judges_a_label(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     result = referee.run(twin.ours, FILM, options=referee.Options(orders=3, points=4))
     label = ask(twin.ours, FILM, "label")
@@ -203,7 +203,7 @@ class Tempered(LabelReadout):
         return gradients.Target((0,), lambda last: (head(last) / 2).log_softmax(dim=-1)[:, index])
 
 
-def test_a_further_kind_of_answer_is_one_class(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_further_kind_of_answer_is_one_class(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every view that asks for a readout gives its numbers, against transformers' logits at temperature 2."""
     twin = tuned(tiny, "label")
     ours = replace(twin.ours, hf_config={**twin.ours.hf_config, "temperature": 2})

@@ -1,7 +1,6 @@
 """Referee: every curve by a loop through transformers, one text at a time."""
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import LOGITS, refer
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 FAMILIES = ("bert-mlm", "roberta", "electra-generator", "distilbert", "modernbert")
@@ -56,7 +56,7 @@ def check(ours: Checkpoint, text: Text | str, options: Options, words: list[int]
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_curves_of_every_family_equal_those_of_a_loop(family: str, tiny: Callable[[str], Path]) -> None:
+def test_curves_of_every_family_equal_those_of_a_loop(family: str, tiny: Tiny) -> None:
     ours, theirs = load(tiny(family), name=family, precision="fp32", device="cpu"), refer(tiny(family))
     encoding = ours.tokenizer.encode(SENTENCE)
     (spot,) = encoding.masked
@@ -70,7 +70,7 @@ def test_curves_of_every_family_equal_those_of_a_loop(family: str, tiny: Callabl
     check(ours, SENTENCE, Options(orders=3, points=64), words, read)
 
 
-def test_curves_of_a_pair_equal_those_of_a_loop(tiny: Callable[[str], Path]) -> None:
+def test_curves_of_a_pair_equal_those_of_a_loop(tiny: Tiny) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
     theirs = transformers.BertForNextSentencePrediction.from_pretrained(tiny("bert")).eval()
     encoding = ours.tokenizer.encode(PAIR)

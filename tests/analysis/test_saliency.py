@@ -1,8 +1,5 @@
 """Saliency: words of several pieces, requested answers, long and odd texts, errors."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,6 +10,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE, LOGITS, Reference
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 PAIR = Text("the man said it works .", "she is in london .")
@@ -51,7 +49,7 @@ def test_unusable_words_are_rejected(word: str, message: str, mini: Checkpoint) 
         saliency.run(mini, "It is [MASK].", options=Options(word=word))
 
 
-def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_errors_name_the_missing_part(mini: Checkpoint, tiny: Tiny) -> None:
     pair = Options(target="next sentence")
     with pytest.raises(ExplorerError, match="Nothing is hidden"):
         saliency.run(mini, "No mask here.")

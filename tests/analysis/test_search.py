@@ -1,8 +1,7 @@
 """Search: the ranking is that of transformers' vectors, and an index changes nothing but the time."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import NEAR, Reference
+from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 from tests.tolerance import of_encoder
 
@@ -90,7 +90,7 @@ def test_a_half_filled_index_is_filled_again(small: Checkpoint) -> None:
     assert result.indexed == "new" and len(result.hits) == 4
 
 
-def test_different_vectors_have_different_collections(small: Checkpoint, tiny: Callable[[str], Path]) -> None:
+def test_different_vectors_have_different_collections(small: Checkpoint, tiny: Tiny) -> None:
     half = load(tiny("bert-mlm"), precision="bf16", device="cpu")
     other = load(tiny("bert-untied"), precision="fp32", device="cpu")
     names = {
@@ -105,7 +105,7 @@ def test_different_vectors_have_different_collections(small: Checkpoint, tiny: C
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family_can_search(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_can_search(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = search.run(checkpoint, Text("paris", "a cat"), options=Options(lines="k"), lines=LINES)
     assert result.query == "paris a cat" and len(result.hits) == 4
@@ -130,7 +130,7 @@ def test_tokens_beyond_the_limit_are_noted(small: Checkpoint) -> None:
         assert len(result.hits) == 10 and ("beyond the checkpoint's limit" in result.notes) == (len(text) > 300)
 
 
-def test_prompts_stand_before_the_text_and_the_lines(tiny_copy: Callable[[str], Path]) -> None:
+def test_prompts_stand_before_the_text_and_the_lines(tiny_copy: Tiny) -> None:
     """As for e5: "query: " and "passage: "; the vectors are those of Python's own call."""
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"})
     prompts = {"prompts": {"query": "the cat : ", "passage": "money is "}, "default_prompt_name": "passage"}

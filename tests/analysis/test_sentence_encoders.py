@@ -1,7 +1,6 @@
 """A sentence encoder answers with the similarity of two texts in every view of an answer, by its own pipeline."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 from tests.tolerance import of_encoder
 
@@ -37,7 +37,7 @@ def own(folder: Path, pooling: dict[str, Any], dense: list[str], **settings: Any
 
 @pytest.mark.parametrize(("pooling", "dense"), PIPELINES)
 def test_every_view_reads_the_cosine_of_its_own_vectors(
-    pooling: dict[str, Any], dense: list[str], tiny_copy: Callable[[str], Path]
+    pooling: dict[str, Any], dense: list[str], tiny_copy: Tiny
 ) -> None:
     checkpoint = own(tiny_copy("bert"), pooling, dense)
     first, second = Bert(checkpoint).encode([PAIR.first, PAIR.second])
@@ -60,7 +60,7 @@ def test_every_view_reads_the_cosine_of_its_own_vectors(
         counterfactuals.run(checkpoint, PAIR)
 
 
-def test_where_it_departs_from_its_files_is_said(tiny_copy: Callable[[str], Path]) -> None:
+def test_where_it_departs_from_its_files_is_said(tiny_copy: Tiny) -> None:
     settings = {"prompts": {"query": "query: "}, "default_prompt_name": "query", "similarity_fn_name": "dot"}
     checkpoint = own(tiny_copy("bert"), {"pooling_mode": "mean"}, [], **settings)
     long = Text("the cat sat on the mat in the park of paris and ran", "a dog")
@@ -72,13 +72,13 @@ def test_where_it_departs_from_its_files_is_said(tiny_copy: Callable[[str], Path
     assert not answer.run(plain, Text("the cat", "a dog")).caveats
 
 
-def test_texts_are_read_in_lower_case_where_the_files_say_so(tiny_copy: Callable[[str], Path]) -> None:
+def test_texts_are_read_in_lower_case_where_the_files_say_so(tiny_copy: Tiny) -> None:
     checkpoint = own(tiny_copy("roberta"), {"pooling_mode": "mean"}, [])
     loud = Text(PAIR.first.upper(), PAIR.second)
     assert answer.run(checkpoint, loud).labels[0].value == answer.run(checkpoint, PAIR).labels[0].value
 
 
-def test_files_that_cannot_be_followed_make_no_answer(tiny_copy: Callable[[str], Path]) -> None:
+def test_files_that_cannot_be_followed_make_no_answer(tiny_copy: Tiny) -> None:
     checkpoint = own(tiny_copy("bert"), {"pooling_mode": "mode"}, [])
     assert kind_of(checkpoint) is None
     assert engine.sentence_vectors(checkpoint, [checkpoint.tokenizer.encode("a cat")], layer=1, pooling="mean").shape

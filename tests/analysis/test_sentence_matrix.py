@@ -2,7 +2,6 @@
 
 import math
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +21,7 @@ from bertexplorer.views import (
     sentence_pairs as pairs_figure,
 )
 from tests.analysis.conftest import LOGITS
+from tests.conftest import Tiny
 from tests.tolerance import assert_within, of_encoder
 
 STORY = (
@@ -33,7 +33,7 @@ STORY = (
 
 
 @pytest.fixture(scope="module")
-def small(tiny: Callable[[str], Path]) -> Checkpoint:
+def small(tiny: Tiny) -> Checkpoint:
     return load(tiny("bert"), name="small", precision="fp32", device="cpu")
 
 
@@ -123,7 +123,7 @@ def test_invalid_input_is_rejected(text: str, message: str, small: Checkpoint) -
 
 
 @pytest.mark.parametrize("text", [" ".join(STORY), ""])
-def test_a_checkpoint_without_the_head_is_rejected(text: str, tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(text: str, tiny: Tiny) -> None:
     checkpoint = load(tiny("roberta"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="has no next-sentence head"):
         sentence_matrix.run(checkpoint, text)

@@ -1,6 +1,5 @@
 """Drawn pairs match their kind, and the head's answers equal those of transformers."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from bertexplorer.analysis.sentence_pairs import NEXT, OTHER, SAME, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 STORY = ("The man went to the store.", "He bought milk.", "Then he walked home.", "His children drank it.")
@@ -41,14 +41,14 @@ def test_answers_equal_those_of_transformers(mini: Checkpoint, bundled: Path) ->
         assert answer == pytest.approx(float(logits.softmax(-1)[0, 0]), abs=of_encoder(mini.config, logits))
 
 
-def test_pairs_are_also_drawn_without_the_head(tiny: Callable[[str], Path]) -> None:
+def test_pairs_are_also_drawn_without_the_head(tiny: Tiny) -> None:
     result = sentence_pairs.run(load(tiny("roberta")), " ".join(STORY))
     assert np.isnan(result.is_next).all() and 5 <= len(result.pairs) <= sentence_pairs.PAIRS
     assert {row["is_next"] for row in sentence_pairs.rows(result)} == {""}, "JSON has no NaN"
 
 
 @pytest.mark.parametrize("options", [Options(), Options(same_document=1.0), Options(not_next=0.0)])
-def test_no_pair_is_drawn_twice(options: Options, tiny: Callable[[str], Path]) -> None:
+def test_no_pair_is_drawn_twice(options: Options, tiny: Tiny) -> None:
     six = " ".join([*STORY, "It was late.", "They slept."])
     for roll in range(1, 30):
         pairs = sentence_pairs.run(load(tiny("roberta")), six, options=replace(options, roll=roll)).pairs
@@ -56,7 +56,7 @@ def test_no_pair_is_drawn_twice(options: Options, tiny: Callable[[str], Path]) -
         assert not options.not_next or len(pairs) == sentence_pairs.PAIRS or [p.kind for p in pairs].count(NEXT) == 5
 
 
-def test_a_blank_line_ends_a_document(tiny: Callable[[str], Path]) -> None:
+def test_a_blank_line_ends_a_document(tiny: Tiny) -> None:
     text = " ".join(STORY[:2]) + "\n \n" + " ".join(STORY[2:])
     checkpoint = load(tiny("roberta"))
     for options in (Options(not_next=0.0), Options(not_next=1.0, same_document=1.0)):

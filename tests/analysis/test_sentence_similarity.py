@@ -24,6 +24,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.views import sentence_similarity as figure
 from tests.analysis.conftest import NEAR
+from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 from tests.tolerance import of_encoder
 
@@ -55,7 +56,7 @@ def run(checkpoint: Checkpoint, pair: Text = PAIR, **options: Any) -> SentenceSi
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 @pytest.mark.parametrize("mode", WEIGHTS)
-def test_the_cells_are_the_terms_of_the_cosine(family: str, mode: str, tiny_copy: Callable[[str], Path]) -> None:
+def test_the_cells_are_the_terms_of_the_cosine(family: str, mode: str, tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy(family), {"pooling_mode": mode})
     result = run(encoder_of(folder))
     first, second = states(folder, PAIR.first), states(folder, PAIR.second)
@@ -75,7 +76,7 @@ def test_the_cells_are_the_terms_of_the_cosine(family: str, mode: str, tiny_copy
     assert result.matrix.sum() == pytest.approx(result.similarity, abs=1e-5)
 
 
-def test_the_maximum_belongs_to_the_token_that_has_it(tiny_copy: Callable[[str], Path]) -> None:
+def test_the_maximum_belongs_to_the_token_that_has_it(tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "max"})
     result = run(encoder_of(folder))
     first, second = states(folder, PAIR.first), states(folder, PAIR.second)
@@ -86,7 +87,7 @@ def test_the_maximum_belongs_to_the_token_that_has_it(tiny_copy: Callable[[str],
     assert result.matrix[2, 1] == pytest.approx(wanted, abs=NEAR) and abs(result.gap) < 1e-5
 
 
-def test_a_plain_dense_layer_is_part_of_the_terms(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_plain_dense_layer_is_part_of_the_terms(tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"}, dense=["Identity"])
     result = run(encoder_of(folder))
     weights = load_file(folder / "2_Dense" / "model.safetensors")
@@ -112,7 +113,7 @@ def test_other_terms_are_integrated_gradients_of_the_words(
     pooling: dict[str, Any],
     dense: list[str],
     terms: str,
-    tiny_copy: Callable[[str], Path],
+    tiny_copy: Tiny,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each number of the vector by itself, with gradients of transformers, at the same points: few, to be fast."""
@@ -153,7 +154,7 @@ def reference_rows(folder: Path, text: str, mode: str, dense: list[str]) -> Tens
     return torch.cat([rows[1:-1], vector(start).detach()[None]]).double()
 
 
-def test_the_similarity_is_that_of_the_vectors(mini: Checkpoint, tiny_copy: Callable[[str], Path]) -> None:
+def test_the_similarity_is_that_of_the_vectors(mini: Checkpoint, tiny_copy: Tiny) -> None:
     assert run(mini, KIDS).similarity == pytest.approx(float(Bert(mini).similarity(KIDS.first, KIDS.second)), abs=1e-6)
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"}, normalize=False)
     settings = {"prompts": {"query": "the cat : "}, "similarity_fn_name": "dot"}
@@ -211,13 +212,13 @@ def test_what_cannot_be_answered_is_said(
         sentence_similarity.run(mini, pair, options=Options(merge=False, **options), lines=lines)
 
 
-def test_one_token_and_no_mask_token_are_enough(mini: Checkpoint, tiny_copy: Callable[[str], Path]) -> None:
+def test_one_token_and_no_mask_token_are_enough(mini: Checkpoint, tiny_copy: Tiny) -> None:
     assert run(mini, Text("cat", "dog")).matrix.shape == (2, 2)
     only_mask = run(mini, Text("[MASK]", "dog"), terms="input words")
     assert not only_mask.by_row[0] and abs(only_mask.gap) < 0.01
 
 
-def test_several_texts_are_compared_with_each_other(tiny_copy: Callable[[str], Path]) -> None:
+def test_several_texts_are_compared_with_each_other(tiny_copy: Tiny) -> None:
     """Against the vectors of Python's own call; the first text has the prompt of a query."""
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "mean"})
     (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "the cat : "}}))

@@ -1,8 +1,6 @@
 """Suites against loops written by hand over transformers: pairs, cloze items, templates, next sentences, shares."""
 
-from collections.abc import Callable
 from difflib import SequenceMatcher
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.views import suite as figure
 from tests.analysis.conftest import CLOSE, Reference
 from tests.analysis.tuned import tuned
+from tests.conftest import Tiny
 
 PAIRS = [
     {
@@ -243,7 +242,7 @@ def test_published_formats_are_read_unchanged(cells: dict, kind: str, category: 
     assert (result, case.category, unusable) == (kind, category, [])
 
 
-def test_labelled_rows_are_answered_as_by_transformers(tiny: Callable[[str], Path]) -> None:
+def test_labelled_rows_are_answered_as_by_transformers(tiny: Tiny) -> None:
     case = tuned(tiny, "label")
     names = case.ours.labels
     given = [{"text": f"film {n} was good", "label": names[n % len(names)]} for n in range(7)]
@@ -261,7 +260,7 @@ def test_labelled_rows_are_answered_as_by_transformers(tiny: Callable[[str], Pat
     assert [(item.line, "it gives" in item.what) for item in result.unusable] == [(9, True)]
 
 
-def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Callable[[str], Path]) -> None:
+def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     given = {"template": "a {good|bad} film", "expect": "lower", "answer": twin.ours.labels[0]}
     (result,) = run(twin.ours, [given]).outcomes

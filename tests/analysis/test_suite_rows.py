@@ -1,9 +1,7 @@
 """Rows that are hard to score: each is counted and named by its line, and the others have their numbers."""
 
 import time
-from collections.abc import Callable
 from itertools import permutations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.views import suite as figure
 from tests.analysis.conftest import Reference
 from tests.analysis.tuned import tuned
+from tests.conftest import Tiny
 
 
 def run(checkpoint: Checkpoint, given: list[dict], **options) -> suite.Suite:
@@ -25,7 +24,7 @@ def run(checkpoint: Checkpoint, given: list[dict], **options) -> suite.Suite:
 
 
 @pytest.mark.parametrize("text", ["word " * 600, "x" * 30_000, "\x01\x02"], ids=["tokens", "characters", "controls"])
-def test_an_unencodable_labelled_row_is_named(tiny: Callable[[str], Path], text: str) -> None:
+def test_an_unencodable_labelled_row_is_named(tiny: Tiny, text: str) -> None:
     checkpoint = tuned(tiny, "label").ours
     label = checkpoint.labels[0]
     result = run(checkpoint, [{"text": text, "label": label}, {"text": "a film", "label": label}])

@@ -1,8 +1,6 @@
 """Term weights: SPLADE's formula as a loop over transformers' logits; the score of two texts as a sum of products."""
 
 import math
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 import torch
@@ -17,6 +15,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import CLOSE, Reference
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 PAIR = Text("Physicians see sick people.", "The doctor examined the patient.")
@@ -28,9 +27,7 @@ def weights(logits: Tensor) -> list[float]:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
-def test_weights_are_those_of_the_formula(
-    family: str, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_are_those_of_the_formula(family: str, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(splade, "CHUNK", 3)  # several chunks
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     model = transformers.AutoModelForMaskedLM.from_pretrained(tiny(family), dtype=torch.float32).eval()
@@ -68,6 +65,6 @@ def test_a_hidden_word_is_read_as_a_mask(mini: Checkpoint) -> None:
     assert any("[MASK]" in term.sources for term in result.texts[0].added)
 
 
-def test_a_checkpoint_without_an_mlm_head_has_no_weights(tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_an_mlm_head_has_no_weights(tiny: Tiny) -> None:
     with pytest.raises(ExplorerError, match="head"):
         term_weights.run(load(tiny("electra-discriminator")), "a cat")

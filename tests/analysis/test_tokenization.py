@@ -1,8 +1,6 @@
 """The pieces are the tokenizer's, the vectors are those of transformers' embedding modules."""
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from tests.analysis.conftest import Reference
 from tests.analysis.test_bad_input import ODD
+from tests.conftest import Tiny
 from tests.tolerance import AROUND, assert_within, of_sum
 
 PAIR = Text("The doctor said she works.", "A great film, unbelievable!")
@@ -72,7 +71,7 @@ def test_the_vectors_of_mini_equal_those_of_transformers(mini: Checkpoint, refer
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_vectors_of_every_family_equal_those_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_vectors_of_every_family_equal_those_of_transformers(family: str, tiny: Tiny) -> None:
     """No fill-mask head is needed."""
     result = tokenization.run(load(tiny(family), precision="fp32", device="cpu"), PAIR)
     model = transformers.AutoModel.from_pretrained(tiny(family)).eval()
@@ -83,7 +82,7 @@ def test_the_vectors_of_every_family_equal_those_of_transformers(family: str, ti
         assert result.positions[0] == model.config.pad_token_id + 1
 
 
-def test_the_last_part_is_the_input_of_the_first_layer(tiny: Callable[[str], Path]) -> None:
+def test_the_last_part_is_the_input_of_the_first_layer(tiny: Tiny) -> None:
     from bertexplorer.engine.inference import forward
     from bertexplorer.engine.inputs import input_parts
 
@@ -135,7 +134,7 @@ def test_the_steps_match_the_tokenizer(text: str, mini: Checkpoint, small: Check
             assert steps[: len(word.steps)] == word.steps, "the steps are ours, not copied from the tokenizer"
 
 
-def test_bpe_and_unigram_words_are_split(tiny: Callable[[str], Path]) -> None:
+def test_bpe_and_unigram_words_are_split(tiny: Tiny) -> None:
     for family, kind in (("roberta", "BPE"), ("xlm-roberta", "Unigram")):
         checkpoint = load(tiny(family), precision="fp32", device="cpu")
         result = tokenization.run(checkpoint, "the doctor said paris")

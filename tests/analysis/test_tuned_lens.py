@@ -3,7 +3,6 @@
 import shutil
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
@@ -22,6 +21,7 @@ from bertexplorer.engine.tuned_lens import EPOCHS, FILE, FULL, save_tuned_lens
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from tests.conftest import Tiny
 
 FRANCE = "Paris is the [MASK] of France."
 TUNED = Options(lens="tuned", words="capital, paris", top=10)
@@ -70,7 +70,7 @@ def test_the_lens_of_mini_is_the_one_that_a_fit_gives(mini: Checkpoint) -> None:
 
 
 def test_a_lens_is_read_only_beside_the_weights_that_it_was_fitted_to(
-    bundled: Path, small: Checkpoint, tiny: Callable[[str], Path], tmp_path: Path
+    bundled: Path, small: Checkpoint, tiny: Tiny, tmp_path: Path
 ) -> None:
     assert engine.read_tuned_lens(load(bundled, device="cpu")) is not None
     assert engine.read_tuned_lens(small) is None
@@ -101,9 +101,7 @@ def test_the_lens_is_fitted_once(small: Checkpoint, monkeypatch: pytest.MonkeyPa
     assert tuned_lens.cached_lens(small) is first
 
 
-def test_a_caller_that_stops_does_not_stop_waiting_callers(
-    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_that_stops_does_not_stop_waiting_callers(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, begun, go, work = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event(), Work()
     real, calls, result = engine.fit_tuned_lens, [], []
 
@@ -133,9 +131,7 @@ def test_a_caller_that_stops_does_not_stop_waiting_callers(
     assert sorted(type(item).__name__ for item in result) == ["Stopped", "TunedLens"] and len(calls) == 2
 
 
-def test_a_caller_that_waits_shows_the_progress_of_the_fit(
-    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_caller_that_waits_shows_the_progress_of_the_fit(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, half_done, go = load(tiny("bert-mlm"), device="cpu"), threading.Event(), threading.Event()
     queues = RequestQueues(cores=8)
     first, second, third = queues.new_work(), queues.new_work(), queues.new_work()
@@ -186,7 +182,7 @@ def test_words_of_a_group_stay_together() -> None:
     assert "They walk to the lake on Sundays." in walk and groups == tuned_lens.sentence_groups()
 
 
-def test_progress_counts_to_the_end(tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_counts_to_the_end(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     checkpoint, work = load(tiny("bert-mlm"), precision="fp32", device="cpu"), Work()
     with working(work):
         tuned_lens.cached_lens(checkpoint)
@@ -204,7 +200,7 @@ def test_progress_counts_to_the_end(tiny: Callable[[str], Path], monkeypatch: py
         tuned_lens.fit_on_samples(checkpoint)
 
 
-def test_unsupported_checkpoints_are_rejected(tiny: Callable[[str], Path]) -> None:
+def test_unsupported_checkpoints_are_rejected(tiny: Tiny) -> None:
     for name, message in (
         ("bert-base", "no fill-mask head"),
         ("electra-discriminator", "Use the raw lens"),

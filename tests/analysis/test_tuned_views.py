@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -25,6 +24,7 @@ from bertexplorer.views import (
 )
 from tests.analysis.conftest import LOGITS
 from tests.analysis.tuned import FILM, Tuned, of_problem, tuned
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 CASES = [("label", "label"), ("tag", "tag"), ("span", "span start"), ("span", "span end")]
@@ -62,7 +62,7 @@ def pooler(one: Tuned) -> tuple[Tensor, Tensor]:
 
 
 @pytest.mark.parametrize(("head", "what"), CASES)
-def test_the_head_reads_every_layer(head: str, what: str, tiny: Callable[[str], Path]) -> None:
+def test_the_head_reads_every_layer(head: str, what: str, tiny: Tiny) -> None:
     twin = tuned(tiny, head)
     result = layers.run(twin.ours, twin.text, options=layers.Options(target=what, top=10))  # type: ignore[arg-type]
     decision = ask(twin.ours, twin.text, what)  # type: ignore[arg-type]
@@ -82,7 +82,7 @@ def test_the_head_reads_every_layer(head: str, what: str, tiny: Callable[[str], 
     assert result.settled == max((i for i, first in enumerate(firsts) if first != firsts[-1]), default=-1) + 1
 
 
-def test_labels_are_followed_by_name_and_words_at_a_mask(tiny: Callable[[str], Path]) -> None:
+def test_labels_are_followed_by_name_and_words_at_a_mask(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     result = layers.run(twin.ours, FILM, options=layers.Options(words="good, bad"))
     assert {word.token for word in result.followed} == {"good", "bad"}
@@ -92,7 +92,7 @@ def test_labels_are_followed_by_name_and_words_at_a_mask(tiny: Callable[[str], P
         layers.run(twin.ours, FILM, options=layers.Options(words="great"))
 
 
-def test_each_of_several_labels_has_a_yes_and_a_no(tiny: Callable[[str], Path]) -> None:
+def test_each_of_several_labels_has_a_yes_and_a_no(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     several = of_problem(twin.ours, "multi_label_classification")
     result, close = layers.run(several, FILM), of_encoder(twin.ours.config, LOGITS)
@@ -108,7 +108,7 @@ def test_each_of_several_labels_has_a_yes_and_a_no(tiny: Callable[[str], Path]) 
         assert results.divergence == pytest.approx(float(far) / math.log(2), abs=close)
 
 
-def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
+def test_a_score_is_read_after_every_layer(tiny: Tiny) -> None:
     twin = tuned(tiny, "label")
     result, close = layers.run(of_problem(twin.ours, "regression"), FILM), of_encoder(twin.ours.config, LOGITS)
     wanted = lens(twin)
@@ -120,9 +120,7 @@ def test_a_score_is_read_after_every_layer(tiny: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize(("head", "what"), [*CASES, ("label", "score")])
-def test_each_head_switched_off_equals_a_hook_in_transformers(
-    head: str, what: str, tiny: Callable[[str], Path]
-) -> None:
+def test_each_head_switched_off_equals_a_hook_in_transformers(head: str, what: str, tiny: Tiny) -> None:
     twin, scored = tuned(tiny, head), what == "score"
     if scored:
         twin = replace(twin, ours=of_problem(twin.ours, "regression"))
@@ -163,7 +161,7 @@ def test_each_head_switched_off_equals_a_hook_in_transformers(
     assert ("%" in switchboard_figure.say(result)) is not scored
 
 
-def test_a_requested_tag_is_measured(tiny: Callable[[str], Path]) -> None:
+def test_a_requested_tag_is_measured(tiny: Tiny) -> None:
     twin = tuned(tiny, "tag")
     result = switchboard.run(twin.ours, FILM, options=switchboard.Options(word="I-PER", tagged_word="film", controls=0))
     assert result.target == "film: I-PER"
@@ -171,7 +169,7 @@ def test_a_requested_tag_is_measured(tiny: Callable[[str], Path]) -> None:
     assert result.before.value == pytest.approx(next(x.value for x in word.labels if x.name == "I-PER"))
 
 
-def test_the_next_sentence_can_be_measured_with_a_mask_in_the_text(tiny: Callable[[str], Path]) -> None:
+def test_the_next_sentence_can_be_measured_with_a_mask_in_the_text(tiny: Tiny) -> None:
     from bertexplorer.model.load import load
 
     ours = load(tiny("bert"), precision="fp32", device="cpu")
@@ -206,7 +204,7 @@ REJECTS = {"task": "question-answering", "described": {"options": {"threshold": 
     ],
 )
 def test_every_view_says_where_the_run_answers_differently(
-    what: str, run: dict, sentence: str, tiny: Callable[[str], Path], tmp_path: Path
+    what: str, run: dict, sentence: str, tiny: Tiny, tmp_path: Path
 ) -> None:
     twin = tuned(tiny, what)
     (tmp_path / "task.json").write_text(json.dumps(run))
@@ -219,7 +217,7 @@ def test_every_view_says_where_the_run_answers_differently(
     assert what != "label" or sentence in answer_figure.say(answer.run(of_run, twin.text))
 
 
-def test_a_span_is_as_long_as_in_the_run(tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_span_is_as_long_as_in_the_run(tiny: Tiny, tmp_path: Path) -> None:
     twin = tuned(tiny, "span")
     for longest in (1, 2, 12):
         run = {"task": "question-answering", "described": {"options": {"longest": longest}}}
@@ -236,7 +234,7 @@ def test_a_span_is_as_long_as_in_the_run(tiny: Callable[[str], Path], tmp_path: 
     "about",
     [{"task": "sequence", "described": {"options": {"longest": 0}}}, {"task": "x", "described": {"options": ["a"]}}],
 )
-def test_a_record_of_another_kind_changes_no_view(about: dict, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_record_of_another_kind_changes_no_view(about: dict, tiny: Tiny, tmp_path: Path) -> None:
     for what in ("label", "span"):
         twin = tuned(tiny, what)
         (tmp_path / "task.json").write_text(json.dumps(about))
@@ -245,9 +243,7 @@ def test_a_record_of_another_kind_changes_no_view(about: dict, tiny: Callable[[s
             assert view.rows(view.run(of_other, twin.text)) == view.rows(view.run(twin.ours, twin.text)), view.__name__
 
 
-def test_layers_follow_the_start_that_the_answer_has(
-    tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_layers_follow_the_start_that_the_answer_has(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     twin = tuned(tiny, "span")
     monkeypatch.setattr(layers, "DEFAULT_FOLLOWED", 1)
     for kind in ("span start", "span end"):
@@ -255,7 +251,7 @@ def test_layers_follow_the_start_that_the_answer_has(
         assert ask(twin.ours, twin.text, kind).index in [one.id for one in result.followed]
 
 
-def test_the_likeliest_of_several_labels_is_named_as_such(tiny: Callable[[str], Path]) -> None:
+def test_the_likeliest_of_several_labels_is_named_as_such(tiny: Tiny) -> None:
     several = of_problem(tuned(tiny, "label").ours, "multi_label_classification")
     said = counterfactuals_figure.say(counterfactuals.run(several, FILM))
     assert "several labels; the answer here is the likeliest one, above 50 % or not" in said

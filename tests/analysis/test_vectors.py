@@ -1,9 +1,7 @@
 """Cosines, planes and baselines against numpy, scikit-learn and loops over every pair."""
 
 import re
-from collections.abc import Callable
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +23,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from tests.analysis.conftest import NEAR, Reference
+from tests.conftest import Tiny
 from tests.tolerance import assert_within
 
 RANDOM = np.random.default_rng(0).normal(size=(60, 17)) * np.arange(1, 18) + 3
@@ -98,7 +97,7 @@ def test_the_baseline_is_the_mean_over_pairs_of_different_words_in_different_sen
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family_has_a_baseline(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_has_a_baseline(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = baseline(checkpoint)
     assert result.shape == (checkpoint.config.num_layers + 1,) and np.isfinite(result).all()

@@ -1,9 +1,7 @@
 """Word in context: every cosine is that of transformers' vectors, and the means are those of loops over pairs."""
 
-from collections.abc import Callable
 from functools import partial
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +16,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from bertexplorer.views import word_in_context as figure
 from tests.analysis.conftest import NEAR, Reference
+from tests.conftest import Tiny
 from tests.tolerance import assert_within, of_sum
 
 TEXT = "They sat on the bank of the river."
@@ -98,7 +97,7 @@ def test_at_most_forty_occurrences_are_used(small: Checkpoint) -> None:
 
 
 @pytest.mark.parametrize("family", ["roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert"])
-def test_every_family_is_answered(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_is_answered(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = word_in_context.run(checkpoint, "the bank is good .", options=Options("bank", "a bank . | no money"))
     layers = checkpoint.config.num_layers + 1

@@ -1,8 +1,5 @@
 """Word occurrences are located in the text and mapped to the right pieces, for every kind of tokenizer."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from bertexplorer.analysis.word_occurrences import MAX_SENTENCES, Occurrences, find_occurrences, parse_sentences
@@ -10,6 +7,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import TOKENS, Span, Text
+from tests.conftest import Tiny
 
 FAMILIES = ("bert", "roberta", "xlm-roberta", "electra-discriminator", "distilbert", "modernbert")
 
@@ -19,7 +17,7 @@ def said(found: Occurrences) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_the_pieces_of_an_occurrence_spell_the_word(family: str, tiny: Callable[[str], Path]) -> None:
+def test_the_pieces_of_an_occurrence_spell_the_word(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = find_occurrences(
         checkpoint, "the unbelievable bank, bank.", "bank, unbelievable", "a riverbank | banks | no bank!"
@@ -34,7 +32,7 @@ def test_the_pieces_of_an_occurrence_spell_the_word(family: str, tiny: Callable[
     assert result.lacking == 2 and result.beyond == 0
 
 
-def test_case_matters_if_the_tokenizer_keeps_it(tiny: Callable[[str], Path], mini: Checkpoint) -> None:
+def test_case_matters_if_the_tokenizer_keeps_it(tiny: Tiny, mini: Checkpoint) -> None:
     assert len(find_occurrences(mini, "Bank and bank and BANK.", "bank").occurrences) == 3
     cased = load(tiny("roberta"), precision="fp32", device="cpu")
     assert said(find_occurrences(cased, "Bank and bank and BANK.", "bank")) == [(0, "bank")]
@@ -127,7 +125,7 @@ def test_occurrences_in_odd_scripts_are_found(text: str, mini: Checkpoint) -> No
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta"])
-def test_a_typed_mask_is_no_occurrence_of_the_word(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_typed_mask_is_no_occurrence_of_the_word(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     result = find_occurrences(checkpoint, "the mask before the [MASK] .", "mask", "a mask")
     assert said(result) == [(0, "mask"), (1, "mask")] and not any(o.hidden for o in result.occurrences)

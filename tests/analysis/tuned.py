@@ -1,8 +1,6 @@
 """Tiny checkpoints with a fine-tuned head, here and in transformers, shared by the tests of fine-tuned answers."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 import transformers
@@ -11,6 +9,7 @@ from torch import Tensor
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
+from tests.conftest import Tiny
 
 CLASSES = {"label": "SequenceClassification", "tag": "TokenClassification", "span": "QuestionAnswering"}
 FILM = Text("the film is a great one , she said in london .")
@@ -42,7 +41,7 @@ class Tuned:
         return torch.stack([out.start_logits, out.end_logits], -1) if self.what == "span" else out.logits
 
 
-def tuned(tiny: Callable[[str], Path], what: str, family: str = "bert") -> Tuned:
+def tuned(tiny: Tiny, what: str, family: str = "bert") -> Tuned:
     folder, name = tiny(f"{family}-{CLASSES[what]}"), f"AutoModelFor{CLASSES[what]}"
     theirs = getattr(transformers, name).from_pretrained(folder, attn_implementation="eager")
     return Tuned(what, load(folder, name=what, precision="fp32", device="cpu"), theirs.eval())

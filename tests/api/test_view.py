@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable
 from concurrent.futures import Future
 from copy import deepcopy
-from pathlib import Path
 from threading import Timer
 from typing import Any
 
@@ -18,6 +17,7 @@ from bertexplorer.core.ask import DEFAULTS, VIEWS, Explore
 from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 from tests.server.conftest import Api
 from tests.server.talk import LINES, VIEW, read_lines, state
 
@@ -26,7 +26,7 @@ OPENING = State(FRANCE, checkpoint="small", precision="fp32")
 
 
 @pytest.fixture(scope="module")
-def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
+def api(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Api:
     folder = tmp_path_factory.mktemp("view")
     shutil.copytree(tiny("bert"), folder / "models" / "small")
     return Api(Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data"))), OPENING)

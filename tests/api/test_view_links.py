@@ -4,8 +4,6 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -16,6 +14,7 @@ from bertexplorer.core.state import State
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
+from tests.conftest import Tiny
 from tests.server.conftest import Api
 from tests.server.talk import VIEW, state
 
@@ -24,7 +23,7 @@ RUN = "ab" * 16
 
 
 @pytest.fixture(scope="module")
-def api(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Api:
+def api(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Api:
     """With two checkpoints, and a run that ended with a third."""
     folder = tmp_path_factory.mktemp("links")
     shutil.copytree(tiny("bert"), folder / "models" / "small")

@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from bertexplorer.engine.queues import RequestQueues
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.cluster.object_storage import UNLIMITED, Objects
+from tests.conftest import Tiny
 
 OWNER = "a" * 32
 TIMES = re.compile(rb"[\d,.]+ m?s\b")
@@ -66,7 +67,7 @@ def without_times(reply: Reply) -> tuple[int, str, bytes, dict[str, str]]:
 
 
 @pytest.fixture
-def settings(tiny: Callable[..., Path], tmp_path: Path) -> Settings:
+def settings(tiny: Tiny, tmp_path: Path) -> Settings:
     shutil.copytree(tiny("bert"), tmp_path / "models" / "little")
     return Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data", checkpoint="little", workers=2)
 

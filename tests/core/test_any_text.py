@@ -7,8 +7,6 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,6 +22,7 @@ from bertexplorer.model.text import Span
 from bertexplorer.options import OptionSpec, option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 
 pytestmark = pytest.mark.slow
 
@@ -73,7 +72,7 @@ def states(view: str) -> st.SearchStrategy[State]:
 
 
 @pytest.fixture(scope="module")
-def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
+def explore(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Explore:
     folder = tmp_path_factory.mktemp("any")
     for name in CHECKPOINTS:
         shutil.copytree(tiny(name), folder / "models" / name)

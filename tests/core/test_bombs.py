@@ -2,9 +2,7 @@
 
 import shutil
 import time
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +11,7 @@ from bertexplorer.core.state import State, read_spans
 from bertexplorer.options import option_specs
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +21,7 @@ SIGNS = ("_" * 19_900, "{a|" * 6_000, "[mask" * 3_900)
 
 
 @pytest.fixture(scope="module")
-def explore(tiny: Callable[[str], Path], tmp_path_factory: pytest.TempPathFactory) -> Explore:
+def explore(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Explore:
     folder = tmp_path_factory.mktemp("bombs")
     shutil.copytree(tiny("bert"), folder / "models" / "bert")
     explorer = Explore(CheckpointRegistry(Settings(models_dir=folder / "models", data_dir=folder / "data")))

@@ -1,8 +1,6 @@
 """A suite on the page: the confusion matrix, and each case in its view."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from bertexplorer.figures import suite_table
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import suite as figure
+from tests.conftest import Tiny
 
 TUNED = "bert-SequenceClassification"
 
@@ -74,7 +73,7 @@ def test_the_sentence_omits_missing_labels_and_mistakes() -> None:
         (Case("labels", 2, "", ("who ?", "a nurse"), ("good",)), "answer"),
     ],
 )
-def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Callable[[str], Path]) -> None:
+def test_each_case_opens_in_its_view(case: Case, view: str, tiny: Tiny) -> None:
     page = suite_table.page_state(Outcome(case, right=True, score=0.0, said=""))
     assert page["view"] == view
     assert [page["text"], *filter(None, [page.get("pair"), page.get("other")])] == list(case.texts)

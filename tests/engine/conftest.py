@@ -1,6 +1,6 @@
 """A tiny checkpoint of each family with an MLM head, loaded here in fp32 and by transformers."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from torch import Tensor
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding
+from tests.conftest import Tiny
 
 NAMES = ("bert", "roberta", "electra-generator", "distilbert", "albert", "modernbert")
 SENTENCES = (
@@ -42,7 +43,7 @@ class Twin:
 
 
 @pytest.fixture(scope="session", params=NAMES)
-def twin(request: pytest.FixtureRequest, tiny: Callable[[str], Path]) -> Twin:
+def twin(request: pytest.FixtureRequest, tiny: Tiny) -> Twin:
     return make_twin(request.param, tiny(request.param))
 
 

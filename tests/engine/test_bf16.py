@@ -1,6 +1,5 @@
 """In bf16 the vocabulary's logits stay near those of fp32, and the best ones are an exact product."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import torch
 from bertexplorer.engine.inference import FP32_CANDIDATES, masked_log_probs, vocabulary_logits
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from tests.conftest import Tiny
 from tests.tolerance import of_sum
 
 TEXT = "The doctor gave the nurse a [MASK] and went to the [MASK]."
@@ -46,13 +46,13 @@ def test_the_best_logits_of_the_bundled_checkpoint_are_exact(mini: Checkpoint) -
 
 
 @pytest.mark.parametrize("name", [TIED, UNTIED])
-def test_a_vocabulary_smaller_than_the_exact_part_is_exact(name: str, tiny: Callable[[str], Path]) -> None:
+def test_a_vocabulary_smaller_than_the_exact_part_is_exact(name: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(name), precision="bf16", device="cpu")
     plain = load(tiny(name), precision="fp32", device="cpu")
     check(checkpoint, plain.masked_lm.output.weight.bfloat16())
 
 
-def test_fp32_logits_are_those_of_the_head(tiny: Callable[[str], Path]) -> None:
+def test_fp32_logits_are_those_of_the_head(tiny: Tiny) -> None:
     checkpoint = load(tiny(TIED), precision="fp32", device="cpu")
     given = vectors(checkpoint).float()
     with torch.inference_mode():

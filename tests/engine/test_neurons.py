@@ -1,6 +1,5 @@
 """Queries and keys, multiplied and softmaxed, are the attention weights of transformers."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ import torch
 from bertexplorer.engine import queries_and_keys
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from tests.conftest import Tiny
 from tests.eager import FAMILIES, eager
 from tests.tolerance import assert_same
 
@@ -16,7 +16,7 @@ PAIR = Text("The doctor said it was good, and she believes it.", "She works in <
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("mpnet", "deberta")])
-def test_queries_and_keys_give_the_attention_weights(family: str, tiny: Callable[[str], Path]) -> None:
+def test_queries_and_keys_give_the_attention_weights(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     wanted = eager(tiny(family), encoding).attention

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,10 +13,11 @@ from bertexplorer.engine.progress import QUICK, Stopped, Work, working
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from tests.conftest import Tiny
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tiny: Callable[[str], Path]) -> Checkpoint:
+def checkpoint(tiny: Tiny) -> Checkpoint:
     return load(tiny("bert"), name="bert", precision="fp32", device="cpu")
 
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from bertexplorer.engine import queries_and_keys, token_scores
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
+from tests.conftest import Tiny
 from tests.eager import FAMILIES, eager
 from tests.tolerance import assert_same
 
@@ -48,7 +49,7 @@ def projected(folder: Path, encoding: Encoding) -> list[tuple[Tensor, Tensor]]:
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name != "modernbert"])
-def test_queries_and_keys_equal_those_of_the_linear_modules(family: str, tiny: Callable[[str], Path]) -> None:
+def test_queries_and_keys_equal_those_of_the_linear_modules(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     size = checkpoint.config.head_size
@@ -60,7 +61,7 @@ def test_queries_and_keys_equal_those_of_the_linear_modules(family: str, tiny: C
             assert bool(result.visible.all())
 
 
-def test_modernbert_rotates_queries_and_keys(tiny: Callable[[str], Path]) -> None:
+def test_modernbert_rotates_queries_and_keys(tiny: Tiny) -> None:
     """Transformers' rotary function receives the output of the fused matrix and returns the vectors that are
     multiplied."""
     from transformers.models.modernbert import modeling_modernbert as theirs
@@ -85,7 +86,7 @@ def test_modernbert_rotates_queries_and_keys(tiny: Callable[[str], Path]) -> Non
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_queries_and_keys_give_the_attention_weights(family: str, tiny: Callable[[str], Path]) -> None:
+def test_queries_and_keys_give_the_attention_weights(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     wanted = eager(tiny(family), encoding).attention

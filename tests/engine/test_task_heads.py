@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,6 +19,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding, Text
+from tests.conftest import Tiny
 from tests.eager import entering
 from tests.tiny import TASK_RECIPES, write
 from tests.tolerance import assert_same, of_encoder, of_gradient
@@ -63,7 +63,7 @@ MEAN = "mean-SequenceClassification"  # ModernBERT with the mean over the tokens
 
 
 @pytest.fixture(scope="module", params=[*TASK_RECIPES, MEAN])
-def tuned(request: pytest.FixtureRequest, tiny: Callable[[str], Path], tmp_path_factory) -> Tuned:
+def tuned(request: pytest.FixtureRequest, tiny: Tiny, tmp_path_factory) -> Tuned:
     task = request.param.rpartition("-")[2]
     if request.param == MEAN:
         folder = write(tmp_path_factory.mktemp("mean"), "modernbert-SequenceClassification", classifier_pooling="mean")
@@ -160,14 +160,14 @@ def test_gradients_are_those_of_transformers_and_of_differences(tuned: Tuned) ->
         assert abs(rise) > 20 * 2**-24
 
 
-def test_a_missing_head_is_reported_before_anything_runs(tiny: Callable[[str], Path]) -> None:
+def test_a_missing_head_is_reported_before_anything_runs(tiny: Tiny) -> None:
     ours = load(tiny("bert"), name="bert", precision="fp32", device="cpu")
     for head in HEAD.values():
         with pytest.raises(ExplorerError, match="bert has no .* head .*fine-tuned for it"):
             head_logits(ours, [], head)
 
 
-def test_bf16_is_near_fp32(tiny: Callable[[str], Path]) -> None:
+def test_bf16_is_near_fp32(tiny: Tiny) -> None:
     for name in ("SequenceClassification", "TokenClassification"):
         exact, half = (load(tiny(f"bert-{name}"), precision=p, device="cpu") for p in ("fp32", "bf16"))
         encodings = [exact.tokenizer.encode(text) for text in TEXTS]

@@ -15,6 +15,7 @@ from bertexplorer.model.cache import LRUCache
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.scheduler import ComputeScheduler
+from tests.conftest import Tiny
 from tests.model.test_scheduler import started, until
 from tests.tolerance import assert_same
 
@@ -53,7 +54,7 @@ def simultaneously(checkpoint: Checkpoint, jobs: list[Callable[[], object]]) -> 
 @pytest.mark.parametrize(
     "family", ["bert", "roberta", "electra-generator", "distilbert", "albert", "mpnet", "deberta", "modernbert"]
 )
-def test_a_shared_batch_gives_each_user_an_unchanged_answer(family: str, tiny: Callable[[str], Path]) -> None:
+def test_a_shared_batch_gives_each_user_an_unchanged_answer(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32")
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
     alone = [activations.hidden_states(fresh(checkpoint), encoding) for encoding in encodings]
@@ -83,7 +84,7 @@ def test_texts_of_one_length_answer_in_bf16_bit_for_bit_as_alone(bundled: Path) 
         assert torch.equal(result[place], expected)
 
 
-def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) -> None:
+def test_positions_of_different_users_are_separate(tiny: Tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
     crowded, result = fresh(checkpoint), {}
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
@@ -98,7 +99,7 @@ def test_positions_of_different_users_are_separate(tiny: Callable[[str], Path]) 
         assert_same(checkpoint.config, result[place], expected)
 
 
-def test_equal_texts_run_once(tiny: Callable[[str], Path]) -> None:
+def test_equal_texts_run_once(tiny: Tiny) -> None:
     checkpoint, result = fresh(load(tiny("bert"), precision="fp32")), []
     encoding = checkpoint.tokenizer.encode(TEXTS[0])
     with only_core_taken(checkpoint):

@@ -1,6 +1,5 @@
 """The tuned lens is a plain AdamW loop over transformers' hidden states and head; its numbers are those of kl_div."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from bertexplorer.model.load import load
 from bertexplorer.model.text import Encoding
 from tests.analysis.conftest import refer
 from tests.analysis.test_layers import FAMILIES, head
+from tests.conftest import Tiny
 
 CLOSE = 1e-4  # nats
 
@@ -59,7 +59,7 @@ def own_loop(model: nn.Module, state: Tensor, final: Tensor) -> tuple[Tensor, Te
 
 
 @pytest.fixture(scope="module")
-def small(tiny: Callable[[str], Path]) -> Checkpoint:
+def small(tiny: Tiny) -> Checkpoint:
     return load(tiny("bert-mlm"), precision="fp32", device="cpu")
 
 
@@ -74,7 +74,7 @@ def fitted(small: Checkpoint, given: tuple[list[Encoding], list[bool]]) -> Tuned
 
 
 def test_the_fit_equals_a_loop_by_hand(
-    small: Checkpoint, given: tuple[list[Encoding], list[bool]], fitted: TunedLens, tiny: Callable[[str], Path]
+    small: Checkpoint, given: tuple[list[Encoding], list[bool]], fitted: TunedLens, tiny: Tiny
 ) -> None:
     model = refer(tiny("bert-mlm")).model.requires_grad_(False)
     states = states_of(model, given[0])
@@ -124,7 +124,7 @@ def test_a_second_fit_gives_the_same_maps(
 
 @pytest.mark.parametrize("precision", ["fp32", "bf16"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_maps_of_zeros_give_the_raw_lens(family: str, precision: str, tiny: Callable[[str], Path]) -> None:
+def test_maps_of_zeros_give_the_raw_lens(family: str, precision: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision=precision, device="cpu")
     layers, size = checkpoint.config.num_layers, checkpoint.config.hidden_size
     none = TunedLens(torch.zeros(layers, size, size), torch.zeros(layers, size), 0, 0, (), (), 0.0)
@@ -134,7 +134,7 @@ def test_maps_of_zeros_give_the_raw_lens(family: str, precision: str, tiny: Call
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_family_is_fitted(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_family_is_fitted(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encodings, held_out = masked_sentences(checkpoint, 120)
     lens = fit_tuned_lens(checkpoint, encodings, held_out)
@@ -161,7 +161,7 @@ def test_the_sample_represents_the_vocabulary(bundled: Path) -> None:
     assert torch.allclose(part, whole, atol=0.25)  # the noise of a sample of 1,000
 
 
-def test_a_checkpoint_without_the_head_is_rejected(tiny: Callable[[str], Path]) -> None:
+def test_a_checkpoint_without_the_head_is_rejected(tiny: Tiny) -> None:
     checkpoint = load(tiny("electra-discriminator"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         fit_tuned_lens(checkpoint, *masked_sentences(checkpoint, 30))

@@ -1,6 +1,5 @@
 """Vectors of many texts are those of transformers, each text run by itself: padding and order leave no trace."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from bertexplorer.engine.vectors import sentence_vectors, token_vectors, word_ve
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from tests.conftest import Tiny
 from tests.eager import FAMILIES as ALL
 from tests.tolerance import assert_same
 
@@ -47,7 +47,7 @@ def pooled(hidden: Tensor, layer: int, pooling: str) -> Tensor:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_pooling_of_every_layer_equals_that_of_transformers(family: str, tiny: Callable[[str], Path]) -> None:
+def test_every_pooling_of_every_layer_equals_that_of_transformers(family: str, tiny: Tiny) -> None:
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     wanted = states(tiny(family), checkpoint)
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
@@ -64,7 +64,7 @@ def test_every_pooling_of_every_layer_equals_that_of_transformers(family: str, t
     assert_same(checkpoint.config, result, torch.cat([hidden[2] for hidden in wanted]))
 
 
-def test_last_four_summed_adds_four_layers(tiny: Callable[[str], Path]) -> None:
+def test_last_four_summed_adds_four_layers(tiny: Tiny) -> None:
     checkpoint = load(tiny("modernbert"), precision="fp32", device="cpu")
     assert checkpoint.config.num_layers == 5
     encodings = [checkpoint.tokenizer.encode(text) for text in TEXTS]
@@ -73,7 +73,7 @@ def test_last_four_summed_adds_four_layers(tiny: Callable[[str], Path]) -> None:
     assert_same(checkpoint.config, result, summed)
 
 
-def test_bf16_vectors_are_returned_as_fp32(tiny: Callable[[str], Path]) -> None:
+def test_bf16_vectors_are_returned_as_fp32(tiny: Tiny) -> None:
     exact, half = (load(tiny("bert"), precision=p, device="cpu") for p in ("fp32", "bf16"))
     encodings = [exact.tokenizer.encode(text) for text in TEXTS]
     result = sentence_vectors(half, encodings, layer=3, pooling="mean")
@@ -82,7 +82,7 @@ def test_bf16_vectors_are_returned_as_fp32(tiny: Callable[[str], Path]) -> None:
     assert similarity.min() > 0.99
 
 
-def test_non_finite_numbers_are_rejected(tiny: Callable[[str], Path]) -> None:
+def test_non_finite_numbers_are_rejected(tiny: Tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32", device="cpu")
     with torch.no_grad():
         checkpoint.encoder.layers[0].feed_forward.contract.bias.fill_(float("inf"))

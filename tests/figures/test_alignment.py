@@ -1,9 +1,7 @@
 """Two tokenizers on one text, compared with the offsets of the tokenizers."""
 
 import html
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -13,16 +11,17 @@ from bertexplorer.figures import alignment
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
 from bertexplorer.views import tokenization as figure
+from tests.conftest import Tiny
 
 TEXT = Text("The <b>unbelievable</b> story of Zoë was read yesterday.", "A pair.")
 
 
 @pytest.fixture(scope="module")
-def both(tiny: Callable[..., Path]) -> list[tokenization.Tokenization]:
+def both(tiny: Tiny) -> list[tokenization.Tokenization]:
     return [tokenization.run(load(tiny(family), precision="fp32"), TEXT) for family in ("bert", "roberta")]
 
 
-def test_pieces_are_drawn_at_their_characters(both: list, tiny: Callable[..., Path]) -> None:
+def test_pieces_are_drawn_at_their_characters(both: list, tiny: Tiny) -> None:
     fig = alignment.draw(*both, ("one", "other"))
     assert not any("<b>" in text for trace in fig.data for text in trace.text)
     lines = alignment.wrap_lines(both[0].texts)
@@ -53,7 +52,7 @@ def test_shared_pieces_are_counted(both: list) -> None:
     assert colours == {alignment.SAME}
 
 
-def test_a_shortened_text_counts_the_letters_that_are_read(tiny: Callable[..., Path]) -> None:
+def test_a_shortened_text_counts_the_letters_that_are_read(tiny: Tiny) -> None:
     bert = load(tiny("bert"))
     long, short = (tokenization.run(bert, "the cat sat on the mat. " * count) for count in (100, 2))
     above = [trace for trace in alignment.draw(long, long, ("a", "b")).data if trace.y[0] % 3 == 0]
@@ -72,7 +71,7 @@ def test_a_shortened_text_counts_the_letters_that_are_read(tiny: Callable[..., P
     assert f"a: {count} pieces read<br>" in notes and f"b: {count} pieces<br>" in notes
 
 
-def test_the_mask_is_the_same_in_both_spellings(tiny: Callable[..., Path]) -> None:
+def test_the_mask_is_the_same_in_both_spellings(tiny: Tiny) -> None:
     both = [tokenization.run(load(tiny(family)), "The [MASK] sat.") for family in ("bert", "roberta")]
     assert [result.texts[0] for result in both] == ["The [MASK] sat.", "The <mask> sat."]
     assert "cover the same characters" in figure.compare(*both)
@@ -85,7 +84,7 @@ def test_the_mask_is_the_same_in_both_spellings(tiny: Callable[..., Path]) -> No
     assert masks == [("[MASK]", alignment.SAME), ("&lt;mask&gt;", alignment.SAME)]
 
 
-def test_different_texts_are_not_aligned(both: list, tiny: Callable[..., Path]) -> None:
+def test_different_texts_are_not_aligned(both: list, tiny: Tiny) -> None:
     other = tokenization.run(load(tiny("bert")), "Another text.")
     assert alignment.draw(both[0], other, ("a", "b")) is None and figure.compare(both[0], other) == ""
     bert = bx.load(tiny("bert"))

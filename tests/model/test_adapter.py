@@ -17,6 +17,7 @@ from bertexplorer.model.load import load
 from bertexplorer.settings import ASSETS, Settings
 from bertexplorer.store import examine
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
 TEXTS = ("The film was a joy.", "The food was cold and the waiter was rude.")
@@ -40,7 +41,7 @@ def our_logits(folder: Path, base: Path) -> torch.Tensor:
 
 
 @pytest.fixture
-def made(tiny: Callable[[str], Path], tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
+def made(tiny: Tiny, tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
     """A function that lets PEFT make an adapter for a tiny checkpoint, with random numbers throughout."""
 
     def make(recipe: str = "bert", **settings: object) -> tuple[Path, Path]:
@@ -134,7 +135,7 @@ def test_an_adapter_that_cannot_be_used_is_refused(
 
 
 def test_an_adapter_for_another_checkpoint_is_refused(
-    made: Callable[..., tuple[Path, Path]], tiny: Callable[[str], Path], bundled: Path
+    made: Callable[..., tuple[Path, Path]], tiny: Tiny, bundled: Path
 ) -> None:
     _, adapter = made()
     with pytest.raises(ExplorerError, match="numbers; in .* it is 384x384. It belongs to another checkpoint"):

@@ -1,6 +1,5 @@
 """ALBERT's layers are one layer: in memory, in files, in gradients and in training."""
 
-from collections.abc import Callable
 from copy import deepcopy
 from pathlib import Path
 
@@ -15,12 +14,12 @@ from bertexplorer.model.initialise import random_copy, with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
 from bertexplorer.model.text import Tokenizer
+from tests.conftest import Tiny
 from tests.model.conftest import make_case
 from tests.model.test_load import reconfigure, rewrite
 from tests.tiny import write
 from tests.tolerance import assert_same
 
-Tiny = Callable[[str], Path]
 IDS = torch.arange(5, 25)[None]
 
 

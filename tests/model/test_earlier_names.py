@@ -17,11 +17,11 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.earlier_names import NOMIC, NOMIC_PUBLISHED
 from bertexplorer.model.load import load
 from bertexplorer.model.save import save
+from tests.conftest import Tiny
 from tests.model.conftest import make_case
 from tests.tiny import write
 from tests.tolerance import assert_same
 
-Tiny = Callable[[str], Path]
 CODE = {"AutoConfig": "configuration_own.OwnConfig", "AutoModel": "modeling_own.OwnModel"}
 
 

@@ -1,6 +1,6 @@
 """onnxruntime computes the same numbers from the file as the encoder."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from bertexplorer.model.initialise import with_heads
 from bertexplorer.model.load import load
 from bertexplorer.model.onnx import export_onnx
 from tests import tiny as recipes
+from tests.conftest import Tiny
 from tests.tolerance import assert_same
 
 pytestmark = pytest.mark.slow
@@ -45,9 +46,7 @@ WITH = [(family, head) for family in FAMILIES for head in ("sequence_classifier"
 
 
 @pytest.mark.parametrize(("family", "head"), [*WITH, ("bert-mlm", "span"), ("modernbert", "span")])
-def test_the_file_gives_the_outputs_of_the_checkpoint(
-    tiny: Callable[..., Path], tmp_path: Path, family: str, head: str
-) -> None:
+def test_the_file_gives_the_outputs_of_the_checkpoint(tiny: Tiny, tmp_path: Path, family: str, head: str) -> None:
     if not head:
         checkpoint = load(tiny(family), precision="fp32")
     else:  # on one layer: tracing an encoder takes seconds, and the test without a head covers it
@@ -77,12 +76,12 @@ def test_the_file_gives_the_outputs_of_the_checkpoint(
         assert_same(checkpoint.config, torch.from_numpy(ours[keep]), theirs[keep])
 
 
-def test_reduced_weights_are_not_exported(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_reduced_weights_are_not_exported(tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(ExplorerError, match="fp32"):
         export_onnx(load(tiny("bert-mlm"), precision="bf16"), tmp_path / "model.onnx")
 
 
-def test_a_run_of_vectors_is_exported_without_a_head(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_run_of_vectors_is_exported_without_a_head(tiny: Tiny, tmp_path: Path) -> None:
     checkpoint = load(tiny("bert-mlm"), precision="fp32")
     assert export_onnx(checkpoint, tmp_path / "model.onnx", head="") == ("last_hidden_state",)
     session = onnxruntime.InferenceSession(str(tmp_path / "model.onnx"), providers=["CPUExecutionProvider"])

@@ -1,7 +1,6 @@
 """Files as their authors published them: other names, more tensors, fewer settings, and the same numbers."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,10 +10,10 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
+from tests.conftest import Tiny
 from tests.model.test_load import logits, rewrite
 from tests.tiny import COMMON
 
-Tiny = Callable[[str], Path]
 LINES = ("The capital of Fränce is paris.", "a  GREAT [MASK] film", "日本", "")
 
 

@@ -1,7 +1,5 @@
 """MPNet's and DeBERTa's distances: each has the row of transformers, and other layouts are rejected."""
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +10,9 @@ from transformers.models.mpnet.modeling_mpnet import MPNetEncoder
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.positions import half_buckets, log_buckets
+from tests.conftest import Tiny
 from tests.model.test_load import reconfigure, rewrite
 
-Tiny = Callable[[str], Path]
 APART = torch.arange(600)[:, None] - torch.arange(600)
 
 

@@ -22,6 +22,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.initialise import random_copy
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
+from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 
 TEXTS = [
@@ -58,7 +59,7 @@ def asked(folder: Path, texts: list[str] = TEXTS, **more: Any) -> Tensor:
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert"])
 @pytest.mark.parametrize("mode", POOLED)
-def test_each_pooling_in_its_newer_spelling(family: str, mode: str, tiny_copy: Callable[[str], Path]) -> None:
+def test_each_pooling_in_its_newer_spelling(family: str, mode: str, tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy(family), {"pooling_mode": mode}, normalize=False)
     wanted = torch.stack([POOLED[mode](hidden(folder, text)) for text in TEXTS])
     torch.testing.assert_close(asked(folder), wanted, atol=1e-5, rtol=1e-5)
@@ -78,9 +79,7 @@ def test_each_pooling_in_its_newer_spelling(family: str, mode: str, tiny_copy: C
         ({}, ["mean"]),
     ],
 )
-def test_poolings_with_dense_layers_and_length_1(
-    pooling: dict[str, Any], modes: list[str], tiny_copy: Callable[[str], Path]
-) -> None:
+def test_poolings_with_dense_layers_and_length_1(pooling: dict[str, Any], modes: list[str], tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("bert-base"), pooling, dense=["Tanh", "Identity"])
     wanted = []
     for text in TEXTS:
@@ -103,7 +102,7 @@ def with_settings(folder: Path, **settings: Any) -> Path:
 PROMPTS = {"query": "query: ", "passage": "the passage: "}
 
 
-def test_a_prompt_is_text_that_stands_before_the_text(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_prompt_is_text_that_stands_before_the_text(tiny_copy: Tiny) -> None:
     folder = with_settings(write_sentence_encoder(tiny_copy("bert"), MEAN), prompts=PROMPTS)
     bare, asking = (
         torch.stack([F.normalize(hidden(folder, before + text).mean(0), dim=0) for text in TEXTS])
@@ -134,7 +133,7 @@ def test_a_prompt_is_text_that_stands_before_the_text(tiny_copy: Callable[[str],
     ],
 )
 def test_similarity_is_measured_as_the_files_say(
-    name: str | None, measure: Callable[[Tensor, Tensor], Tensor], tiny_copy: Callable[[str], Path]
+    name: str | None, measure: Callable[[Tensor, Tensor], Tensor], tiny_copy: Tiny
 ) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), CLS, normalize=False)
     if name:
@@ -157,7 +156,7 @@ def test_similarity_is_measured_as_the_files_say(
     ],
 )
 def test_settings_that_cannot_be_followed_are_a_problem(
-    settings: dict[str, Any], problem: str, tiny_copy: Callable[[str], Path]
+    settings: dict[str, Any], problem: str, tiny_copy: Tiny
 ) -> None:
     folder = with_settings(write_sentence_encoder(tiny_copy("bert"), MEAN), **settings)
     with pytest.raises(ExplorerError, match=problem):
@@ -165,7 +164,7 @@ def test_settings_that_cannot_be_followed_are_a_problem(
 
 
 @pytest.mark.parametrize("limits", [{"max_seq_length": 6}, {"max_seq_length": None}])
-def test_the_limit_of_tokens_is_kept_and_said(limits: dict[str, Any], tiny_copy: Callable[[str], Path]) -> None:
+def test_the_limit_of_tokens_is_kept_and_said(limits: dict[str, Any], tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), MEAN, **limits)
     if limits["max_seq_length"] is None:
         settings = json.loads((folder / "tokenizer_config.json").read_text())
@@ -182,13 +181,13 @@ def test_the_limit_of_tokens_is_kept_and_said(limits: dict[str, Any], tiny_copy:
     assert "longer than the 6 tokens that are read, and cut." in drawn.notes
 
 
-def test_a_text_is_read_in_lower_case_where_the_files_say_so(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_text_is_read_in_lower_case_where_the_files_say_so(tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("roberta"), MEAN, do_lower_case=True)
     wanted = torch.stack([F.normalize(hidden(folder, text.lower()).mean(0), dim=0) for text in TEXTS])
     torch.testing.assert_close(asked(folder), wanted, atol=1e-5, rtol=1e-5)
 
 
-def test_a_hidden_word_stays_hidden_in_lower_case(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_hidden_word_stays_hidden_in_lower_case(tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), MEAN, do_lower_case=True)
     checkpoint = load(folder)
     text = "İİ the cat sat"
@@ -197,7 +196,7 @@ def test_a_hidden_word_stays_hidden_in_lower_case(tiny_copy: Callable[[str], Pat
     assert [hit.cosine for hit in found.hits] == pytest.approx([hit.cosine for hit in typed.hits], abs=1e-6)
 
 
-def test_search_and_map_compare_the_vectors_of_the_files(tiny_copy: Callable[[str], Path]) -> None:
+def test_search_and_map_compare_the_vectors_of_the_files(tiny_copy: Tiny) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), CLS, dense=["Tanh"])
     checkpoint = load(folder, precision="fp32", device="cpu")
     weights = load_file(folder / "2_Dense" / "model.safetensors")
@@ -218,7 +217,7 @@ def test_search_and_map_compare_the_vectors_of_the_files(tiny_copy: Callable[[st
     assert not found.notes and not drawn.notes
 
 
-def test_a_choice_that_departs_from_the_files_is_said(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_choice_that_departs_from_the_files_is_said(tiny_copy: Tiny) -> None:
     checkpoint = load(write_sentence_encoder(tiny_copy("bert"), CLS))
     departs = "departs from the checkpoint's own sentence encoder: the first token's vector, scaled to length 1"
     for options in (search.Options(pooling="mean"), search.Options(layer=1), search.Options(pooling="CLS", layer=0)):
@@ -232,7 +231,7 @@ def test_a_choice_that_departs_from_the_files_is_said(tiny_copy: Callable[[str],
         Bert(checkpoint).encode("a cat", pooling="CLS")
 
 
-def test_an_index_is_built_anew_for_another_sentence_encoder(tiny_copy: Callable[[str], Path]) -> None:
+def test_an_index_is_built_anew_for_another_sentence_encoder(tiny_copy: Tiny) -> None:
     folder = tiny_copy("bert")
     checkpoints = [load(folder)]
     for pooling in (CLS, MEAN):
@@ -241,7 +240,7 @@ def test_an_index_is_built_anew_for_another_sentence_encoder(tiny_copy: Callable
     assert len(names) == 3
 
 
-def test_a_random_copy_has_the_shape_of_the_sentence_encoder(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_random_copy_has_the_shape_of_the_sentence_encoder(tiny_copy: Tiny) -> None:
     original = load(write_sentence_encoder(tiny_copy("bert"), CLS, dense=["Tanh"]), precision="fp32")
     ours, again = (Bert(random_copy(original)).encode("a cat") for _ in range(2))
     assert ours.shape == (40,) and np.array_equal(ours, again)
@@ -284,7 +283,7 @@ def other(kind: str, path: str = "2_Dense") -> list[dict[str, str]]:
     ],
 )
 def test_files_that_cannot_be_followed_are_reported_where_they_count(
-    change: Callable[[Path], None], said: str, tiny_copy: Callable[[str], Path]
+    change: Callable[[Path], None], said: str, tiny_copy: Tiny
 ) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), MEAN, dense=["Tanh"], max_seq_length=32)
     change(folder)
@@ -297,7 +296,7 @@ def test_files_that_cannot_be_followed_are_reported_where_they_count(
     assert said in search.run(checkpoint, "a cat", options=search.Options(pooling="mean")).notes
 
 
-def test_without_such_files_the_mean_is_taken_as_before(tiny: Callable[[str], Path]) -> None:
+def test_without_such_files_the_mean_is_taken_as_before(tiny: Tiny) -> None:
     folder = tiny("bert")
     torch.testing.assert_close(
         asked(folder), torch.stack([hidden(folder, text).mean(0) for text in TEXTS]), atol=1e-5, rtol=1e-5

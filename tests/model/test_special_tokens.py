@@ -2,7 +2,6 @@
 
 import json
 import math
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Span, Text
 from tests import tiny as recipes
+from tests.conftest import Tiny
 
 TEXT = "The capital of France is Paris."
 SPELT = {"cls": "<bos>", "sep": "<eos>", "mask": "<|mask|>", "pad": "<pad>", "unk": "<unk>"}
@@ -99,7 +99,7 @@ def test_a_token_that_the_files_mark_special_is_no_word(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["modernbert", "bert", "roberta", "xlm-roberta"])
-def test_a_token_that_only_the_settings_name_is_found_in_a_text(tiny_copy: Callable[[str], Path], family: str) -> None:
+def test_a_token_that_only_the_settings_name_is_found_in_a_text(tiny_copy: Tiny, family: str) -> None:
     """tokenizer.json holds the mask as an ordinary piece; transformers marks it special."""
     folder = tiny_copy(family)
     content = json.loads((folder / "tokenizer.json").read_text())

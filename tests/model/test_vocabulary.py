@@ -1,7 +1,6 @@
 """Contradictory tokenizer files give the ids of AutoTokenizer."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import transformers
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import vocabulary
 from bertexplorer.model.text import Tokenizer
+from tests.conftest import Tiny
 
 TEXTS = (
     "Caf\u00e9 \u00c0\u00c9 na\u00efve Paris",
@@ -45,7 +45,7 @@ CASES = [  # (checkpoint, tokenizer_class, tokenizer_config.json, the normalizer
 
 @pytest.mark.parametrize(("name", "kind", "said", "normalizer"), CASES, ids=map(str, range(len(CASES))))
 def test_contradictory_files_give_the_ids_of_transformers(
-    tiny_copy: Callable[[str], Path], name: str, kind: str | None, said: dict[str, Any], normalizer: dict[str, Any]
+    tiny_copy: Tiny, name: str, kind: str | None, said: dict[str, Any], normalizer: dict[str, Any]
 ) -> None:
     folder = tiny_copy(name)
     config, whole = folder / "tokenizer_config.json", folder / "tokenizer.json"
@@ -62,7 +62,7 @@ def test_contradictory_files_give_the_ids_of_transformers(
     assert (pair.ids, pair.type_ids) == (result["input_ids"], result["token_type_ids"])
 
 
-def test_a_folder_without_a_tokenizer_config_gives_the_ids_of_transformers(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_folder_without_a_tokenizer_config_gives_the_ids_of_transformers(tiny_copy: Tiny) -> None:
     folder = tiny_copy("bert")
     (folder / "tokenizer_config.json").unlink()
     theirs = transformers.AutoTokenizer.from_pretrained(folder)
@@ -71,7 +71,7 @@ def test_a_folder_without_a_tokenizer_config_gives_the_ids_of_transformers(tiny_
 
 
 @pytest.mark.parametrize("said", ["[]", "{", '{"do_lower_case": "yes", "tokenizer_class": "BertTokenizer"}'])
-def test_an_unreadable_tokenizer_config_is_reported(tiny_copy: Callable[[str], Path], said: str) -> None:
+def test_an_unreadable_tokenizer_config_is_reported(tiny_copy: Tiny, said: str) -> None:
     folder = tiny_copy("bert")
     (folder / "tokenizer_config.json").write_text(said, "utf-8")
     with pytest.raises(ExplorerError, match="The tokenizer of bert cannot be read"):
@@ -85,7 +85,7 @@ USUAL = {"model_max_length": 512, "tokenizer_class": "BertTokenizer", "do_basic_
 @pytest.mark.parametrize("said", [ANY, CASED, LOWER, MARKED, STRIPPED, SILENT, TOGETHER, USUAL, USUAL | MAP])
 @pytest.mark.parametrize("name", ["bert", "distilbert"])
 def test_a_vocabulary_alone_gives_the_tokenizer_of_transformers(
-    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, name: str, said: dict[str, Any]
+    tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch, name: str, said: dict[str, Any]
 ) -> None:
     """Without transformers, whose import takes longer than everything else."""
     folder = only_vocabulary(tiny_copy(name), said)
@@ -108,7 +108,7 @@ def test_a_vocabulary_alone_gives_the_tokenizer_of_transformers(
     ],
 )
 def test_an_unusual_vocabulary_is_read_by_transformers(
-    tiny_copy: Callable[[str], Path], said: dict[str, Any], file: dict[str, Any]
+    tiny_copy: Tiny, said: dict[str, Any], file: dict[str, Any]
 ) -> None:
     folder = only_vocabulary(tiny_copy("bert"), said)
     for name, content in file.items():
@@ -136,7 +136,7 @@ def only_vocabulary(folder: Path, said: dict[str, Any]) -> Path:
     ],
 )
 def test_a_normalizer_that_is_ignored_is_announced(
-    tiny_copy: Callable[[str], Path], normalizer: dict[str, Any] | None, said: dict[str, Any], note: str
+    tiny_copy: Tiny, normalizer: dict[str, Any] | None, said: dict[str, Any], note: str
 ) -> None:
     folder = tiny_copy("bert")
     whole, config = folder / "tokenizer.json", folder / "tokenizer_config.json"

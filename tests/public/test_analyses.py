@@ -19,7 +19,7 @@ from bertexplorer.model.text import Span
 from bertexplorer.options import option_specs
 from bertexplorer.views import VIEWS
 from docs.signatures import TARGET, written
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 from tests.tolerance import of_sum
 
 FRANCE = "Paris is the [MASK] of France."
@@ -27,7 +27,7 @@ HEAVY = ("torch", "numpy", "plotly", "gradio", "transformers")
 
 
 @pytest.fixture(scope="module")
-def bert(tiny: Callable[..., Path]) -> bx.Bert:
+def bert(tiny: Tiny) -> bx.Bert:
     return bx.load(tiny("bert"), precision="fp32")  # like transformers: "auto" is bf16 on some processors
 
 
@@ -48,7 +48,7 @@ def test_every_analysis_is_a_documented_function_and_method(name: str, bert: bx.
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
-def test_the_example_of_every_analysis_runs(name: str, tiny: Callable[[str], Path]) -> None:
+def test_the_example_of_every_analysis_runs(name: str, tiny: Tiny) -> None:
     """An example that needs a run uses a tiny fine-tuned checkpoint."""
     _, _, example = (inspect.getdoc(getattr(bx, name)) or "").rpartition(">>> ")
     example = example.replace("bx.TrainingRun('runs/films').load()", "tuned")
@@ -94,7 +94,7 @@ def test_one_analysis_does_not_import_the_others() -> None:
     assert before == "[]" and "saliency" not in after and after.endswith("False")
 
 
-def test_fill_mask_equals_that_of_transformers(tiny: Callable[..., Path], bert: bx.Bert) -> None:
+def test_fill_mask_equals_that_of_transformers(tiny: Tiny, bert: bx.Bert) -> None:
     folder = tiny("bert")
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     model = transformers.BertForPreTraining.from_pretrained(folder).eval()
@@ -108,7 +108,7 @@ def test_fill_mask_equals_that_of_transformers(tiny: Callable[..., Path], bert: 
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "distilbert", "albert", "mpnet", "deberta", "modernbert"])
-def test_a_model_in_memory_answers_like_its_folder(tiny: Callable[..., Path], family: str) -> None:
+def test_a_model_in_memory_answers_like_its_folder(tiny: Tiny, family: str) -> None:
     folder = tiny(family)
     model = transformers.AutoModelForMaskedLM.from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -124,7 +124,7 @@ def test_an_object_that_is_not_a_model_is_rejected() -> None:
         bx.from_transformers("bert", 3)
 
 
-def test_sentence_vectors_are_the_mean_over_the_tokens(tiny: Callable[..., Path], bert: bx.Bert) -> None:
+def test_sentence_vectors_are_the_mean_over_the_tokens(tiny: Tiny, bert: bx.Bert) -> None:
     texts = ["the cat sat on the mat.", "paris"]
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny("bert"))
     model = transformers.AutoModel.from_pretrained(tiny("bert")).eval()

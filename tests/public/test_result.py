@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,13 @@ from scipy.stats import binomtest
 import bertexplorer as bx
 from bertexplorer.figures import difference
 from bertexplorer.figures.notebook import PLOTLY
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 
 FRANCE = "Paris is the [MASK] of France."
 
 
 @pytest.fixture(scope="module")
-def bert(tiny: Callable[..., Path]) -> bx.Bert:
+def bert(tiny: Tiny) -> bx.Bert:
     return bx.load(tiny("bert"))
 
 

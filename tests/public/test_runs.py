@@ -1,7 +1,6 @@
 """Training from Python: a run is trained on rows, and its checkpoint answers."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from zipfile import ZipFile
 
@@ -13,12 +12,12 @@ import bertexplorer as bx
 from bertexplorer.runs.export import write_zip
 from bertexplorer.runs.service import RunDetail
 from bertexplorer.store.runs import Run
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 
 ROWS = [{"text": f"a {'bad' if i % 2 else 'good'} film {i}", "label": "neg" if i % 2 else "pos"} for i in range(24)]
 
 
-def test_a_run_trained_on_rows_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_run_trained_on_rows_answers(tiny: Tiny, tmp_path: Path) -> None:
     seen: list[str] = []
     run = bx.train(
         tiny("bert"),
@@ -38,9 +37,7 @@ def test_a_run_trained_on_rows_answers(tiny: Callable[..., Path], tmp_path: Path
     assert bx.TrainingRun(str(tmp_path / "films")).resume(seen.append).state == "finished"
 
 
-def test_metrics_are_of_the_checkpoint_that_answers_and_the_latest_have_a_name(
-    tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_metrics_are_of_the_checkpoint_that_answers_and_the_latest_have_a_name(tiny: Tiny, tmp_path: Path) -> None:
     dev = ROWS[:8]
     run = bx.train(
         tiny("bert"),
@@ -62,7 +59,7 @@ def test_metrics_are_of_the_checkpoint_that_answers_and_the_latest_have_a_name(
     assert run.latest_metrics == worse["metrics"]
 
 
-def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_file_with_other_column_names_is_mapped(tiny: Tiny, tmp_path: Path) -> None:
     lines = ["what,which", *(f"{row['text']},{row['label']}" for row in ROWS)]
     (tmp_path / "rows.csv").write_text("\n".join(lines), "utf-8")
     run = bx.train(
@@ -86,7 +83,7 @@ def test_a_file_with_other_column_names_is_mapped(tiny: Callable[..., Path], tmp
 
 
 @pytest.mark.parametrize("pooling", ["cls", "mean"])
-def test_a_similarity_run_encodes_as_it_was_trained(tiny: Callable[..., Path], tmp_path: Path, pooling: str) -> None:
+def test_a_similarity_run_encodes_as_it_was_trained(tiny: Tiny, tmp_path: Path, pooling: str) -> None:
     rows = [{"text_a": f"a cat {i}", "text_b": f"the cat {i} sat", "score": i % 5} for i in range(20)]
     settings = {"pooling": pooling, "epochs": 0.5, "max_tokens": 8, "on_event": lambda _: None}
     run = bx.train(tiny("bert"), task="similarity", data=rows, out=tmp_path / "run", **settings)
@@ -104,7 +101,7 @@ def test_a_similarity_run_encodes_as_it_was_trained(tiny: Callable[..., Path], t
 
 
 def test_guessed_columns_are_printed_and_scores_are_no_labels(
-    tiny: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     rows = [{"what": row["text"], "which": row["label"], "more": "x"} for row in ROWS]
     bx.train(tiny("bert"), task="classification", data=rows, out=tmp_path / "run", epochs=0.2, on_event=lambda _: None)
@@ -119,7 +116,7 @@ def test_guessed_columns_are_printed_and_scores_are_no_labels(
     assert not (tmp_path / "scores").exists()
 
 
-def test_bad_input_is_reported(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_bad_input_is_reported(tiny: Tiny, tmp_path: Path) -> None:
     def train(**given: object) -> None:
         whole = {"task": "classification", "data": ROWS, "out": tmp_path / "new", **given}
         bx.train(tiny("bert"), **whole)  # type: ignore[arg-type]

@@ -2,7 +2,6 @@
 
 import json
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from bertexplorer import engine
 from bertexplorer.analysis import answer, term_weights
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
+from tests.conftest import Tiny
 from tests.tiny import write, write_sentence_encoder
 
 pytestmark = pytest.mark.slow
@@ -23,7 +23,6 @@ TEXTS = [
     "a great film",
     "She said the doctor works as a nurse in london, and it is good.",
 ]
-Tiny = Callable[[str], Path]
 WIDE = {"word_embedding_dimension": 32}  # of the encoder; only they need it
 PIPELINES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {  # family, 1_Pooling/config.json, the rest
     "mean": ("bert", {"pooling_mode": "mean"}, {}),

@@ -3,7 +3,7 @@
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +21,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.store.runs import Run
 from bertexplorer.training.checkpointing import commit, list_commits
 from bertexplorer.training.finetuning.spec import Tuning
+from tests.conftest import Tiny
 from tests.tolerance import of_sum
 
 EVIL = "</script><img src=x onerror=1>"
@@ -28,7 +29,7 @@ ROWS = [f"{'a great film' if i % 2 else 'a bad film'} {i};{'pos' if i % 2 else '
 
 
 @pytest.fixture
-def service(tiny: Callable[..., Path], tmp_path: Path) -> Iterator[RunService]:
+def service(tiny: Tiny, tmp_path: Path) -> Iterator[RunService]:
     shutil.copytree(tiny("bert"), tmp_path / "models" / "tiny")
     settings = Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data")
     (tmp_path / "data").mkdir()
@@ -153,7 +154,7 @@ def test_a_run_starts_once_and_finishes_with_its_results(service: RunService, tm
     ("task", "extra", "head"), [("similarity", False, ""), ("retrieval", True, ""), ("tagging", False, None)]
 )
 def test_an_onnx_file_has_the_head_that_the_run_learned(
-    task: str, extra: bool, head: str | None, tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    task: str, extra: bool, head: str | None, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     given: list[str | None] = []
     monkeypatch.setattr("bertexplorer.model.onnx.export_onnx", lambda checkpoint, file, *, head: given.append(head))
@@ -162,14 +163,12 @@ def test_an_onnx_file_has_the_head_that_the_run_learned(
 
 
 @pytest.mark.parametrize(("task", "extra"), [("tagging", True), ("sequence", False), ("next-word", False)])
-def test_a_run_that_an_onnx_file_cannot_hold_is_refused(
-    task: str, extra: bool, tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_run_that_an_onnx_file_cannot_hold_is_refused(task: str, extra: bool, tiny: Tiny, tmp_path: Path) -> None:
     with pytest.raises(ExplorerError, match="Export the ZIP"):
         export.write_onnx(run_with(task, extra, tiny, tmp_path), tmp_path, "")
 
 
-def run_with(task: str, extra: bool, tiny: Callable[..., Path], folder: Path) -> Any:
+def run_with(task: str, extra: bool, tiny: Tiny, folder: Path) -> Any:
     """What an export needs of a run of *task*; *extra*: whether it has parts that transformers does not know."""
     best = Path(shutil.copytree(tiny("bert"), folder / "best"))
     (best / "task.json").write_text(json.dumps({"task": task}), "utf-8")

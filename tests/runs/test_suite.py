@@ -2,7 +2,6 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from bertexplorer.runs import suite as suite_run
 from bertexplorer.store import runs, suite_folder
 from bertexplorer.store.jobs import Jobs
 from bertexplorer.views import suite as drawn
+from tests.conftest import Tiny
 
 VERBS = ("sat", "sit")  # every second row is reversed, so that some are wrong
 PAIRS = ((n, VERBS[n % 2], VERBS[1 - n % 2]) for n in range(2, 42))
@@ -27,7 +27,7 @@ STATE = {"view": "fill-mask", "text": "a [MASK]"}
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tiny: Callable[..., Path]) -> Checkpoint:
+def checkpoint(tiny: Tiny) -> Checkpoint:
     return load(tiny("bert"), name="tiny one", precision="fp32")
 
 
@@ -100,7 +100,7 @@ def test_runs_of_an_earlier_version_show_their_saved_cases(queued_run: runs.Run)
 
 
 def test_a_resumed_run_ends_with_the_same_table(
-    queued_run: runs.Run, tiny: Callable[..., Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    queued_run: runs.Run, tiny: Tiny, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Both with packed weights, as a run loads them: plain ones round differently."""
     checkpoint = load(tiny("bert"), name="tiny one", precision="fp32", frozen=True)

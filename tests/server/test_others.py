@@ -4,14 +4,14 @@ The routes are those of the OpenAPI document, so a new one is tried, too."""
 
 import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
+from tests.conftest import Tiny
 from tests.server.conftest import Running
 from tests.server.talk import FILES, PREVIEW, VIEW, Browser, state
 from tests.server.test_whole import run_of
@@ -124,7 +124,7 @@ class Routes:
 
 
 @pytest.fixture(scope="module")
-def quiet(tiny: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def quiet(tiny: Tiny, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """A server that trains nothing, so that runs stay queued."""
     folder = tmp_path_factory.mktemp("quiet")
     (folder / "data").mkdir()

@@ -4,7 +4,6 @@ import os
 import shutil
 import struct
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -17,6 +16,7 @@ import torch
 from bertexplorer.errors import ExplorerError
 from bertexplorer.store import convert
 from bertexplorer.store.pickled_weights import read
+from tests.conftest import Tiny
 from tests.store.conftest import Hub
 from tests.store.test_convert import archive, library, pickled
 from tests.store.test_hub import NAME
@@ -73,7 +73,7 @@ def test_impossible_sizes_are_rejected_immediately(tmp_path: Path, shape: bytes,
     assert time.monotonic() - began < 2
 
 
-def test_a_file_of_the_hub_is_reported_by_its_name(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_file_of_the_hub_is_reported_by_its_name(hub: Hub, tiny: Tiny, tmp_path: Path) -> None:
     """Not by the hash that is its name in the cache."""
     hub.put(NAME, tiny("bert"), without=("model.safetensors",))
     hub.repos[NAME]["pytorch_model.bin"] = b"<!DOCTYPE html><html>Not found</html>"
@@ -84,7 +84,7 @@ def test_a_file_of_the_hub_is_reported_by_its_name(hub: Hub, tiny: Callable[[str
     assert "pytorch_model.bin cannot be read: PyTorch did not write it. Choose another" in str(caught.value)
 
 
-def test_a_harmful_download_is_deleted(hub: Hub, tiny: Callable[[str], Path], tmp_path: Path) -> None:
+def test_a_harmful_download_is_deleted(hub: Hub, tiny: Tiny, tmp_path: Path) -> None:
     hub.put(NAME, tiny("bert"), without=("model.safetensors",))
     harmful = archive(tmp_path / "weights", RUNS["GLOBAL"]).read_bytes()
     hub.repos[NAME]["pytorch_model.bin"] = harmful
@@ -99,7 +99,7 @@ def test_a_harmful_download_is_deleted(hub: Hub, tiny: Callable[[str], Path], tm
 
 
 @pytest.mark.parametrize("lack", ["bert.pooler.dense.bias", "bert.embeddings.LayerNorm.weight"])
-def test_unusable_converted_weights_are_deleted(tiny_copy: Callable[[str], Path], lack: str) -> None:
+def test_unusable_converted_weights_are_deleted(tiny_copy: Tiny, lack: str) -> None:
     folder = pickled(tiny_copy)
     weights = torch.load(folder / convert.SINGLE, weights_only=True)
     torch.save({name: tensor for name, tensor in weights.items() if name != lack}, folder / convert.SINGLE)
@@ -108,7 +108,7 @@ def test_unusable_converted_weights_are_deleted(tiny_copy: Callable[[str], Path]
     assert list((folder.parent / "data" / "converted").iterdir()) == []
 
 
-def test_two_conversions_of_the_same_file_do_not_interfere(tiny_copy: Callable[[str], Path]) -> None:
+def test_two_conversions_of_the_same_file_do_not_interfere(tiny_copy: Tiny) -> None:
     """For example when two people open a checkpoint in two precisions."""
     folder = pickled(tiny_copy)
     at_once = partial(convert.with_safetensors, "bert", folder, folder.parent / "data", allowed=True)
@@ -118,7 +118,7 @@ def test_two_conversions_of_the_same_file_do_not_interfere(tiny_copy: Callable[[
     assert library(folder).get("bert").config.num_layers > 0
 
 
-def test_an_interrupted_deletion_does_not_block_a_checkpoint(tiny_copy: Callable[[str], Path]) -> None:
+def test_an_interrupted_deletion_does_not_block_a_checkpoint(tiny_copy: Tiny) -> None:
     folder = pickled(tiny_copy)
     target = convert.with_safetensors("bert", folder, folder.parent / "data", allowed=True)
     (target / convert.ORIGIN).unlink()
@@ -126,9 +126,7 @@ def test_an_interrupted_deletion_does_not_block_a_checkpoint(tiny_copy: Callable
     assert (target / convert.ORIGIN).is_file() and (target / "model.safetensors").is_file()
 
 
-def test_a_full_disk_is_not_reported_as_a_damaged_file(
-    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_not_reported_as_a_damaged_file(tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = pickled(tiny_copy)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=60_000_000))
     with pytest.raises(ExplorerError, match=r"bert cannot be converted: this needs 0\.0\d GB, and 0\.06 GB are free"):
@@ -136,7 +134,7 @@ def test_a_full_disk_is_not_reported_as_a_damaged_file(
 
 
 def test_a_file_that_changes_during_conversion_is_not_stored_under_its_old_hash(
-    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = pickled(tiny_copy)
     original = convert.convert
@@ -151,7 +149,7 @@ def test_a_file_that_changes_during_conversion_is_not_stored_under_its_old_hash(
     assert list((folder.parent / "data" / "converted").iterdir()) == []
 
 
-def test_leftovers_of_a_killed_process_are_deleted(tiny_copy: Callable[[str], Path]) -> None:
+def test_leftovers_of_a_killed_process_are_deleted(tiny_copy: Tiny) -> None:
     folder = pickled(tiny_copy)
     left, new = (folder.parent / "data" / "converted" / f".{name}.1.partial" for name in ("left", "new"))
     for folder_left in (left, new):

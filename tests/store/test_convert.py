@@ -8,7 +8,6 @@ import shutil
 import time
 import zipfile
 from collections import OrderedDict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store import convert
 from bertexplorer.store.pickled_weights import read
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 from tests.tiny import write_sentence_encoder
 
 LEGACY = [False, True]
@@ -34,7 +34,7 @@ def saved(found: Any, path: Path, *, legacy: bool = False) -> Path:
     return path
 
 
-def pickled(tiny_copy: Callable[[str], Path], *, legacy: bool = False, **more: Any) -> Path:
+def pickled(tiny_copy: Tiny, *, legacy: bool = False, **more: Any) -> Path:
     """A tiny BERT whose weights are only in pytorch_model.bin, like those of old checkpoints."""
     folder = tiny_copy("bert")
     model = transformers.BertForPreTraining.from_pretrained(folder)
@@ -68,7 +68,7 @@ def test_every_kind_of_tensor_is_read_as_in_torch(tmp_path: Path, legacy: bool) 
         assert ours.dtype == tensor.dtype and torch.equal(ours, tensor), name
 
 
-def test_a_sentence_encoder_beside_pickled_weights_is_kept(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_sentence_encoder_beside_pickled_weights_is_kept(tiny_copy: Tiny) -> None:
     folder = pickled(tiny_copy)
     before = library(folder).get("bert")
     write_sentence_encoder(folder, {"pooling_mode_cls_token": True}, dense=["Tanh"])
@@ -78,7 +78,7 @@ def test_a_sentence_encoder_beside_pickled_weights_is_kept(tiny_copy: Callable[[
     assert str(after.sentence_encoder) == said
 
 
-def test_a_download_that_differs_from_the_published_file_is_rejected(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_download_that_differs_from_the_published_file_is_rejected(tiny_copy: Tiny) -> None:
     weights = pickled(tiny_copy) / convert.SINGLE
     blob = weights.rename(weights.parent.parent / convert.digest(weights))  # as in the hub's cache
     weights.symlink_to(blob)
@@ -90,7 +90,7 @@ def test_a_download_that_differs_from_the_published_file_is_rejected(tiny_copy: 
 
 
 @pytest.mark.parametrize("legacy", LEGACY)
-def test_a_pickled_checkpoint_answers_like_transformers(tiny_copy: Callable[[str], Path], legacy: bool) -> None:
+def test_a_pickled_checkpoint_answers_like_transformers(tiny_copy: Tiny, legacy: bool) -> None:
     folder = pickled(tiny_copy, legacy=legacy)
     if not legacy:  # the tied head before the embeddings
         weights = reversed(torch.load(folder / convert.SINGLE, weights_only=True).items())
@@ -109,9 +109,7 @@ def test_a_pickled_checkpoint_answers_like_transformers(tiny_copy: Callable[[str
     assert shelf.offline().count("bert") == 1 and not list(folder.glob("*.safetensors"))
 
 
-def test_a_file_is_converted_once_and_again_after_a_change(
-    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_is_converted_once_and_again_after_a_change(tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = pickled(tiny_copy)
     memory = folder.parent / "data"
     first = convert.with_safetensors("bert", folder, memory, allowed=True)
@@ -123,7 +121,7 @@ def test_a_file_is_converted_once_and_again_after_a_change(
     assert second != first and (second / "README.md").read_text() == "another card"
 
 
-def test_the_shards_of_a_checkpoint_are_read_together(tiny_copy: Callable[[str], Path]) -> None:
+def test_the_shards_of_a_checkpoint_are_read_together(tiny_copy: Tiny) -> None:
     folder = pickled(tiny_copy)
     whole = torch.load(folder / convert.SINGLE, weights_only=True)
     (folder / convert.SINGLE).unlink()
@@ -138,7 +136,7 @@ def test_the_shards_of_a_checkpoint_are_read_together(tiny_copy: Callable[[str],
         library(folder).get("bert")
 
 
-def test_a_page_open_to_others_rejects_pickles(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_page_open_to_others_rejects_pickles(tiny_copy: Tiny) -> None:
     folder = pickled(tiny_copy)
     for settings in ({"host": "0.0.0.0"}, {"pickle": "refuse"}):
         with pytest.raises(ExplorerError, match="BERTEXPLORER_PICKLE=convert"):
@@ -174,7 +172,7 @@ HARMFUL = {
 @pytest.mark.parametrize("legacy", LEGACY)
 @pytest.mark.parametrize("way", HARMFUL)
 def test_a_file_that_runs_code_is_rejected_and_runs_nothing(
-    tiny_copy: Callable[[str], Path], tmp_path: Path, way: str, legacy: bool, monkeypatch: pytest.MonkeyPatch
+    tiny_copy: Tiny, tmp_path: Path, way: str, legacy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = pickled(tiny_copy, legacy=legacy, harm=HARMFUL[way])
@@ -183,7 +181,7 @@ def test_a_file_that_runs_code_is_rejected_and_runs_nothing(
     assert not (tmp_path / MARK).exists()
 
 
-def test_a_rejected_conversion_leaves_no_files(tiny_copy: Callable[[str], Path]) -> None:
+def test_a_rejected_conversion_leaves_no_files(tiny_copy: Tiny) -> None:
     folder = pickled(tiny_copy, harm=HARMFUL["system"])
     with pytest.raises(ExplorerError, match=r"bert cannot be used: pytorch_model.bin cannot be read: it names \w+\.s"):
         library(folder).get("bert")

@@ -13,13 +13,14 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store import examine, sandbox
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 
 GROWING = [{"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}] * 5
 BACKWARDS = {"type": "Split", "pattern": {"Regex": "(a+)+$"}, "behavior": "Isolated", "invert": False}
 
 
 @pytest.fixture
-def crafted(tiny_copy: Callable[[str], Path]) -> Callable[..., Path]:
+def crafted(tiny_copy: Tiny) -> Callable[..., Path]:
     """A copy of a tiny checkpoint with another tokenizer.json."""
 
     def make(**change: Any) -> Path:
@@ -61,7 +62,7 @@ def test_a_checkpoint_that_hangs_is_rejected(crafted: Callable[..., Path], monke
         library(crafted(pre_tokenizer=slow)).get("bert")
 
 
-def test_an_impossible_header_is_rejected_immediately(tiny_copy: Callable[[str], Path]) -> None:
+def test_an_impossible_header_is_rejected_immediately(tiny_copy: Tiny) -> None:
     folder = tiny_copy("bert")
     entry = {f"t{i}": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]} for i in range(100_000)}
     head = json.dumps(entry).encode()
@@ -72,7 +73,7 @@ def test_an_impossible_header_is_rejected_immediately(tiny_copy: Callable[[str],
     assert time.perf_counter() - begun < 5
 
 
-def test_an_oversized_vocabulary_is_rejected(tiny_copy: Callable[[str], Path]) -> None:
+def test_an_oversized_vocabulary_is_rejected(tiny_copy: Tiny) -> None:
     folder = tiny_copy("bert")
     with (folder / "vocab.txt").open("wb") as opened:
         opened.truncate(examine.MAX_FILE_BYTES + 1)
@@ -82,7 +83,7 @@ def test_an_oversized_vocabulary_is_rejected(tiny_copy: Callable[[str], Path]) -
 
 @pytest.mark.slow
 def test_a_valid_checkpoint_is_examined_once_and_again_after_a_change(
-    tiny_copy: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls: list[Any] = []
     call = sandbox.call

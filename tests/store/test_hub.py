@@ -20,6 +20,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store import catalogue, hub as store, hub_cache
 from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 from tests.store.conftest import SHA, Hub
 from tests.tiny import write_sentence_encoder
 
@@ -39,7 +40,7 @@ def refused(library: CheckpointRegistry, name: str = NAME) -> str:
 
 
 def test_a_download_reports_its_progress_and_works_offline_afterwards(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "POLL_S", 0.05)
     hub.put(NAME, tiny("bert"))
@@ -61,7 +62,7 @@ def test_a_download_reports_its_progress_and_works_offline_afterwards(
 
 
 def test_the_files_of_a_sentence_encoder_are_downloaded_and_missed(
-    hub: Hub, library: CheckpointRegistry, tiny_copy: Callable[[str], Path], tmp_path: Path
+    hub: Hub, library: CheckpointRegistry, tiny_copy: Tiny, tmp_path: Path
 ) -> None:
     folder = write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "cls"}, dense=["Tanh"], max_seq_length=6)
     (folder / "onnx").mkdir()
@@ -80,7 +81,7 @@ def test_the_files_of_a_sentence_encoder_are_downloaded_and_missed(
 
 
 def test_a_dense_layer_that_the_hub_did_not_publish_is_deleted(
-    hub: Hub, library: CheckpointRegistry, tiny_copy: Callable[[str], Path], tmp_path: Path
+    hub: Hub, library: CheckpointRegistry, tiny_copy: Tiny, tmp_path: Path
 ) -> None:
     hub.put(NAME, write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "cls"}, dense=["Tanh"]))
     list(library.fetch(NAME))
@@ -91,15 +92,13 @@ def test_a_dense_layer_that_the_hub_did_not_publish_is_deleted(
     assert not dense.is_symlink() and len(list(dense.parents[1].glob("*.safetensors"))) == 1
 
 
-def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     list(library.fetch(f"  {NAME} "))
     assert library.get(f" {NAME}") is library.get(NAME)
 
 
-def test_an_interrupted_download_is_resumed(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_an_interrupted_download_is_resumed(hub: Hub, library: CheckpointRegistry, tiny: Tiny, tmp_path: Path) -> None:
     hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
     (folder,) = tmp_path.glob("cache/models--someone--tiny-bert/snapshots/*")
@@ -125,9 +124,7 @@ def test_an_unknown_name_is_reported(hub: Hub, library: CheckpointRegistry) -> N
     assert f"no public checkpoint called {NAME}" in message and "offline: mini" in message
 
 
-def test_a_gated_checkpoint_is_reported_with_advice(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_gated_checkpoint_is_reported_with_advice(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     hub.gated.add(NAME)
     assert "licence that must first be accepted on the hub. Accept it there and set HF_TOKEN" in refused(library)
@@ -141,9 +138,7 @@ def pickled(hub: Hub, folder: Path) -> None:
     hub.repos[NAME]["pytorch_model.bin"] = content.getvalue()
 
 
-def test_a_checkpoint_with_only_a_pickle_is_converted(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_checkpoint_with_only_a_pickle_is_converted(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     pickled(hub, tiny("bert"))
     assert list(library.fetch(NAME)) and NAME in library.offline()
     checkpoint, own = library.get(NAME, "fp32"), load(tiny("bert"), precision="fp32")
@@ -162,9 +157,7 @@ def test_a_pickle_is_not_fetched_if_conversion_is_off(hub: Hub, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("author", ["SFconvertbot", "someone else"])
-def test_the_conversion_of_the_hub_is_preferred(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], author: str
-) -> None:
+def test_the_conversion_of_the_hub_is_preferred(hub: Hub, library: CheckpointRegistry, tiny: Tiny, author: str) -> None:
     pickled(hub, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert").iterdir() if file.is_file()}
     hub.revisions[NAME, "refs/pr/1"] = (OTHER, files)
@@ -175,9 +168,7 @@ def test_the_conversion_of_the_hub_is_preferred(
     assert bool([path for path in hub.asked if path.endswith(".bin")]) is (author != "SFconvertbot")
 
 
-def test_a_published_training_lists_the_required_downloads(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_published_training_lists_the_required_downloads(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     first, *_, last = catalogue.MULTIBERTS
     hub.put(first, tiny("bert"))
     list(library.fetch(first))
@@ -188,7 +179,7 @@ def test_a_published_training_lists_the_required_downloads(
 
 
 def test_a_revision_is_opened_by_its_name(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.put(NAME, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert-mlm").iterdir() if file.is_file()}
@@ -203,9 +194,7 @@ def test_a_revision_is_opened_by_its_name(
         assert "is not a checkpoint name" in refused(library, name)
 
 
-def test_a_tag_of_the_newest_commit_opens_the_same_files(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_tag_of_the_newest_commit_opens_the_same_files(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     hub.revisions[NAME, "v1"] = (SHA, hub.repos[NAME])
     for name in (f"{NAME}@v1", NAME):
@@ -214,9 +203,7 @@ def test_a_tag_of_the_newest_commit_opens_the_same_files(
     assert list(library.fetch(f"{NAME}@{SHA}")) == []
 
 
-def test_a_requested_commit_is_not_stored_as_the_newest(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_requested_commit_is_not_stored_as_the_newest(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert-mlm").iterdir() if file.is_file()}
     hub.revisions[NAME, "old"] = (OTHER, files)
@@ -227,7 +214,7 @@ def test_a_requested_commit_is_not_stored_as_the_newest(
 
 
 def test_the_conversion_is_found_by_the_name_and_by_its_pull_request(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny
 ) -> None:
     pickled(hub, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert").iterdir() if file.is_file()}
@@ -240,9 +227,7 @@ def test_the_conversion_is_found_by_the_name_and_by_its_pull_request(
     assert facts["Weights"].startswith("converted to safetensors by the hub")
 
 
-def test_a_snapshot_without_a_name_is_still_found(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_snapshot_without_a_name_is_still_found(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     """As stored by version 0.2."""
     hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
@@ -252,7 +237,7 @@ def test_a_snapshot_without_a_name_is_still_found(
 
 @pytest.mark.parametrize("revision", ["feature/a", "refs/pr/1", "v1.0", "a--b"])
 def test_a_revision_may_have_slashes_and_hyphens(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], revision: str
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, revision: str
 ) -> None:
     hub.put(NAME, tiny("bert"))
     hub.revisions[NAME, revision] = (OTHER, hub.repos[NAME])
@@ -268,16 +253,14 @@ def test_a_run_that_is_missing_or_not_yours_is_not_a_hub_name(library: Checkpoin
 
 @pytest.mark.parametrize(("lost", "message"), [("config.json", "no config.json"), ("tokenizer.json", "no tokenizer")])
 def test_unusable_checkpoints_are_not_downloaded(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], lost: str, message: str
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, lost: str, message: str
 ) -> None:
     hub.put(NAME, tiny("bert"), without=(lost,))
     assert message in refused(library)
     assert not [path for path in hub.asked if "resolve" in path]
 
 
-def test_a_server_that_fails_midway_is_reported(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_server_that_fails_midway_is_reported(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     hub.broken = ("model.safetensors",)
     message = refused(library)
@@ -306,7 +289,7 @@ def test_the_default_limit_is_five_seconds() -> None:
 
 
 def test_a_full_disk_is_reported_before_the_download(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hub.put(NAME, tiny("bert"))
     Usage = namedtuple("Usage", "total used free")

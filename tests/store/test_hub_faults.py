@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.settings import Settings
 from bertexplorer.store import hub_cache
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 from tests.store.conftest import SHA, Hub
 from tests.store.test_hub import NAME, OTHER, pickled
 
@@ -58,7 +58,7 @@ def test_offline_mode_is_reported(library: CheckpointRegistry, monkeypatch: pyte
 
 
 def test_an_interrupted_transfer_can_be_resumed(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_download.time, "sleep", lambda _: None)  # between the attempts of one download
     monkeypatch.setattr(huggingface_hub.constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # received data is stored in chunks
@@ -74,7 +74,7 @@ def test_an_interrupted_transfer_can_be_resumed(
 
 
 def test_a_checkpoint_without_its_last_small_file_is_incomplete(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny
 ) -> None:
     """It would load with wrong settings: for example, a cased vocabulary would be lowercased."""
     hub.put(NAME, tiny("bert"))
@@ -90,7 +90,7 @@ def test_a_checkpoint_without_its_last_small_file_is_incomplete(
 
 
 def test_a_complete_checkpoint_stays_usable_while_its_revision_is_fetched(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny
 ) -> None:
     """The tag names the same commit; the hub fails before it has sent anything."""
     hub.put(NAME, tiny("bert"))
@@ -103,7 +103,7 @@ def test_a_complete_checkpoint_stays_usable_while_its_revision_is_fetched(
 
 
 def test_a_download_is_incomplete_if_the_hub_stops_answering(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """snapshot_download returns the folder as it is if the hub refuses to list the files."""
     hub.put(NAME, tiny("bert"))
@@ -112,9 +112,7 @@ def test_a_download_is_incomplete_if_the_hub_stops_answering(
     assert library.find(NAME) is None
 
 
-def test_a_conversion_of_older_weights_is_not_used(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_conversion_of_older_weights_is_not_used(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     pickled(hub, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert").iterdir() if file.is_file()}
     hub.revisions[NAME, "refs/pr/1"] = (OTHER, files | {"pytorch_model.bin": b"those of a year ago"})
@@ -131,7 +129,7 @@ def test_a_repository_without_weights_for_pytorch_is_rejected(hub: Hub, library:
 
 @pytest.mark.parametrize("only_pickle", [False, True])
 def test_weights_that_differ_from_the_published_ones_are_deleted(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], only_pickle: bool
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, only_pickle: bool
 ) -> None:
     hub.put(NAME, tiny("bert"))
     if only_pickle:
@@ -146,18 +144,14 @@ def test_weights_that_differ_from_the_published_ones_are_deleted(
     assert library.get(NAME).config.num_layers == 3
 
 
-def test_a_mirror_without_pull_requests_is_sufficient(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_mirror_without_pull_requests_is_sufficient(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     pickled(hub, tiny("bert"))
     hub.discussions = False
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
 
 
-def test_a_slow_list_of_pull_requests_is_skipped(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]
-) -> None:
+def test_a_slow_list_of_pull_requests_is_skipped(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     pickled(hub, tiny("bert"))
     hub.delays["discussions"] = 6.0
     list(library.fetch(NAME))
@@ -165,7 +159,7 @@ def test_a_slow_list_of_pull_requests_is_skipped(
 
 
 def test_no_conversion_is_called_missing_while_the_hub_is_silent(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pickled(hub, tiny("bert"))
     hub.delays["discussions"] = 6.0
@@ -174,7 +168,7 @@ def test_no_conversion_is_called_missing_while_the_hub_is_silent(
 
 
 @pytest.mark.slow
-def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path]) -> None:
+def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     hub.delays["config.json"] = 3.5  # more than twice the time limit of an answer
     list(library.fetch(NAME))
@@ -185,7 +179,7 @@ def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, ti
     "change", [{"model_type": "gpt2"}, {"auto_map": {"AutoModel": "own.Code"}, "model_type": "own"}]
 )
 def test_unusable_weights_are_not_downloaded(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], change: dict[str, Any]
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, change: dict[str, Any]
 ) -> None:
     hub.put(NAME, tiny("bert"))
     config = json.loads(hub.repos[NAME]["config.json"]) | change
@@ -196,7 +190,7 @@ def test_unusable_weights_are_not_downloaded(
 
 
 def test_unusable_checkpoints_in_a_shared_cache_are_not_offered(
-    hub: Hub, library: CheckpointRegistry, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Models of other families, and formats that this server refuses, are not offered."""
     hub.put(NAME, tiny("bert"))
@@ -218,7 +212,7 @@ def test_unusable_checkpoints_in_a_shared_cache_are_not_offered(
 def test_visitors_do_not_use_the_token_of_the_operator(
     hub: Hub,
     tmp_path: Path,
-    tiny: Callable[[str], Path],
+    tiny: Tiny,
     monkeypatch: pytest.MonkeyPatch,
     host: str,
     sent: bool,
@@ -236,9 +230,7 @@ def test_visitors_do_not_use_the_token_of_the_operator(
 
 
 @pytest.mark.slow
-def test_the_command_line_downloads_a_revision_from_the_named_endpoint(
-    hub: Hub, tiny: Callable[[str], Path], tmp_path: Path
-) -> None:
+def test_the_command_line_downloads_a_revision_from_the_named_endpoint(hub: Hub, tiny: Tiny, tmp_path: Path) -> None:
     """Without patches in the process: HF_ENDPOINT is set as for a mirror."""
     hub.put(NAME, tiny("bert"))
     hub.revisions[NAME, "v1.0"] = (OTHER, hub.repos[NAME])

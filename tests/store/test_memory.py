@@ -1,6 +1,5 @@
 """A checkpoint that does not fit is rejected with both numbers, and others are evicted for one that would fit."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,10 @@ from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
 from bertexplorer.store import examine
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 
 
-def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Callable[[str], Path]) -> None:
+def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Tiny) -> None:
     loaded_bytes = load(tiny("bert"), precision="fp32").num_bytes
     assert loaded_bytes <= examine.weight_bytes(tiny("bert"), "fp32") < 1.5 * loaded_bytes
     assert examine.weight_bytes(tiny("bert"), "bf16") == examine.weight_bytes(tiny("bert"), "fp32") // 2
@@ -39,7 +39,7 @@ def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_checkpoints_that_do_not_fit_are_rejected_or_evict_others(
-    tiny_copy: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tiny_copy: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("bert", "roberta"):
         tiny_copy(name)

@@ -14,6 +14,7 @@ from bertexplorer.settings import Settings
 from bertexplorer.store import examine, opening_turns
 from bertexplorer.store.opening_turns import OpeningTurns
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 from tests.model.test_scheduler import until
 
 
@@ -81,7 +82,7 @@ def test_a_place_is_given_back_once_and_taken_again() -> None:
     assert not queues.quick.active
 
 
-def test_a_pipe_is_refused(tiny_copy: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_pipe_is_refused(tiny_copy: Tiny, tmp_path: Path) -> None:
     """Opening one waits for a writer, for ever."""
     folder = tiny_copy("bert")
     (folder / "model.safetensors").unlink()
@@ -91,9 +92,7 @@ def test_a_pipe_is_refused(tiny_copy: Callable[..., Path], tmp_path: Path) -> No
         registry.get(folder.name)
 
 
-def test_a_vocabulary_of_too_many_entries_is_refused(
-    tiny_copy: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_vocabulary_of_too_many_entries_is_refused(tiny_copy: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(examine, "MAX_ENTRIES", 5)
     with pytest.raises(ExplorerError, match="The vocabulary has .* entries; wanted 5 at most"):
         examine.open_files(str(tiny_copy("bert")))

@@ -3,7 +3,6 @@ models folder."""
 
 import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +15,13 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.settings import Settings
 from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 
 NAMES = ("one", "two", "three")
 
 
 @pytest.fixture
-def models(tiny: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def models(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A models folder with three copies (no links) of a tiny checkpoint, and an empty hub cache."""
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     root = tmp_path / "models"
@@ -141,7 +141,7 @@ HOSTILE += ("http://127.0.0.1/x", "a--b/c", "models--a--b", "<img src=x>", "%2e%
 
 @pytest.mark.parametrize("name", [*HOSTILE, "/etc/passwd", "escape", "escape/deep"])
 @pytest.mark.parametrize("anywhere", [False, True])
-def test_hostile_names_are_rejected(name: str, anywhere: bool, models: Path, tiny: Callable[[str], Path]) -> None:
+def test_hostile_names_are_rejected(name: str, anywhere: bool, models: Path, tiny: Tiny) -> None:
     (models / "escape").symlink_to(tiny("bert-mlm"))
     if name == "one\n":
         pytest.skip("spaces around a name are dropped")
@@ -177,9 +177,7 @@ def test_visitors_are_not_told_the_folders_of_the_server(models: Path) -> None:
         assert str(models.resolve()) in str(refused.value), "on one's own machine they help"
 
 
-def test_the_command_line_may_open_any_folder(
-    models: Path, tiny: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_may_open_any_folder(models: Path, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     library = CheckpointRegistry(Settings(models_dir=models), anywhere=True)
     folder = tiny("bert-mlm")
     assert library.get(str(folder)).family == "bert"

@@ -3,7 +3,7 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.store import suite_folder
 from bertexplorer.store.suite_folder import MAX_ROWS, SuiteFolder
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 
 CHUNK = 12
 COUNT = 3 * CHUNK + 5
@@ -34,7 +34,7 @@ def small_batches() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def checkpoint(tiny: Callable[..., Path]) -> Checkpoint:
+def checkpoint(tiny: Tiny) -> Checkpoint:
     return load(tiny("bert"), precision="fp32")
 
 

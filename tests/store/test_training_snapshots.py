@@ -1,12 +1,12 @@
 """A bundled training: its checkpoints are ordered by step and found by their names."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from bertexplorer.store import catalogue
 from bertexplorer.store.registry import CheckpointRegistry
+from tests.conftest import Tiny
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_names_are_resolved_to_folders(root: Path, monkeypatch: pytest.MonkeyPat
     assert [item.name for item in library.series("tiny@0")] == ["tiny@0", "tiny@30", "tiny"]
 
 
-def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
+def test_a_pretraining_run_can_be_opened(tmp_path: Path, tiny: Tiny) -> None:
     import shutil
 
     from bertexplorer.store import runs

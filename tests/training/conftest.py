@@ -12,6 +12,7 @@ from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
 from bertexplorer.training.pretraining.spec import Spec
 from tests.tiny import WORDS, wordpiece
 
+Begin = Callable[..., Path]  # the fixture `begin`
 LENGTHS = "24:0.4:0.5, 60:0.6:0.1"
 QUICK = {"steps": 6, "batch_tokens": 256, "piece_tokens": 100, "heldout_documents": 20, "heldout_pairs": 12}
 QUICK |= {"lengths": LENGTHS, "layers": 1, "hidden": 16, "heads": 2, "positions": 64, "pieces": 120, "threads": 2}
@@ -57,7 +58,7 @@ def vocabulary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Callable[..., Path]:
+def begin(texts: Path, vocabulary: Path, tmp_path: Path) -> Begin:
     """Settings -> the folder of a run that has not begun."""
 
     def made(name: str = "run", *, plain: dict[str, object] | None = None, **values: object) -> Path:

@@ -1,7 +1,6 @@
 """Further columns as features, against scikit-learn; trained, saved and used for predictions."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from bertexplorer.training import learners
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.tasks import classification, distillation
 from bertexplorer.training.tasks.classification import encode_features, fit_features
+from tests.conftest import Tiny
 from tests.tolerance import assert_same, of_encoder
 from tests.training.finetuned import trained
 
@@ -35,9 +35,7 @@ def test_numbers_and_categories_equal_those_of_scikit_learn() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["full", "frozen"])
-def test_a_decisive_column_is_learned(
-    tiny: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str
-) -> None:
+def test_a_decisive_column_is_learned(tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, method: str) -> None:
     """The text says nothing about the label, the column everything."""
     draw = np.random.default_rng(0)
     stars = draw.integers(1, 6, 160)
@@ -65,7 +63,7 @@ def test_a_decisive_column_is_learned(
         learners.create(distillation, load(best, precision="fp32"), examples, distillation.Options(), seed=0)
 
 
-def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Callable[..., Path]) -> None:
+def test_the_logits_equal_one_linear_layer_over_vector_and_features(tiny: Tiny) -> None:
     rows = [
         Row(i, {"text": "the doctor works", "label": "ab"[i % 2], "feature:n": str(i), "feature:w": WHERE[i]})
         for i in range(4)

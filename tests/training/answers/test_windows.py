@@ -1,14 +1,12 @@
 """Windows over a passage equal the tokenizer's own pairs, cover the passage, and contain whole answers."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.answer_windows import NOWHERE, WindowCutter
 from bertexplorer.training.tasks.question_answering import Answer
+from tests.conftest import Tiny
 from tests.tiny import FAMILIES, wordpiece
 
 PASSAGE = "the cat sat on the mat . paris is the capital of france , and london works as a great city ."
@@ -16,7 +14,7 @@ ASKED = "was it the capital of france ?"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_a_pair_that_fits_equals_the_tokenizers_encoding(family: str, tiny: Callable[..., Path]) -> None:
+def test_a_pair_that_fits_equals_the_tokenizers_encoding(family: str, tiny: Tiny) -> None:
     tokenizer = load(tiny(family), precision="fp32").tokenizer
     short = "the cat sat"
     ((item,),) = WindowCutter(tokenizer, 60, 50, 20, 5).items([(ASKED, short)], [Answer("cat", 4)])

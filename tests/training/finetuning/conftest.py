@@ -9,6 +9,7 @@ import pytest
 
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning import spec as specs
+from tests.conftest import Tiny
 
 GOOD, BAD = ("good", "great", "paris", "nurse"), ("bad", "terrible", "berlin", "doctor")
 
@@ -26,7 +27,7 @@ def rows(count: int, seed: int) -> list[Row]:
 
 
 @pytest.fixture
-def begin(tiny: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+def begin(tiny: Tiny, tmp_path: Path) -> Callable[..., Path]:
     """Make a run of a tiny checkpoint: begin("name", method="lora", …)."""
 
     def make(name: str = "run", family: str = "bert", task: str = "classification", **values: Any) -> Path:

@@ -21,13 +21,15 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.finetuning.trainable import learning_schedule
 from bertexplorer.training.optimiser import rate
 from bertexplorer.training.tasks import classification
+from tests.conftest import Tiny
+from tests.training.conftest import Begin
 
 TRAINED: dict[str, Path] = {}
 ASKED = {"text": "the great film was in paris"}
 
 
 @pytest.fixture
-def trained(begin: Callable[..., Path]) -> Callable[..., TrainingRun]:
+def trained(begin: Begin) -> Callable[..., TrainingRun]:
     """A finished run: trained(planted=0.1, …). Equal ones are trained once, so no test may change their folder."""
 
     def make(**values: object) -> TrainingRun:
@@ -128,9 +130,7 @@ NEW = {
     ],
     ids=str,
 )
-def test_tags_spans_and_scores_are_traced(
-    task: str, values: dict[str, object], tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_tags_spans_and_scores_are_traced(task: str, values: dict[str, object], tiny: Tiny, tmp_path: Path) -> None:
     draw, quick = np.random.default_rng(0), {"epochs": 2, "batch": 4, "rate": 3e-3, "max_tokens": 24}
     settings = spec.make_spec(task, "tiny", str(tiny("bert")), {**quick, "precision": "fp32", "dropout": 0.0, **values})
     train, dev = ([Row(line, cells(task, draw)) for line in range(2, 2 + count)] for count in (12, 6))
@@ -166,7 +166,7 @@ def test_tags_spans_and_scores_are_traced(
     assert [*found["tables"][-1]["rows"][0]][1:-2] == columns[task]
 
 
-def test_an_impossible_answer_is_rejected(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_an_impossible_answer_is_rejected(tiny: Tiny, tmp_path: Path) -> None:
     draw, refusals = (
         np.random.default_rng(0),
         {
@@ -272,7 +272,7 @@ def test_suspects_have_the_loss_of_the_best_checkpoint(
     assert result.steps == tuple(influence.step_number(snapshots[i]) for i in (0, 1, 3))
 
 
-def test_planting_is_reproducible_and_changes_no_other_row(begin: Callable[..., Path]) -> None:
+def test_planting_is_reproducible_and_changes_no_other_row(begin: Begin) -> None:
     given, rows, _ = spec.read_run(begin(planted=0.25))
     examples, _ = classification.examples(rows, given.task_options)
     changed, own = classification.plant_wrong_labels(examples, given.task_options)
@@ -305,7 +305,7 @@ def test_many_rows_are_sampled(trained: Callable[..., TrainingRun], monkeypatch:
 
 
 def test_untraceable_runs_are_rejected(
-    trained: Callable[..., TrainingRun], begin: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+    trained: Callable[..., TrainingRun], begin: Begin, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = trained()
     with pytest.raises(ExplorerError, match="knows no label 'blue'; it knows neg, pos"):

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ import pytest
 from bertexplorer.store import runs
 from bertexplorer.training.finetuning.run import finetune
 from tests.conftest import ROOT
+from tests.training.conftest import Begin
 
 pytestmark = pytest.mark.slow
 
@@ -50,7 +50,7 @@ def kill_while_it_works(folder: Path, after: float) -> None:
     process.wait()
 
 
-def test_a_run_killed_at_any_moment_ends_with_the_same_weights(begin: Callable[..., Path]) -> None:
+def test_a_run_killed_at_any_moment_ends_with_the_same_weights(begin: Begin) -> None:
     quiet, killed = begin("quiet", epochs=60), begin("killed", epochs=60)
     assert [event["event"] for event in finetune(quiet)][-1] == "finished"
     draw = random.Random(7)

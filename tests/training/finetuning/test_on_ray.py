@@ -6,7 +6,7 @@ import random
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.ownership import current_epoch
 from tests.cluster.nodes import node_of, replace_node, small_cluster
 from tests.store.running import until
+from tests.training.conftest import Begin
 from tests.training.finetuning.test_killed import OFTEN, digest
 
 pytestmark = pytest.mark.slow
@@ -84,7 +85,7 @@ def survive_storage_and_node(cluster: Any, folder: Path, store: Path) -> None:
     replace_node(cluster, before)
 
 
-def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_run_survives_its_node_and_the_server(begin: Begin, tmp_path: Path) -> None:
     from bertexplorer.cluster.ray_runs import RayRuns
 
     started, quiet = time.monotonic(), begin("quiet", epochs=EPOCHS)
@@ -125,7 +126,7 @@ def test_a_run_survives_its_node_and_the_server(begin: Callable[..., Path], tmp_
 
 
 def test_a_run_that_waits_for_a_core_says_so_and_can_be_stopped(
-    begin: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    begin: Begin, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import ray
 

@@ -3,7 +3,6 @@
 import json
 import random
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from bertexplorer.training.data.read import read
 from bertexplorer.training.finetuning.preflight import Preflight, preflight
 from bertexplorer.training.finetuning.spec import make_spec
 from bertexplorer.training.tasks import BY_NAME
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 
 LETTERS = "abcdefghijklm"
 LONG = "paris is the city of france and it is good . " * 4
@@ -21,7 +20,7 @@ SHORT = "paris is good {} ."
 
 
 @pytest.fixture
-def check(tiny: Callable[..., Path]) -> Callable[..., Preflight]:
+def check(tiny: Tiny) -> Callable[..., Preflight]:
     """The preflight of a task's rows with the tiny tokenizer: check("similarity", rows, max_tokens=32)."""
     tokenizer = load(tiny("bert"), precision="fp32").tokenizer
 

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,10 @@ import torch
 from safetensors.torch import load_file
 
 from bertexplorer.store import runs
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
+from tests.training.conftest import Begin
 
 pytestmark = pytest.mark.slow
-
-Begin = Callable[..., Path]
 
 
 def start(*command: str) -> subprocess.CompletedProcess:
@@ -65,7 +63,7 @@ def test_processes_whose_clocks_disagree_commit_together(begin: Begin, tmp_path:
         assert [path.name for path in (folder / "vectors").iterdir()] == ["vectors.npy"]
 
 
-def test_the_command_line_starts_and_resumes_a_run(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_the_command_line_starts_and_resumes_a_run(tiny: Tiny, tmp_path: Path) -> None:
     file, out = tmp_path / "rows.csv", tmp_path / "out"
     lines = [f"{'great' if i % 2 else 'bad'} film {i % 7};{'pos' if i % 2 else 'neg'}" for i in range(60)]
     file.write_text("sentence;what\n" + "\n".join([*lines, "one;two;three"]) + "\n", "utf-8")

@@ -1,7 +1,6 @@
 """A run learns, stops and resumes bit for bit, and transformers loads its checkpoints."""
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,9 +18,9 @@ from bertexplorer.training.finetuning import run as runs, spec as specs
 from bertexplorer.training.finetuning.artifacts import open_learner
 from bertexplorer.training.finetuning.run import Best, finetune
 from bertexplorer.training.finetuning.spec import Tuning, learning_rate
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
-
-Begin = Callable[..., Path]
+from tests.training.conftest import Begin
 
 
 def events_of(folder: Path, kind: str) -> list[dict]:
@@ -55,7 +54,7 @@ def test_shared_layers_cannot_be_trained_differently(more: dict, begin: Begin) -
     ],
 )
 def test_the_default_rate_follows_from_the_size_and_the_number_of_steps(
-    size: int, steps: int, method: Any, rate: float, tiny: Callable[..., Path]
+    size: int, steps: int, method: Any, rate: float, tiny: Tiny
 ) -> None:
     config = replace(load(tiny("bert")).config, hidden_size=size)
     tuning = Tuning(rate=7e-4) if method == "own" else Tuning(method=method)
@@ -120,9 +119,7 @@ def test_a_run_learns_and_transformers_gives_the_same_answers(family: str, more:
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "mpnet", "modernbert"])
-def test_the_adapter_that_a_run_with_lora_saves_gives_its_answers(
-    family: str, begin: Begin, tiny: Callable[..., Path]
-) -> None:
+def test_the_adapter_that_a_run_with_lora_saves_gives_its_answers(family: str, begin: Begin, tiny: Tiny) -> None:
     folder = begin(family=family, dropout=0.0, method="lora", rate=2e-2, epochs=2)
     list(finetune(folder))
     adapter = best_folder(folder) / "adapter"

@@ -1,6 +1,5 @@
 """Unusable input raises clear errors on the command line and in a run, and changes no files."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,8 +10,8 @@ from bertexplorer.training.pretraining import heldout, spec as specs
 from bertexplorer.training.pretraining.command import main
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.run import pretrain
+from tests.training.conftest import Begin
 
-Begin = Callable[..., Path]
 ONE = "The cat sat. The dog ran. A man was in the city.\n" * 20
 
 

@@ -1,8 +1,5 @@
 """The probe's questions are correct, its halves share no document, and a perfect encoder answers them all."""
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
@@ -14,6 +11,8 @@ from bertexplorer.training.pretraining import heldout, probe
 from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.probe import Probe
 from bertexplorer.training.pretraining.run import pretrain
+from tests.conftest import Tiny
+from tests.training.conftest import Begin
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +75,7 @@ class Telltale(nn.Module):
 
 @pytest.mark.slow
 def test_a_perfect_encoder_answers_all_questions_and_a_random_one_does_not(
-    made: Probe, tokenizer: Tokenizer, tiny: Callable[[str], Path]
+    made: Probe, tokenizer: Tokenizer, tiny: Tiny
 ) -> None:
     every = [question for half in (*made.gaps, *made.pairs) for question in half]
     knows = Telltale({tuple(q.item.ids): q.label for q in every})
@@ -98,6 +97,6 @@ def test_too_little_text_gives_no_questions(tokenizer: Tokenizer, shards: list[S
 
 
 @pytest.mark.slow
-def test_a_run_reports_its_probe(begin: Callable[..., Path]) -> None:
+def test_a_run_reports_its_probe(begin: Begin) -> None:
     result = [e for e in pretrain(begin(probe=True, heldout_documents=40)) if e["event"] == "evaluated"]
     assert all(0 <= e["probe"] <= 1 and e["probe_words"] > 0 for e in result)

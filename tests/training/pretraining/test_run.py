@@ -24,9 +24,7 @@ from bertexplorer.training.pretraining.run import pretrain
 from bertexplorer.training.student import teacher_layers
 from tests.conftest import ROOT
 from tests.tolerance import assert_same
-from tests.training.conftest import add_stage
-
-Begin = Callable[..., Path]
+from tests.training.conftest import Begin, add_stage
 
 
 def last(folder: Path) -> dict[str, torch.Tensor]:

@@ -1,8 +1,6 @@
 """Heads that are penalised for resting on [CLS] and [SEP]: shares, loss, gradient and runs."""
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +22,7 @@ from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import DocumentPool, Kind
 from bertexplorer.training.pretraining.run import pretrain
 from tests.tolerance import assert_within, of_encoder, of_gradient
+from tests.training.conftest import Begin
 
 LIMIT = 0.1  # random weights look evenly: about this much goes to two or three of thirty tokens
 
@@ -121,7 +120,7 @@ def test_batches_of_a_step_weigh_by_their_tokens(shards: list[Shard], tokenizer:
     assert all(loss["special"].count == len(b.ordinary) for loss, b in zip(losses, batches, strict=True))
 
 
-def test_a_run_with_a_limit_moves_heads_to_words_and_tells_it(begin: Callable[..., Path], tiny) -> None:
+def test_a_run_with_a_limit_moves_heads_to_words_and_tells_it(begin: Begin, tiny) -> None:
     plain = {"vocabulary": "", "start": str(tiny("bert"))}
     ends = {}
     for name, weight in (("free", 0.0), ("limited", 50.0)):

@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -28,8 +27,7 @@ from bertexplorer.training.pretraining.start import load_teacher
 from tests import tiny as recipes
 from tests.conftest import ROOT
 from tests.tolerance import of_encoder
-
-Begin = Callable[..., Path]
+from tests.training.conftest import Begin
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """Question answering: logits and loss of transformers, windows and n-best by brute force, a run on the built-in set."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_l
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.question_answering import QuestionAnswerer
 from bertexplorer.training.tasks import BY_NAME, question_answering as qa
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder, of_sum
 from tests.training.tasks.builtin import write_tiny_bert
@@ -49,7 +48,7 @@ def create_learner(
 
 
 @pytest.mark.parametrize("family", [name for name in FAMILIES if name not in ("nomic", "gte", "eurobert")])
-def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Tiny, tmp_path: Path) -> None:
     learner, examples = create_learner(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
@@ -72,7 +71,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
         assert whole[task].total.item() == pytest.approx(apart, abs=allowed) and whole[task].count == len(items)
 
 
-def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]) -> None:
+def test_the_answers_are_the_best_spans_of_all_windows(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     windows = learner.windows(examples)
     assert [len(items) for items in windows][0] == 1 and len(windows[1]) > 2
@@ -96,7 +95,7 @@ def test_the_answers_are_the_best_spans_of_all_windows(tiny: Callable[..., Path]
         assert all(0 <= a < b <= len(example.context) for _, a, b in reply.spans)
 
 
-def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Callable[..., Path]) -> None:
+def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     surplus = [learner.no_answer_margin(reply) for reply in learner.answers(learner.windows(examples))]
     for threshold in (min(surplus) - 0.1, float(np.median(surplus)), max(surplus) + 0.1):
@@ -113,7 +112,7 @@ def test_no_answer_is_predicted_if_it_beats_the_best_span_by_the_threshold(tiny:
     assert without.predict([{"question": "who ?", "context": "the cat"}])[0]["no_answer"] is None
 
 
-def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
+def test_metrics_are_means_of_the_rows(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     made_of = learner.evaluate(examples)
     rows, metrics = made_of.rows, made_of.metrics
@@ -127,14 +126,14 @@ def test_metrics_are_means_of_the_rows(tiny: Callable[..., Path]) -> None:
     assert {row["question"] for row in made_of.tables["Per question word"]} == {"what", "who", "where"}
 
 
-def test_an_answer_outside_every_window_counts_as_lost(tiny: Callable[..., Path]) -> None:
+def test_an_answer_outside_every_window_counts_as_lost(tiny: Tiny) -> None:
     row = Row(1, {"question": "what ?", "context": LONG, "answers": LONG[:90].strip()})
     learner, examples = create_learner(tiny(), [row], most=20)
     assert learner.evaluate(examples).metrics["lost"] == 1.0
     assert not any(any(item.target.answer) for item in learner.read(examples))
 
 
-def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Callable[..., Path]) -> None:
+def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Tiny) -> None:
     learner, _ = create_learner(tiny())
     context = "Paris\u200b is the CAPITAL of france ___ , and " + LONG
     (answer,) = learner.predict([{"question": "What is ___ ?", "context": context}])
@@ -151,7 +150,7 @@ def test_the_playground_gives_spans_of_the_passage_with_probabilities(tiny: Call
         learner.predict([{"question": "x", "context": "a " * 20_000}])
 
 
-def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_saved_learner_gives_the_same_answers(tiny: Tiny, tmp_path: Path) -> None:
     learner, examples = create_learner(tiny("roberta"))
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
     restored = learners.restore(qa, load(tmp_path / "saved", precision="fp32"), learner.state(), {})

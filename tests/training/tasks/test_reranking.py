@@ -1,7 +1,6 @@
 """Re-ranking: logits of transformers, the loss by its formula, before and after by hand, a run on the built-in set."""
 
 import json
-from collections.abc import Callable
 from math import log2
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.reranking import Reranker
 from bertexplorer.training.tasks import reranking
+from tests.conftest import Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_within, of_encoder, of_sum
 from tests.training.finetuned import built_in, trained
@@ -48,7 +48,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Reranker, list[rera
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_equal_those_of_transformers(family: str, tiny: Tiny, tmp_path: Path) -> None:
     learner, examples = create_learner(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
@@ -72,7 +72,7 @@ def test_logits_equal_those_of_transformers(family: str, tiny: Callable[..., Pat
     assert learner.evaluate(examples).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
-def test_balance_increases_the_weight_of_relevant_passages(tiny: Callable[..., Path]) -> None:
+def test_balance_increases_the_weight_of_relevant_passages(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny(), balance=True)
     learner.modules.eval()
     assert learner.weight == pytest.approx(4 / 3)
@@ -83,9 +83,7 @@ def test_balance_increases_the_weight_of_relevant_passages(tiny: Callable[..., P
     assert heavy.item() == pytest.approx(4 / 3 * light.item(), abs=of_encoder(learner.checkpoint.config, light))
 
 
-def test_metrics_before_and_after_equal_a_computation_by_hand(
-    tiny: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_metrics_before_and_after_equal_a_computation_by_hand(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     """“who works”: BM25 ranks the repetition first; scores that follow the grades give the best order."""
     learner, examples = create_learner(tiny())
     targets = {0: -1.0, 1: 2.0, 2: -2.0, 3: 1.0, 4: -1.0, 5: 1.0, 6: 0.0}
@@ -105,7 +103,7 @@ def test_metrics_before_and_after_equal_a_computation_by_hand(
     assert floor["mrr_10"][1] == pytest.approx(evaluated.metrics["mrr_10_before"])
 
 
-def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+def test_metrics_equal_those_of_ir_measures(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     evaluated = learner.evaluate(examples)
     scores = learner.scores(learner.read(examples))
@@ -122,7 +120,7 @@ def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_the_playground_ranks_passages(tiny: Callable[..., Path]) -> None:
+def test_the_playground_ranks_passages(tiny: Tiny) -> None:
     learner, _ = create_learner(tiny())
     prediction = learner.predict([{"query": "which film", "passage": "the mat\n\n a great film \n"}])[0]["ranked"]
     scores = [item["score"] for item in prediction]
@@ -137,13 +135,13 @@ def test_the_playground_ranks_passages(tiny: Callable[..., Path]) -> None:
 
 
 @pytest.mark.parametrize(("grade", "message"), [(0.0, "none answers"), (1.0, "all answer")])
-def test_one_kind_of_relevance_is_rejected(grade: float, message: str, tiny: Callable[..., Path]) -> None:
+def test_one_kind_of_relevance_is_rejected(grade: float, message: str, tiny: Tiny) -> None:
     same = [reranking.Example(i, ("q", f"p{i}"), grade) for i in range(3)]
     with pytest.raises(ExplorerError, match=message):
         learners.create(reranking, load(tiny(), precision="fp32"), same, reranking.Options(), seed=0)
 
 
-def test_validation_rows_without_a_relevant_passage_are_rejected(tiny: Callable[..., Path]) -> None:
+def test_validation_rows_without_a_relevant_passage_are_rejected(tiny: Tiny) -> None:
     with pytest.raises(ExplorerError, match="No validation query"):
         create_learner(tiny())[0].evaluate([reranking.Example(1, ("q", "p"), 0.0)])
 

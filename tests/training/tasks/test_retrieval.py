@@ -1,7 +1,6 @@
 """Retrieval: the loss by its formula, metrics against ir_measures, saving and searching, a run on the built-in set."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import ir_measures
@@ -18,6 +17,7 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learners.retrieval import Retriever
 from bertexplorer.training.ranking import BM25
 from bertexplorer.training.tasks import retrieval
+from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 from tests.training.finetuned import built_in, trained
 from tests.training.tasks.builtin import write_tiny_bert
@@ -43,7 +43,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Retriever, list[ret
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "modernbert", "distilbert"])
-def test_the_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..., Path]) -> None:
+def test_the_loss_is_cross_entropy_over_the_batch(family: str, tiny: Tiny) -> None:
     learner, examples = create_learner(tiny(family), scale=7.0)
     learner.modules.eval()
     positives = [entry for entry in examples if entry.relevance]
@@ -66,7 +66,7 @@ def test_the_loss_is_cross_entropy_over_the_batch(family: str, tiny: Callable[..
     assert int(loss.right) == sum(int((passages @ query).argmax()) == i for i, query in enumerate(queries))
 
 
-def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
+def test_metrics_equal_those_of_ir_measures(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     evaluated = learner.evaluate(examples)
     collection = list(dict.fromkeys(text for example in examples for text in (example.passage, *example.negatives)))
@@ -87,7 +87,7 @@ def test_metrics_equal_those_of_ir_measures(tiny: Callable[..., Path]) -> None:
     assert learner.evaluate(examples).metrics == ours, "the loss draws the same passages each time"
 
 
-def test_the_baseline_is_bm25(tiny: Callable[..., Path]) -> None:
+def test_the_baseline_is_bm25(tiny: Tiny) -> None:
     result = create_learner(tiny())[1]
     collection = retrieval.all_passages(result)
     index, ranks = BM25(collection), []
@@ -98,13 +98,13 @@ def test_the_baseline_is_bm25(tiny: Callable[..., Path]) -> None:
     assert retrieval.baselines(result, [], retrieval.Options()) == {}
 
 
-def test_the_limit_of_the_collection_never_drops_an_answer(tiny: Callable[..., Path]) -> None:
+def test_the_limit_of_the_collection_never_drops_an_answer(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny(), collection=2)
     size = learner.evaluate(examples).tables["Collection"][0]
     assert size["passages"] == 5 and size["left out"] == len(retrieval.all_passages(examples)) - 5
 
 
-def test_no_batch_has_two_answers_to_one_query(tiny: Callable[..., Path]) -> None:
+def test_no_batch_has_two_answers_to_one_query(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     lengths = [len(item.ids) for item in learner.read(examples)]
     for epoch in range(5):
@@ -115,7 +115,7 @@ def test_no_batch_has_two_answers_to_one_query(tiny: Callable[..., Path]) -> Non
         learner.order(lengths, 1, 0, 0)
 
 
-def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> None:
+def test_a_saved_learner_finds_the_same_passages(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     learner.evaluate(examples)
     described = json.loads(json.dumps(learner.state()))
@@ -132,7 +132,7 @@ def test_a_saved_learner_finds_the_same_passages(tiny: Callable[..., Path]) -> N
         restored.predict([{"query": " "}])
 
 
-def test_too_few_passages_or_queries_are_rejected(tiny: Callable[..., Path]) -> None:
+def test_too_few_passages_or_queries_are_rejected(tiny: Tiny) -> None:
     checkpoint = load(tiny(), precision="fp32")
     one = [retrieval.Example(1, "q", "p"), retrieval.Example(2, "r", "p")]
     with pytest.raises(ExplorerError, match="have 1 passage that"):

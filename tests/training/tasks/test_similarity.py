@@ -1,7 +1,6 @@
 """Similarity: vectors of transformers, the loss by its formula, reference correlations, a run on the built-in set."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +16,7 @@ from bertexplorer.training.data.checks import split_rows
 from bertexplorer.training.data.rows import Row
 from bertexplorer.training.learners.similarity import Similarity
 from bertexplorer.training.tasks import similarity
+from tests.conftest import Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_within, of_encoder
 from tests.training.finetuned import built_in, trained
@@ -40,9 +40,7 @@ def create_learner(folder: Path, pooling: str = "mean") -> tuple[Similarity, lis
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_vectors_and_loss_equal_those_of_transformers(
-    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_vectors_and_loss_equal_those_of_transformers(family: str, pooling: str, tiny: Tiny, tmp_path: Path) -> None:
     learner, examples = create_learner(tiny(family), pooling)
     save(learner.checkpoint, tmp_path / "saved")
     theirs = transformers.AutoModel.from_pretrained(tmp_path / "saved").eval()
@@ -72,7 +70,7 @@ def test_vectors_and_loss_equal_those_of_transformers(
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_scores_are_in_the_range_of_the_rows(tiny: Callable[..., Path]) -> None:
+def test_scores_are_in_the_range_of_the_rows(tiny: Tiny) -> None:
     learner, _ = create_learner(tiny())
     assert (learner.low, learner.high) == (1.0, 5.0)
     assert [learner.score(cosine) for cosine in (-0.4, 0.0, 0.5, 1.0)] == [1.0, 1.0, 3.0, 5.0]
@@ -115,14 +113,14 @@ def test_problems_name_their_line() -> None:
     assert [item.score for item in result] == [2.5]
 
 
-def test_a_constant_score_is_rejected(tiny: Callable[..., Path]) -> None:
+def test_a_constant_score_is_rejected(tiny: Tiny) -> None:
     same = [similarity.Example(1, ("a", "b"), 4.0)] * 3
     with pytest.raises(ExplorerError, match="has the score 4; wanted different ones"):
         learners.create(similarity, load(tiny(), precision="fp32"), same, similarity.Options(), seed=0)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
-def test_files_for_sentence_transformers_are_written(pooling: str, tiny: Callable[..., Path]) -> None:
+def test_files_for_sentence_transformers_are_written(pooling: str, tiny: Tiny) -> None:
     files = create_learner(tiny(), pooling)[0].files()
     assert [(part["idx"], part["path"], part["type"].rpartition(".")[2]) for part in files["modules.json"]] == [
         (0, "", "Transformer"),

@@ -2,7 +2,6 @@
 set."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +19,7 @@ from bertexplorer.training.data.rows import Row
 from bertexplorer.training.finetuning.artifacts import export_checkpoint
 from bertexplorer.training.learners.summary import Summariser
 from bertexplorer.training.tasks import summary
+from tests.conftest import Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_within, of_encoder
 from tests.training.finetuned import built_in, trained
@@ -42,7 +42,7 @@ def create_learner(folder: Path, **options: object) -> tuple[Summariser, list[su
     return learner, result
 
 
-def test_documents_are_split_and_targets_chosen(tiny: Callable[..., Path]) -> None:
+def test_documents_are_split_and_targets_chosen(tiny: Tiny) -> None:
     _, examples = create_learner(tiny())
     assert examples[0].document == ("The cat sat.", "A dog was on the mat!", "It works.")
     assert examples[1].document == ("Paris is a city.", "London is a city in England.", "He said it.", "un as")
@@ -51,9 +51,7 @@ def test_documents_are_split_and_targets_chosen(tiny: Callable[..., Path]) -> No
 
 @pytest.mark.parametrize("pooling", ["mean", "cls"])
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_equal_those_of_transformers(
-    family: str, pooling: str, tiny: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_logits_equal_those_of_transformers(family: str, pooling: str, tiny: Tiny, tmp_path: Path) -> None:
     """[CLS] s1 [SEP] [CLS] s2 [SEP] …, segments in turn, a linear layer over each sentence's vector."""
     learner, examples = create_learner(tiny(family), pooling=pooling)
     learner.modules.eval()
@@ -85,7 +83,7 @@ def test_logits_equal_those_of_transformers(
     assert learner.evaluate(examples).metrics["loss"] == pytest.approx(nats.mean(), abs=allowed)
 
 
-def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Callable[..., Path]) -> None:
+def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     evaluated = learner.evaluate(examples)
     scorer = RougeScorer(["rouge1", "rouge2", "rougeLsum"], use_stemmer=True)
@@ -116,7 +114,7 @@ def test_rouge_is_compared_with_the_first_and_the_best_sentences(tiny: Callable[
     json.dumps(evaluated.rows, allow_nan=False)
 
 
-def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> None:
+def test_sentences_beyond_the_limit_are_reported(tiny: Tiny) -> None:
     learner, examples = create_learner(tiny())
     whole = learner.read(examples)[0]
     learner.set_max_tokens(len(whole.ids) - 1)
@@ -132,7 +130,7 @@ def test_sentences_beyond_the_limit_are_reported(tiny: Callable[..., Path]) -> N
     assert learner.evaluate(examples).rows[0]["chosen"] == [0]
 
 
-def test_the_playground_chooses_sentences(tiny: Callable[..., Path]) -> None:
+def test_the_playground_chooses_sentences(tiny: Tiny) -> None:
     learner, _ = create_learner(tiny(), sentences=2)
     prediction = learner.predict([{"document": "The cat sat.\nA dog was on the mat! </script>"}])[0]
     assert [sentence["sentence"] for sentence in prediction["sentences"]] == [

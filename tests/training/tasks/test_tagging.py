@@ -1,6 +1,5 @@
 """Tagging: logits and loss of transformers, words and their tokens, the CRF, a run on the built-in set."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from bertexplorer.training.finetuning.artifacts import export_checkpoint, open_l
 from bertexplorer.training.finetuning.run import finetune
 from bertexplorer.training.learners.tagging import Answer, Tagger
 from bertexplorer.training.tasks import BY_NAME, tagging
-from tests.conftest import ROOT
+from tests.conftest import ROOT, Tiny
 from tests.tiny import FAMILIES
 from tests.tolerance import assert_same, of_encoder
 from tests.training.tasks.builtin import write_tiny_bert
@@ -48,7 +47,7 @@ def create_learner(folder: Path, head: str = "softmax", rows: list[Row] = ROWS, 
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Tiny, tmp_path: Path) -> None:
     learner, sentences = create_learner(tiny(family))
     learner.modules.eval()
     save(export_checkpoint(learner.checkpoint, torch.float32), tmp_path / "saved")
@@ -71,7 +70,7 @@ def test_logits_and_loss_equal_those_of_transformers(family: str, tiny: Callable
 
 
 @pytest.mark.parametrize("family", ["bert", "roberta", "xlm-roberta", "modernbert"])
-def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]) -> None:
+def test_a_word_begins_at_its_first_token(family: str, tiny: Tiny) -> None:
     learner, sentences = create_learner(tiny(family))
     for sentence, item in zip(sentences, learner.read(sentences), strict=True):
         result = learner.tokenizer.truncating.encode(sentence.text)
@@ -82,7 +81,7 @@ def test_a_word_begins_at_its_first_token(family: str, tiny: Callable[..., Path]
         assert item.target.words.tolist() == list(range(len(sentence.words)))
 
 
-def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> None:
+def test_words_beyond_the_limit_count_as_missed(tiny: Tiny) -> None:
     learner, sentences = create_learner(tiny())
     learner.set_max_tokens(8)
     result = learner.evaluate(sentences)
@@ -95,7 +94,7 @@ def test_words_beyond_the_limit_count_as_missed(tiny: Callable[..., Path]) -> No
     assert result.rows[2]["line"] == 3 and result.rows[2]["gold"] == "man (PER), new berlin (LOC)"
 
 
-def test_a_word_without_tokens_is_skipped(tiny: Callable[..., Path]) -> None:
+def test_a_word_without_tokens_is_skipped(tiny: Tiny) -> None:
     rows = [
         *ROWS,
         Row(4, {"tokens": ["a", "\u200d", "man", "\u200b", "sat"], "tags": ["O", "B-PER", "I-PER", "O", "O"]}),
@@ -111,7 +110,7 @@ def test_a_word_without_tokens_is_skipped(tiny: Callable[..., Path]) -> None:
         assert learner.all_tags(item, answer, 5) == ["B-PER", "I-PER", "I-PER", "O", "O"]  # it continues after the gap
 
 
-def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) -> None:
+def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Tiny) -> None:
     other = Row(5, {"tokens": ["paris", "is"], "tags": ["B-ORG", "O"]})
     for head in ("softmax", "crf"):
         learner, sentences = create_learner(tiny(), head)
@@ -131,7 +130,7 @@ def test_an_unknown_tag_is_wrong_and_not_in_the_loss(tiny: Callable[..., Path]) 
         )
 
 
-def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
+def test_a_crf_predicts_no_illegal_tag(tiny: Tiny) -> None:
     plain, sentences = create_learner(tiny())
     chained, _ = create_learner(tiny(), "crf")
     plain.modules["token_classifier"].output.bias.data[plain.labels.index("I-LOC")] = 20.0
@@ -144,7 +143,7 @@ def test_a_crf_predicts_no_illegal_tag(tiny: Callable[..., Path]) -> None:
         assert all(0 < word["probability"] <= 1.0001 for word in answer["words"])
 
 
-def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_saved_learner_gives_the_same_answers(tiny: Tiny, tmp_path: Path) -> None:
     questions = [{"text": "The doctor said Paris works"}, {"text": "a nurse, in berlin!"}]
     for head in ("softmax", "crf"):
         learner, _ = create_learner(tiny(), head)
@@ -156,7 +155,7 @@ def test_a_saved_learner_gives_the_same_answers(tiny: Callable[..., Path], tmp_p
         assert restored.predict(questions) == learner.predict(questions)
 
 
-def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -> None:
+def test_entities_are_reported_with_their_positions(tiny: Tiny) -> None:
     learner, _ = create_learner(tiny())
     text = "The man, in ber\u200blin___ sat"
     (answer,) = learner.predict([{"tokens": text}])
@@ -167,7 +166,7 @@ def test_entities_are_reported_with_their_positions(tiny: Callable[..., Path]) -
         learner.predict([{"tokens": " "}])
 
 
-def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
+def test_plain_tags_are_learned_without_an_o(tiny: Tiny) -> None:
     rows = [Row(i, {"tokens": "the cat sat", "tags": "DET NOUN VERB"}) for i in range(1, 4)]
     for head in ("softmax", "crf"):
         learner, sentences = create_learner(tiny(), head, rows)
@@ -179,7 +178,7 @@ def test_plain_tags_are_learned_without_an_o(tiny: Callable[..., Path]) -> None:
     assert tagging.baselines(sentences, sentences, tagging.Options())["accuracy"][1] == 1.0
 
 
-def test_rows_without_an_entity_are_rejected(tiny: Callable[..., Path]) -> None:
+def test_rows_without_an_entity_are_rejected(tiny: Tiny) -> None:
     with pytest.raises(ExplorerError, match="1 different tag; wanted 2"):
         create_learner(tiny(), rows=[Row(1, {"tokens": "the cat", "tags": "O O"})])
 
