@@ -12,7 +12,6 @@ import pytest
 
 from bertexplorer.analysis import ANALYSES, NAMES, Analysis
 from bertexplorer.figures import FigureModule
-from bertexplorer.model.families import FAMILIES
 from bertexplorer.views import VIEWS
 from bertexplorer.views.view import View
 from tests.conftest import ROOT
@@ -67,10 +66,6 @@ def test_every_analysis_is_in_the_tuple() -> None:
     assert set(names(ANALYSES)) == {name for name in modules("analysis") if is_analysis(name)}
     for module in ANALYSES:
         assert {"run", "rows", "Options"} <= set(vars(module)), module.__name__
-
-
-def test_every_family_is_in_the_tuple() -> None:
-    assert set(names(FAMILIES)) == modules("model/families")
 
 
 def test_every_analysis_is_a_view_and_topics_stay_together() -> None:

@@ -1,10 +1,12 @@
-"""Head roles equal a loop over transformers' attention, distances those of scipy; the plane preserves flat data."""
+"""Head roles and the strongest heads against plain loops over attention, also on the annotated sentences."""
 
 import numpy as np
 import pytest
 from scipy.spatial.distance import cdist, jensenshannon
 
-from bertexplorer.analysis import head_roles
+from bench import relations
+from bertexplorer import engine
+from bertexplorer.analysis import head_relations, head_roles
 from bertexplorer.analysis.head_roles import (
     AMONG,
     CLEAR,
@@ -17,8 +19,9 @@ from bertexplorer.analysis.head_roles import (
     distances,
     plane,
 )
-from bertexplorer.analysis.sample_relations import RELATIONS
+from bertexplorer.analysis.sample_relations import RELATIONS, read_row, related_sentences
 from bertexplorer.analysis.sample_sentences import SAMPLE
+from bertexplorer.analysis.strongest_heads import is_word, strongest_links
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Text
@@ -156,3 +159,111 @@ def test_the_map_places_every_head(mini: Checkpoint) -> None:
 def test_a_long_text_is_compared_at_evenly_spaced_tokens(mini: Checkpoint) -> None:
     result = ask(mini, "The cat sat on the mat and slept. " * 60, show="map", on="this text")
     assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0
+
+
+WORDS = (False, True, True, True, True, True, False)
+ROWS = range(7)
+
+
+def heads(*rows: list[int]) -> np.ndarray:
+    """One layer; of each head the token that each of the seven tokens gives 0.9 to. The rest goes to [CLS]."""
+    weights = np.zeros((1, len(rows), 7, 7))
+    for head, targets in enumerate(rows):
+        for source, target in enumerate(targets):
+            weights[0, head, source, target] += 0.9
+            weights[0, head, source, 0] += 0.1
+    return weights
+
+
+PREVIOUS = [0, 0, 1, 2, 3, 4, 5]
+RESTING = [0, 0, 0, 0, 0, 0, 0]
+FAR = [0, 4, 5, 1, 2, 2, 0]
+
+
+def test_a_head_that_always_looks_back_comes_last() -> None:
+    links = strongest_links(heads(PREVIOUS, FAR), ROWS, WORDS)
+    assert [(link.head.head, link.positional) for link in links] == [(1, False), (0, True)]
+    assert links[0].weight == pytest.approx(0.9)
+
+
+def test_a_link_to_itself_or_to_a_special_token_is_none() -> None:
+    resting = strongest_links(heads(RESTING), ROWS, WORDS)
+    assert resting[0].weight == 0
+    weights = heads(FAR)
+    weights[0, 0, 3, 3] = 1.0
+    assert strongest_links(weights, ROWS, WORDS)[0].weight == pytest.approx(0.9)
+
+
+def test_only_links_from_the_sources_count() -> None:
+    link = strongest_links(heads(FAR), ROWS, WORDS, [3])[0]
+    assert (link.source, link.target) == (3, 1)
+    assert strongest_links(heads(FAR), ROWS, WORDS, [0])[0] == strongest_links(heads(FAR), ROWS, WORDS)[0]
+
+
+def test_a_link_between_neighbours_counts_only_if_there_are_no_others() -> None:
+    weights = heads([0, 2, 5, 4, 3, 4, 0])
+    weights[0, 0, 2] *= 0.5
+    link = strongest_links(weights, ROWS, WORDS)[0]
+    assert (link.source, link.target, link.weight) == (2, 5, pytest.approx(0.45))
+    two = (False, True, True, False, False, False, False)
+    assert (strongest_links(weights, ROWS, two)[0].source, strongest_links(weights, ROWS, two)[0].target) == (1, 2)
+
+
+def test_rows_may_be_a_window() -> None:
+    weights = heads(FAR)[:, :, 2:5]
+    link = strongest_links(weights, range(2, 5), WORDS)[0]
+    assert (link.source, link.target) == (2, 5)
+
+
+@pytest.mark.parametrize("words", [(False, False), (False, True)])
+def test_a_text_with_fewer_than_two_words_has_no_link(words: tuple[bool, ...]) -> None:
+    assert strongest_links(np.full((1, 1, 2, 2), 0.5), range(2), words) == ()
+
+
+def test_special_tokens_and_punctuation_are_no_words(mini: Checkpoint) -> None:
+    encoding = mini.tokenizer.encode("It's [MASK], isn't it?")
+    words = [token for token, word in zip(encoding.tokens, is_word(mini, encoding), strict=True) if word]
+    assert words == ["it", "s", "[MASK]", "isn", "t", "it"]
+
+
+def test_every_relation_joins_two_words_of_its_sentence() -> None:
+    assert len(related_sentences()) == len({sentence.text for sentence in related_sentences()}) == 40
+    assert not {sentence.text for sentence in related_sentences()} & set(SAMPLE)
+    for sentence in related_sentences():
+        count = len(sentence.text.split())
+        for name, pairs in sentence.pairs.items():
+            assert name in RELATIONS
+            assert all(0 <= start < count and 0 <= end < count and start != end for start, end in pairs)
+    assert all(sum(len(s.pairs.get(name, ())) for s in related_sentences()) >= 25 for name in RELATIONS)
+
+
+def test_a_row_is_read_word_by_word() -> None:
+    row = {"sentence": "The cat saw the dog .", **dict.fromkeys(RELATIONS, "")}
+    sentence = read_row({**row, "det": "the>cat the.2>dog", "obj": "saw>dog"})
+    assert sentence.pairs == {**dict.fromkeys(RELATIONS, ()), "det": ((0, 1), (3, 4)), "obj": ((2, 4),)}
+    with pytest.raises(ValueError, match=r"'the.3' is not in 'The cat saw the dog \.'"):
+        read_row({**row, "det": "the.3>dog"})
+
+
+def test_shares_and_hits_are_those_of_plain_loops(mini: Checkpoint) -> None:
+    reads = [head_relations.read(mini, sentence) for sentence in related_sentences()[:3]]
+    layer, head = 3, 1
+    rest, hits, tries = [], 0, 0
+    for sentence in related_sentences()[:3]:
+        encoding = mini.tokenizer.encode(sentence.text)
+        weights = engine.attentions(mini, encoding)[layer, head]
+        special = [i for i in range(len(encoding)) if encoding.special[i]]
+        rest += [float(weights[i, special].sum()) for i in range(len(encoding)) if i not in special]
+        for start, end in sentence.pairs["det"]:
+            tokens = [
+                [i for i, word in enumerate(encoding.words) if word == w] for w in range(len(sentence.text.split()))
+            ]
+            given = [float(weights[tokens[start]][:, columns].sum(1).mean()) for columns in tokens]
+            most = max(float(weights[tokens[start]][:, [mark]].mean()) for mark in special)
+            hits += given[end] == max(given) and given[end] > most
+            tries += 1
+    assert abs(float(relations.resting(reads)[layer, head]) - sum(rest) / len(rest)) < 1e-6
+    heads, distances = head_relations.accuracy(reads, "det", back=False)
+    assert abs(float(heads[layer, head]) - hits / tries) < 1e-9
+    ends = [end - start for sentence in related_sentences()[:3] for start, end in sentence.pairs["det"]]
+    assert distances[1] == sum(end == 1 for end in ends) / len(ends)

@@ -53,12 +53,15 @@ def test_queries_and_keys_equal_those_of_the_linear_modules(family: str, tiny: T
     checkpoint = load(tiny(family), precision="fp32", device="cpu")
     encoding = checkpoint.tokenizer.encode(PAIR)
     size = checkpoint.config.head_size
+    every_query, every_key = queries_and_keys(checkpoint, encoding)
     for layer, (queries, keys) in enumerate(projected(tiny(family), encoding)):
         for head in range(checkpoint.config.num_heads):
             result, part = token_scores(checkpoint, encoding, layer, head, 3), slice(head * size, (head + 1) * size)
             assert_same(checkpoint.config, result.query, queries[3, part])
             assert_same(checkpoint.config, result.keys, keys[:, part])
             assert bool(result.visible.all())
+            assert_same(checkpoint.config, every_query[layer, head], queries[:, part])
+            assert_same(checkpoint.config, every_key[layer, head], keys[:, part])
 
 
 def test_modernbert_rotates_queries_and_keys(tiny: Tiny) -> None:
@@ -79,10 +82,13 @@ def test_modernbert_rotates_queries_and_keys(tiny: Tiny) -> None:
         patch.setattr(theirs, "apply_rotary_pos_emb", keep)
         eager(tiny("modernbert"), encoding)
     assert len(rotated) == checkpoint.config.num_layers
+    every_query, every_key = queries_and_keys(checkpoint, encoding)
     for layer, (queries, keys) in enumerate(rotated):
         result = token_scores(checkpoint, encoding, layer, 1, 3)
         assert_same(checkpoint.config, result.query, queries[0, 1, 3].detach())
         assert_same(checkpoint.config, result.keys, keys[0, 1].detach())
+        assert_same(checkpoint.config, every_query[layer], queries[0].detach())
+        assert_same(checkpoint.config, every_key[layer], keys[0].detach())
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -112,3 +118,5 @@ def test_bf16_vectors_stay_near_fp32(bundled: Path) -> None:
     for name in ("query", "keys", "weights"):
         exact_values, its = getattr(result, name), getattr(other, name)
         assert its.dtype == exact_values.dtype and float((exact_values - its).norm() / exact_values.norm()) < 0.03
+    for one, other in zip(queries_and_keys(exact, encoding), queries_and_keys(near, encoding), strict=True):
+        assert other.dtype == torch.float32 and float((one - other).norm() / one.norm()) < 0.03

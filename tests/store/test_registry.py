@@ -1,5 +1,4 @@
-"""The registry: one load for all callers, eviction of the least recently used checkpoint, and no path out of the
-models folder."""
+"""The registry: one load for all callers, eviction, too large checkpoints, no path out, and the catalogue's entry."""
 
 import threading
 import time
@@ -12,8 +11,12 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model import load as loader
 from bertexplorer.model.checkpoint import Checkpoint
+from bertexplorer.model.heads import HEADS
+from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
-from bertexplorer.store.catalogue import BUNDLED, CATALOGUE
+from bertexplorer.store import examine
+from bertexplorer.store.catalogue import BUNDLED, BY_NAME, CATALOGUE, SERIES, series_of
+from bertexplorer.store.hub_cache import check_name
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny
 
@@ -195,3 +198,72 @@ def test_a_missing_checkpoint_is_reported(library: CheckpointRegistry) -> None:
 def test_the_models_folder_may_be_missing(tmp_path: Path) -> None:
     library = CheckpointRegistry(Settings(models_dir=tmp_path / "absent"))
     assert "mini" in library.offline() and library.find("mini")
+
+
+def test_the_memory_of_a_checkpoint_follows_from_its_headers(tiny: Tiny) -> None:
+    loaded_bytes = load(tiny("bert"), precision="fp32").num_bytes
+    assert loaded_bytes <= examine.weight_bytes(tiny("bert"), "fp32") < 1.5 * loaded_bytes
+    assert examine.weight_bytes(tiny("bert"), "bf16") == examine.weight_bytes(tiny("bert"), "fp32") // 2
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff" * 8, b"\x02\0\0\0\0\0\0\0[]", b'\x07\0\0\0\0\0\0\0{"a":1}'])
+def test_loading_reports_unreadable_files(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "model.safetensors").write_bytes(content)
+    assert examine.weight_bytes(tmp_path, "fp32") == 0
+
+
+def test_the_limit_of_a_container_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    message = {"memory.max": "5000000", "memory.current": "3000000", "memory.stat": "anon 1\ninactive_file 400000\n"}
+    for name, content in message.items():
+        (tmp_path / name).write_text(content)
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:   1000000 kB\n")
+    monkeypatch.setattr(examine, "CGROUP", tmp_path)
+    monkeypatch.setattr(examine, "MEMINFO", tmp_path / "meminfo")
+    assert examine.free_bytes() == 2_400_000
+    (tmp_path / "memory.max").write_text("max")
+    assert examine.free_bytes() == 1_024_000_000
+    monkeypatch.setattr(examine, "MEMINFO", tmp_path / "none")
+    assert examine.free_bytes() is None
+
+
+def test_checkpoints_that_do_not_fit_are_rejected_or_evict_others(
+    tiny_copy: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("bert", "roberta"):
+        tiny_copy(name)
+    library = CheckpointRegistry(Settings(models_dir=tmp_path))
+    first = library.get("bert", "fp32")
+    monkeypatch.setattr(examine, "free_bytes", lambda: examine.RESERVE_BYTES)
+    monkeypatch.setattr(examine, "weight_bytes", lambda *_: 30_000_000_000)
+    with pytest.raises(ExplorerError, match=r"roberta takes 30.0 GB of memory and 0.0 GB are available"):
+        library.get("roberta", "fp32")
+    assert library.get("bert", "fp32") is first
+    monkeypatch.setattr(examine, "weight_bytes", lambda *_: first.num_bytes)
+    second = library.get("roberta", "fp32")
+    assert [*library.loaded.values()] == [second]
+
+
+def test_the_bundled_checkpoint_matches_its_entry(bundled: Path) -> None:
+    entry, checkpoint = BY_NAME["mini"], load(bundled, precision="fp32", device="cpu")
+    assert checkpoint.num_parameters / 1e6 == pytest.approx(entry.parameters, abs=0.1)  # written in millions, one digit
+    assert (bundled / "model.safetensors").stat().st_size / 1e6 == pytest.approx(entry.megabytes, abs=0.1)  # likewise
+    assert set(checkpoint.heads) - {"pooler"} == set(entry.heads)
+    assert checkpoint.licence == entry.licence
+
+
+def test_every_entry_is_complete() -> None:
+    assert len(BY_NAME) == len(CATALOGUE) == 20
+    for entry in CATALOGUE:
+        check_name(entry.name)
+        assert set(entry.heads) <= set(HEADS) and (entry.heads or "a vector" in entry.about)
+        assert entry.parameters > 1 and entry.licence and entry.about
+        assert entry.name == "sentiment" or 1.9 < entry.megabytes / entry.parameters < 4.1, "2 or 4 bytes a parameter"
+
+
+def test_the_checkpoints_of_a_published_training_have_one_entry() -> None:
+    for series in SERIES:
+        assert [name for name in series if name in BY_NAME] == list(series)[-1:], "the last step, which is the best"
+        for name in series:
+            check_name(name)
+            assert series_of(name) == series
+    assert series_of("google-bert/bert-base-uncased") == {}

@@ -1,21 +1,24 @@
-"""The steps of the loop: dropout, counters, the rate; repeated text and masks."""
+"""The steps of the loop: dropout, counters, the rate, weight decay, batches from a thread, and the last message."""
 
+import errno
 import multiprocessing
 import os
 import signal
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from bertexplorer.engine.masking import Masking
 from bertexplorer.model.load import load
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
-from bertexplorer.training.loop import Budget, PrefetchedForGPU, State, StepResult, Window, train
-from bertexplorer.training.optimiser import Learning, adamw
+from bertexplorer.training.loop import Budget, Prefetched, PrefetchedForGPU, State, StepResult, Window, train
+from bertexplorer.training.optimiser import Learning, adamw, rate
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
 from bertexplorer.training.pretraining.corpus import Shard
@@ -24,6 +27,8 @@ from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import FOLLOWS, SINGLE, DocumentPool, Examples
 from bertexplorer.training.pretraining.run import Run
 from bertexplorer.training.run_driver import set_dropout
+from bertexplorer.training.run_process import error_message
+from tests.tolerance import of_sum
 
 CPU = torch.device("cpu")
 
@@ -126,3 +131,92 @@ def test_on_a_gpu_cudnn_does_not_compile_an_attention_for_each_shape(tiny) -> No
 
 def same(one: list[MaskedBatch], other: list[MaskedBatch], name: str) -> bool:
     return all(torch.equal(getattr(a, name), getattr(b, name)) for a, b in zip(one, other, strict=False))
+
+
+@pytest.mark.parametrize(
+    ("share", "wanted"),
+    [(0.0, 0.0), (0.05, 0.5), (0.1, 1.0), (0.2, 1.0), (0.3, 1.0), (0.65, 0.6), (1.0, 0.2), (1.5, 0.2)],
+)
+def test_the_rate_rises_holds_and_falls(share: float, wanted: float) -> None:
+    learning = Learning(peak=1.0, warmup=0.1, hold=0.2, final=0.2)
+    assert rate(share, learning) == pytest.approx(wanted)
+
+
+def test_the_rate_decays_by_a_cosine_and_is_defined_at_both_ends() -> None:
+    learning = Learning(peak=2.0, warmup=0.0, decay="cosine", final=0.0)
+    assert [rate(s, learning) for s in (0.0, 0.5, 1.0)] == pytest.approx([2.0, 1.0, 0.0])
+    assert rate(0.25, learning) == pytest.approx(2 * (1 + 0.5**0.5) / 2)
+    assert rate(0.5, Learning(peak=1.0, warmup=0.0, hold=1.0)) == 1.0
+    assert rate(1.0, Learning(peak=1.0, warmup=1.0)) == 1.0
+
+
+def test_the_share_of_a_budget_follows_steps_or_minutes() -> None:
+    state = State(step=30, begun_step=10, seconds=300.0, begun_seconds=60.0)
+    assert Budget(steps=40).share(state) == 0.5
+    assert Budget(minutes=8).share(state) == 0.5
+    assert Budget(steps=10, minutes=1000).share(state) == 1.0, "steps decide where there are any"
+    assert Budget().share(state) == 1.0
+
+
+def test_adamw_equals_that_of_torch_and_does_not_decay_biases_and_norms() -> None:
+    torch.manual_seed(0)
+    module = nn.Sequential(nn.Linear(4, 4), nn.LayerNorm(4))
+    before = [p.detach().clone() for p in module.parameters()]
+    optimiser = adamw(module, Learning(weight_decay=0.5, peak=0.1))
+    for parameter in module.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    optimiser.step()
+    after = list(module.parameters())
+    torch.testing.assert_close(after[0], before[0] * (1 - 0.1 * 0.5), rtol=0, atol=of_sum(2))
+    assert all(torch.equal(a, b) for a, b in zip(after[1:], before[1:], strict=True))
+
+
+def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
+    prepared: list[tuple[int, str]] = []
+    second = threading.Event()
+
+    def make(step: int) -> int:
+        prepared.append((step, threading.current_thread().name))
+        if step == 1:
+            second.set()
+        return 10 * step
+
+    with Prefetched(make) as batches:
+        assert batches(0) == 0
+        assert second.wait(10), "step 1 has not been requested yet"
+        assert [batches(step) for step in (1, 2, 7, 8)] == [10, 20, 70, 80]
+    steps = [step for step, _ in prepared]
+    assert sorted(set(steps)) == sorted(steps) and {0, 1, 2, 7, 8} <= set(steps)
+    assert threading.current_thread().name not in {name for _, name in prepared}
+
+
+def test_an_error_is_raised_at_its_step() -> None:
+    def make(step: int) -> int:
+        return 1 // (2 - step)
+
+    with Prefetched(make) as batches:
+        assert [batches(step) for step in (0, 1)] == [0, 1]
+        with pytest.raises(ZeroDivisionError):
+            batches(2)
+
+
+def test_the_thread_ends_with_the_run() -> None:
+    with Prefetched(lambda step: step) as batches:
+        batches(0)
+        assert any(thread.name.startswith("prefetch") for thread in threading.enumerate())
+    assert not any(thread.name.startswith("prefetch") for thread in threading.enumerate())
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device. Make room and resume"),
+        (OSError(errno.EDQUOT, "Disk quota exceeded"), "Disk quota exceeded. Make room and resume"),
+        (OSError(errno.EIO, "Input/output error"), "Input/output error"),
+        (MemoryError(), "Out of memory. Try a smaller batch"),
+        (KeyError(), "KeyError"),
+    ],
+)
+def test_the_error_message_names_a_remedy(error: Exception, words: str) -> None:
+    assert words in error_message(error)
+    assert ("Make room" in error_message(error)) == ("Make room" in words)
