@@ -61,7 +61,8 @@ def test_files_are_read_back_unchanged(module: ModuleType, mini: Checkpoint) -> 
 
 
 @pytest.mark.parametrize(
-    "cell", ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "＠x", " \t=1"]
+    "cell",
+    ["=1+1", "+1", "-2", "@SUM(A1)", "\t=1", "\r=1", "\n", "\n=1", "  =1", "＝1", "＠x", " \t=1", "\u3000=1", "\xa0+1"],
 )
 def test_a_formula_is_escaped(cell: str) -> None:
     ((safe,),) = ([row["token"]] for row in csv.DictReader(io.StringIO(export.as_csv([{"token": cell}]), newline="")))

@@ -95,20 +95,6 @@ def test_an_invalid_setting_is_reported_and_the_next_one_is_used(
     assert api.shown(state(FRANCE, options={"top": "5"}))["state"]["options"]["top"] == 5
 
 
-@pytest.mark.parametrize(
-    ("against", "other", "name"),
-    [
-        ("random weights", "", "small, random weights"),
-        ("another checkpoint", "other", "other"),
-        ("another text", "A cat is a [MASK].", "A cat is a [MASK]."),
-    ],
-)
-def test_a_comparison_appears_next_to_the_answer(api: Api, against: str, other: str, name: str) -> None:
-    comparison = api.shown(state(FRANCE, against=against, other=other))["beside"]
-    assert comparison["name"] == name and comparison["ours"] == (FRANCE if against == "another text" else "small")
-    assert comparison["figure"]["data"] and comparison["difference"]["data"] and comparison["said"]
-
-
 def test_without_a_second_text_or_checkpoint_nothing_is_compared(api: Api) -> None:
     for against in ("another checkpoint", "another text"):
         shown = api.shown(state(FRANCE, against=against, other=" "))
@@ -133,14 +119,6 @@ def test_a_file_has_the_numbers_and_their_origin(api: Api) -> None:
     program = api.post(question, f"{VIEW}/python")
     compile(program.text, "receipt", "exec")
     assert program.headers["x-file-name"].endswith(".py") and FRANCE in program.text
-
-
-def test_a_file_contains_the_comparison(api: Api) -> None:
-    other = "A cat is a [MASK]."
-    rows = list(
-        csv.DictReader(io.StringIO(api.post(state(FRANCE, against="another text", other=other), f"{VIEW}/csv").text))
-    )
-    assert {row["side"] for row in rows} == {FRANCE, other}
 
 
 @pytest.mark.parametrize("kind", ["xml", "CSV", "..", "csv.zip"])

@@ -3,7 +3,6 @@
 import csv
 import io
 import json
-import logging
 import shutil
 from dataclasses import replace
 from functools import lru_cache
@@ -24,8 +23,6 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.training.checkpointing import commit
 from bertexplorer.views.view import View
 from tests.conftest import BUNDLED
-
-TUNED = "bert-SequenceClassification"
 
 
 @pytest.fixture(scope="module")
@@ -84,34 +81,12 @@ def test_an_error_keeps_the_series_of_the_checkpoint(explore: Explore) -> None:
     assert "no fine-tuned head" in answer.error and len(answer.series) > 1
 
 
-def test_an_unforeseen_error_is_logged_with_its_number(explore: Explore, monkeypatch, caplog) -> None:
-    def broken(*_: object, **__: object) -> None:
-        raise ZeroDivisionError("secret detail")
-
-    monkeypatch.setattr(VIEWS["template"].analysis, "run", broken)
-    with caplog.at_level(logging.ERROR):
-        answer = explore.answer(state("template", "A {b|c} [MASK]."))
-    number = answer.error.split("number ")[1].split()[0]
-    assert caplog.records[-1].id == number and "secret detail" in caplog.text
-    assert "secret" not in answer.error and answer.strip
-
-
-def test_a_pressed_typed_mask_takes_the_best_word(explore: Explore) -> None:
-    filled = explore.with_mask_filled(state("fill-mask", "The capital of France is [MASK]."), Span(0, 25, 31))
-    assert filled.text == "The capital of France is paris."
-
-
 def test_a_filled_mask_moves_the_picked_words_behind_it(explore: Explore) -> None:
     text = "Paris is the [MASK] of France and I like it."
     picked = (Span(0, 0, 5), Span(0, text.index("France"), text.index(" and")), Span(TOKENS, 1, 2))
     filled = explore.with_mask_filled(replace(state("attention", text), picked=picked), Span(0, 13, 19))
     assert filled.text == "Paris is the capital of France and I like it."
     assert [filled.text[span.start : span.end] for span in filled.picked] == ["Paris", "France"]
-
-
-def test_a_span_without_a_mask_changes_nothing(explore: Explore) -> None:
-    before = state("fill-mask", "The capital of France is [MASK].")
-    assert explore.with_mask_filled(before, Span(0, 0, 3)) == before
 
 
 @pytest.mark.parametrize("against", ["random weights", "another checkpoint"])
@@ -143,17 +118,6 @@ def test_comparisons_and_exports_use_the_name_of_a_run(against: str, tmp_path: P
 
 def test_an_invalid_setting_is_reported(explore: Explore) -> None:
     assert "wanted a whole number from 1 to 100" in explore.answer(state("fill-mask", "[MASK]", top=0)).error
-
-
-def test_exports_include_both_sides_of_a_comparison(explore: Explore) -> None:
-    compared = State(
-        "The capital of France is [MASK].", against="another text", other="The capital of Japan is [MASK]."
-    )
-    rows = list(csv.DictReader(io.StringIO(explore.export(compared, "csv")[1])))
-    alone = list(csv.DictReader(io.StringIO(explore.export(replace(compared, against=""), "csv")[1])))
-    assert [row["side"] for row in rows] == [compared.text] * len(alone) + [compared.other] * len(alone)
-    assert [row["probability"] for row in rows[: len(alone)]] == [row["probability"] for row in alone]
-    assert rows[len(alone)]["token"] != rows[0]["token"]
 
 
 @pytest.mark.parametrize(

@@ -26,25 +26,11 @@ def drawn(mini: Checkpoint, text: Text, colours: dict[int, float] | None = None,
     return content
 
 
-def test_every_token_has_a_chip_in_order(mini: Checkpoint) -> None:
-    chips = drawn(mini, Text("The cat sat.", "It slept."))["chips"]
-    labels = ["[CLS]", "the", "cat", "sat", ".", "[SEP]", "it", "slept", ".", "[SEP]"]
-    assert [chip["label"] for chip in chips] == labels
-    assert [chip["span"] for chip in chips][:3] == ["", "0:0-3", "0:4-7"] and chips[-2]["span"] == "1:8-9"
-    assert [chip["side"] for chip in chips] == [0] * 6 + [1] * 4
-    assert [chip["label"] for chip in chips if chip["special"]] == ["[CLS]", "[SEP]", "[SEP]"]
-
-
 def test_hidden_chips_are_on_and_show_the_hidden_word(mini: Checkpoint) -> None:
     chips = drawn(mini, Text("The cat sat.", hidden=(Span(0, 4, 7),)))["chips"]
     assert [chip["on"] for chip in chips] == [False, False, True, False, False, False]
     assert chips[2]["label"] == "[MASK]" and "hidden: cat" in chips[2]["title"] and chips[2]["masked"]
     assert not chips[2]["typed"], "a press shows it again"
-
-
-def test_a_typed_mask_is_marked_as_typed(mini: Checkpoint) -> None:
-    chips = drawn(mini, Text("The [MASK] sat."))["chips"]
-    assert chips[2]["masked"] and chips[2]["typed"] and "hidden" not in chips[2]["title"]
 
 
 def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> None:
@@ -57,14 +43,6 @@ def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> Non
 def test_read_only_chips_have_no_spans(mini: Checkpoint) -> None:
     content = drawn(mini, Text("The cat sat."), press="")
     assert {chip["span"] for chip in content["chips"]} == {""} and content["hint"] == ""
-
-
-def test_pieces_of_one_word_are_joined(mini: Checkpoint) -> None:
-    chips = drawn(mini, Text("The embeddings"))["chips"]
-    pieces = [chip for chip in chips if chip["word"] >= 0]
-    assert [chip["label"] for chip in pieces] == list(mini.tokenizer.encode("embeddings").tokens[1:-1])
-    assert len({chip["word"] for chip in pieces}) == 1 and chips[1]["word"] == -1, "a whole word is alone"
-    assert [chip["more"] for chip in pieces] == [False] + [True] * (len(pieces) - 1)
 
 
 def test_markup_stays_text(mini: Checkpoint) -> None:
