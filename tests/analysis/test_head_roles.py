@@ -122,8 +122,10 @@ def test_the_gallery_has_the_best_head_of_each_pattern_on_a_sentence_that_shows_
     assert [row["head"] for row in rows] == [found.head.head + 1 for found in result.gallery]
 
 
-def test_a_text_of_special_tokens_has_no_roles_among_words(mini: Checkpoint) -> None:
+def test_texts_of_special_tokens_and_long_ones(mini: Checkpoint) -> None:
     assert not ask(mini, "[SEP]", on="this text").among.ordinary.any()
+    result = ask(mini, "The cat sat on the mat and slept. " * 60, show="map", on="this text")
+    assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0
 
 
 def test_distances_equal_those_of_scipy() -> None:
@@ -156,11 +158,6 @@ def test_the_map_places_every_head(mini: Checkpoint) -> None:
     assert result.divergences[5, 40] == pytest.approx(wanted, abs=NEAR)
 
 
-def test_a_long_text_is_compared_at_evenly_spaced_tokens(mini: Checkpoint) -> None:
-    result = ask(mini, "The cat sat on the mat and slept. " * 60, show="map", on="this text")
-    assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0
-
-
 WORDS = (False, True, True, True, True, True, False)
 ROWS = range(7)
 
@@ -186,18 +183,18 @@ def test_a_head_that_always_looks_back_comes_last() -> None:
     assert links[0].weight == pytest.approx(0.9)
 
 
-def test_a_link_to_itself_or_to_a_special_token_is_none() -> None:
+def test_links_join_two_words_from_the_sources() -> None:
     resting = strongest_links(heads(RESTING), ROWS, WORDS)
     assert resting[0].weight == 0
     weights = heads(FAR)
     weights[0, 0, 3, 3] = 1.0
     assert strongest_links(weights, ROWS, WORDS)[0].weight == pytest.approx(0.9)
-
-
-def test_only_links_from_the_sources_count() -> None:
     link = strongest_links(heads(FAR), ROWS, WORDS, [3])[0]
     assert (link.source, link.target) == (3, 1)
     assert strongest_links(heads(FAR), ROWS, WORDS, [0])[0] == strongest_links(heads(FAR), ROWS, WORDS)[0]
+    weights = heads(FAR)[:, :, 2:5]
+    link = strongest_links(weights, range(2, 5), WORDS)[0]
+    assert (link.source, link.target) == (2, 5)
 
 
 def test_a_link_between_neighbours_counts_only_if_there_are_no_others() -> None:
@@ -207,12 +204,6 @@ def test_a_link_between_neighbours_counts_only_if_there_are_no_others() -> None:
     assert (link.source, link.target, link.weight) == (2, 5, pytest.approx(0.45))
     two = (False, True, True, False, False, False, False)
     assert (strongest_links(weights, ROWS, two)[0].source, strongest_links(weights, ROWS, two)[0].target) == (1, 2)
-
-
-def test_rows_may_be_a_window() -> None:
-    weights = heads(FAR)[:, :, 2:5]
-    link = strongest_links(weights, range(2, 5), WORDS)[0]
-    assert (link.source, link.target) == (2, 5)
 
 
 @pytest.mark.parametrize("words", [(False, False), (False, True)])

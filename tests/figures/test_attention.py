@@ -80,15 +80,12 @@ def test_the_palette_runs_from_light_to_dark_blue() -> None:
     assert (np.diff(colours[1:, :3].astype(int).sum(axis=1)) < 0).all()
 
 
-def test_the_grid_of_bert_base_at_128_tokens_stays_under_3_mb() -> None:
+def test_a_large_grid_stays_small_and_keeps_the_largest_weights() -> None:
     noise = np.random.default_rng(0).random((12, 12, 128, 128), dtype=np.float32)
     picture, step = tiles.tiles(noise)
     assert step == 1 and len(picture) < 3_000_000
     picture, step = tiles.tiles(np.tile(noise, (1, 1, 2, 2)))
     assert step == 2 and len(picture) < 3_000_000
-
-
-def test_neighbours_that_share_a_pixel_show_the_largest() -> None:
     values = np.arange(25.0).reshape(1, 1, 5, 5)
     assert tiles.pool(tiles.pool(values, 2, 2), 2, 3).tolist() == [[[[6, 8, 9], [16, 18, 19], [21, 23, 24]]]]
 
@@ -119,17 +116,14 @@ def test_the_sentence_on_several_heads_describes_their_combination(chosen: tuple
     assert "the largest of them" in figure.say(attention(chosen=chosen, combine="max"))
 
 
-def test_the_sentence_on_a_large_grid_says_what_shares_a_pixel() -> None:
-    sentence = figure.say(replace(attention("grid", 512, 12, 12), left_out=7))
-    assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
-
-
 def test_the_sentence_mentions_norms_and_omissions() -> None:
     result = attention(norms=True, special="discounted", notes=("One thing.",))
     assert "takes in a vector of length 0.60 from “t2”; a random head gives 0.05" in figure.say(result)
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")
     assert "[CLS] and [SEP] are left out." in figure.say(attention(special="hidden"))
     assert figure.draw(replace(result, show="arcs")).data[-1].text[2] == "t2 0.60"
+    sentence = figure.say(replace(attention("grid", 512, 12, 12), left_out=7))
+    assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
 
 
 def test_the_strip_is_coloured_by_the_weights() -> None:

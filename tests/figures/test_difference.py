@@ -20,47 +20,44 @@ def row(layer: int, token: str, probability: float) -> dict[str, object]:
     return {"layer": layer, "token": token, "probability": probability}
 
 
-def test_unlisted_rows_differ_from_the_last_listed_one() -> None:
+def test_rows_are_sorted_by_their_difference() -> None:
     ours = {("a",): 0.9, ("b",): 0.30, ("c",): 0.01}
     theirs = {("a",): 0.4, ("b",): 0.31, ("d",): 0.28}
     assert difference.sort_by_difference(ours, theirs, best_only=True) == [("a",), ("d",), ("b",), ("c",)]
-
-
-def test_numbers_that_differ_by_rounding_keep_their_order() -> None:
     ours, theirs = {("answer",): 0.24000001, ("followed",): 0.24000002}, {("answer",): 0.0, ("followed",): 0.0}
     assert difference.sort_by_difference(ours, theirs, best_only=False) == [("answer",), ("followed",)]
     assert difference.sort_by_difference({**ours, ("followed",): 0.25}, theirs, best_only=False)[0] == ("followed",)
 
 
 def test_rows_without_a_counterpart_come_last() -> None:
-    """Two checkpoints with different numbers of heads: the heads that both have come first."""
+    # Two checkpoints with different numbers of heads: the heads that both have come first.
     heads = SimpleNamespace(KEYS=("layer", "head"), MEASURE="change_bits", rows=lambda result: result)
     ours, theirs = {(1, 1): 0.04, (1, 2): 0.1, (1, 3): 2.5, (1, 4): -3.0}, {(1, 1): -2.63, (1, 2): 0.2}
     sides = [[{"layer": i, "head": j, "change_bits": v} for (i, j), v in side.items()] for side in (ours, theirs)]
     assert difference.most_different(heads, *sides, None)[0] == [(1, 1), (1, 2), (1, 4), (1, 3)]
-
-
-def test_a_row_of_a_list_that_the_other_side_lacks_comes_last() -> None:
-    """The best words of a layer that only one checkpoint has."""
+    # The best words of a layer that only one checkpoint has.
     best = SimpleNamespace(**vars(LISTS), BEST_ONLY=True)
     sides = [row(1, "a", 0.4), row(2, "b", 0.9), row(1, "c", 0.5)], [row(1, "a", 0.3)]
     assert difference.most_different(best, *sides, None)[0] == [(1, "c"), (1, "a"), (2, "b")]
 
 
-def test_labels_name_the_numbers_and_omit_their_common_part() -> None:
+def test_labels_name_what_differs_and_both_numbers() -> None:
     fig = difference.draw(LISTS, [row(1, "a", 0.5), row(2, "a", 0.2)], [row(1, "a", 0.1)], ("one", "two"))
     message = [text for part in fig.data if part.mode == "text" for text in part.text]
     assert message == ["layer 1: 50 % → 10 %", "layer 2: 20 % → not listed"]
+    placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
+    first = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
+    second = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
+    fig = difference.draw(placed, first, second, ("one", "two"))
+    message = [text for part in fig.data if part.mode == "text" for text in part.text]
+    assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
+    rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
+    fig = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
+    assert fig.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")
 
 
-def test_cosines_are_not_formatted_as_shares() -> None:
-    cosines = SimpleNamespace(KEYS=("token",), MEASURE="cosine", rows=lambda result: result)
-    fig = difference.draw(cosines, [{"token": "a", "cosine": 0.93}], [{"token": "a", "cosine": 0.76}], ("one", "two"))
-    assert "a: 0.93 → 0.76" in [text for part in fig.data if part.mode == "text" for text in part.text]
-
-
-@pytest.mark.parametrize("measure", ["change_bits", "above_random", "norm_sum", "log_ratio"])
-def test_bits_and_lengths_from_0_to_1_are_not_formatted_as_shares(measure: str) -> None:
+@pytest.mark.parametrize("measure", ["cosine", "change_bits", "above_random", "norm_sum", "log_ratio"])
+def test_other_measures_from_0_to_1_are_not_formatted_as_shares(measure: str) -> None:
     analysis = SimpleNamespace(KEYS=("token",), MEASURE=measure, rows=lambda result: result)
     fig = difference.draw(analysis, [{"token": "a", measure: 0.31}], [{"token": "a", measure: 0.28}], ("one", "two"))
     assert fig.data[-1].text == ("a: 0.31 → 0.28",) and fig.layout.xaxis.tickformat is None
@@ -109,13 +106,19 @@ def test_two_figures_share_the_wider_scales() -> None:
     assert first.layout.xaxis.range == second.layout.xaxis.range == (-2, 1)
     assert first.layout.yaxis.range == second.layout.yaxis.range == (4, 0)
     assert first.data[0].zmax == second.data[0].zmax == 3
-
-
-def test_axes_that_count_heads_keep_their_own_ends() -> None:
     results = [attention.run(CheckpointRegistry().get(name), "The cat sat.") for name in ("mini", "tiny")]
     first, second = (attention_figure.draw(result) for result in results)
     difference.share_scales(first, second)
     assert [fig.layout.xaxis.range[1] for fig in (first, second)] == [12, results[1].every.shape[1]]
+    mini = CheckpointRegistry().get("mini", "fp32")
+    first, second = (
+        layers_figure.draw(layers.run(mini, text)) for text in ("The capital of France is [MASK].", "A [MASK].")
+    )
+    assert first.settings["yaxis3"]["range"] != second.settings["yaxis3"]["range"]
+    rows = second.settings["yaxis"].get("range")
+    difference.share_scales(first, second)
+    assert first.settings["yaxis3"]["range"] == second.settings["yaxis3"]["range"]
+    assert second.settings["yaxis"].get("range") == rows, "an axis of rows stays"
 
 
 def test_unlisted_numbers_are_looked_up() -> None:
@@ -132,34 +135,16 @@ def test_unlisted_numbers_are_looked_up() -> None:
     assert f"paris: {percent(best.probability)} → {percent(expected.probability)}" in message
 
 
-def test_rows_of_a_replaced_word_match_by_position() -> None:
-    placed = SimpleNamespace(KEYS=("position", "token"), MEASURE="probability", rows=lambda result: result)
-    first = [{"position": 1, "token": "is", "probability": 0.5}, {"position": 2, "token": "big", "probability": 0.2}]
-    second = [{"position": 1, "token": "are", "probability": 0.1}, {"position": 2, "token": "big", "probability": 0.2}]
-    fig = difference.draw(placed, first, second, ("one", "two"))
-    message = [text for part in fig.data if part.mode == "text" for text in part.text]
-    assert message == ["position 1 · is/are: 50 % → 10 %", "position 2 · big: 20 % → 20 %"]
-
-
-def test_long_names_are_cut_at_their_common_part() -> None:
+def test_names_keep_what_tells_them_apart() -> None:
     names = ["The man sat by the bank of the wide old river.", "The man sat by the bank of the narrow new river."]
     cut = difference.distinct_names(names, 30)
     assert all(len(name) <= 30 for name in cut) and "wide" in cut[0] and "narrow" in cut[1]
     assert difference.distinct_names(["mini", "tiny"], 30) == ["mini", "tiny"]
-
-
-def test_a_position_follows_its_token() -> None:
     keys = [("1·3", "bank", 6, "the", 5), ("1·3", "the", 1, "went", 3), ("2·7", "doctor", 2, "[CLS]", 0)]
     message = difference.names_of(keys, ("heads", "from", "from_position", "to", "to_position"))
     assert message == ["1·3 · bank 6 · the 5", "1·3 · the 1 · went 3", "2·7 · doctor 2 · [CLS] 0"]
     once = difference.names_of([(1, "a", "b", 2), (2, "a", "b", 3)], ("layer", "from", "to", "to_position"))
     assert once == ["layer 1 · to position 2", "layer 2 · to position 3"]
-
-
-def test_long_rows_have_their_numbers_on_a_second_line() -> None:
-    rows = [row(11, "children", 0.0002), row(12, "a", 0.027)]
-    fig = difference.draw(LISTS, rows, [row(11, "children", 0.0003), row(12, "a", 0.04)], ("one", "two"))
-    assert fig.data[-1].text == ("layer 12 · a<br>2.7 % → 4.0 %", "layer 11 · children<br>< 0.1 % → < 0.1 %")
 
 
 def test_of_each_head_the_largest_change_is_named_in_words() -> None:
@@ -181,15 +166,3 @@ def test_of_each_head_the_largest_change_is_named_in_words() -> None:
     sentence = attention_figure.compare(first, second)
     assert sentence.startswith(f"The largest change is in head {layer + 1}·{head + 1} (“")
     assert attention_figure.compare(first, first).endswith(" for the second.")
-
-
-def test_the_bits_of_two_sides_have_one_axis() -> None:
-    mini = CheckpointRegistry().get("mini", "fp32")
-    first, second = (
-        layers_figure.draw(layers.run(mini, text)) for text in ("The capital of France is [MASK].", "A [MASK].")
-    )
-    assert first.settings["yaxis3"]["range"] != second.settings["yaxis3"]["range"]
-    rows = second.settings["yaxis"].get("range")
-    difference.share_scales(first, second)
-    assert first.settings["yaxis3"]["range"] == second.settings["yaxis3"]["range"]
-    assert second.settings["yaxis"].get("range") == rows, "an axis of rows stays"

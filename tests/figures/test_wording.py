@@ -60,23 +60,14 @@ def test_every_view_words_the_cosine_alike() -> None:
     assert referee.say(replace(referee_result(), answer="cosine", scored=True)).startswith("The cosine is ")
 
 
-def test_a_shorter_text_with_an_equal_probability_has_as_much() -> None:
+def test_the_sentence_on_counterfactuals_is_exact() -> None:
     steps = reduction(2)
     first = replace(steps.edits[0], kept=0.9962)
     same = replace(steps, probability=0.9961, edits=(first, steps.edits[1]))
     assert "Without 1 word it has as much, 99.6 %." in counterfactuals.say(same)
     assert "Without 1 word it has more, 99.6 %." in counterfactuals.say(replace(same, probability=0.4))
-
-
-def test_a_head_without_further_training_is_named() -> None:
     assert "The mask head was not trained further" in counterfactuals.say(replace(TWO, stale_head=True))
     assert "not trained further" not in counterfactuals.say(TWO)
-
-
-def test_counts_agree_with_their_noun() -> None:
-    assert [*beyond_limit(0), *beyond_limit(1)] == ["1 token beyond the checkpoint's limit was not read."]
-    assert beyond_limit(1200) == ["1,200 tokens beyond the checkpoint's limit were not read."]
-    assert [count(number, "head") for number in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
 
 
 def test_bars_of_fill_mask_show_its_probabilities() -> None:
@@ -90,9 +81,6 @@ def test_bars_of_fill_mask_show_its_probabilities() -> None:
         "2.0 % · rank 17",
         "1.0 % · 2 pieces",
     ]
-
-
-def test_a_hidden_piece_among_the_answers_is_marked_there() -> None:
     best = hand.blank(0.5, 0.25)
     result = replace(hand.fill_mask(), blanks=(replace(best, original=best.candidates[1]),))
     (bar,) = fill_mask.draw(result).data
@@ -161,9 +149,12 @@ def test_percent_is_monotonic() -> None:
     assert shares == sorted(shares)
 
 
-def test_texts_are_escaped_and_clipped() -> None:
+def test_texts_are_escaped_and_clipped_and_counts_agree() -> None:
     assert safe("a<b>&amp;") == "a&lt;b&gt;&amp;amp;"
     assert clip("abcdef", 4) == "abc…" and clip("abcd", 4) == "abcd"
+    assert [*beyond_limit(0), *beyond_limit(1)] == ["1 token beyond the checkpoint's limit was not read."]
+    assert beyond_limit(1200) == ["1,200 tokens beyond the checkpoint's limit were not read."]
+    assert [count(number, "head") for number in (0, 1, 2)] == ["0 heads", "1 head", "2 heads"]
 
 
 def test_sentences_on_one_filling_and_on_many() -> None:

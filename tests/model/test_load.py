@@ -116,14 +116,11 @@ def test_a_fine_tuned_head_of_another_kind_is_ignored_and_listed(tiny, tiny_copy
         assert load(tiny(name), precision="fp32").unused == ()
 
 
-def test_an_untied_decoder_is_its_own_matrix(tiny) -> None:
+def test_a_decoder_is_tied_only_if_its_file_says_so(tiny) -> None:
     checkpoint = load(tiny("bert-untied"), precision="fp32")
     stored = load_file(checkpoint.folder / "model.safetensors")
     assert torch.equal(checkpoint.masked_lm.output.weight, stored["cls.predictions.decoder.weight"])
     assert not torch.equal(checkpoint.masked_lm.output.weight, checkpoint.encoder.embeddings.words.weight)
-
-
-def test_a_tied_decoder_is_counted_and_stored_once(tiny) -> None:
     checkpoint = load(tiny("bert"), precision="fp32")
     assert checkpoint.masked_lm.output.weight is checkpoint.encoder.embeddings.words.weight
     stored = load_file(checkpoint.folder / "model.safetensors").values()
@@ -139,7 +136,7 @@ def test_loaded_weights_outlive_their_file(tiny_copy) -> None:
     assert torch.equal(before, logits(checkpoint))
 
 
-def test_facts_about_a_checkpoint(tiny_copy, tmp_path) -> None:
+def test_facts_about_a_checkpoint(tiny_copy, tmp_path, tiny) -> None:
     folder = tiny_copy("roberta")
     (folder / "README.md").write_text("---\nlicense: apache-2.0\n---\n# A model\n")
     checkpoint = load(folder, precision="fp32")
@@ -151,9 +148,6 @@ def test_facts_about_a_checkpoint(tiny_copy, tmp_path) -> None:
     assert load(write(tmp_path / "other", "roberta", seed=1), precision="fp32").revision != first
     snapshot = folder.rename(tmp_path / ("0123456789" * 4))
     assert load(snapshot, precision="fp32").revision == snapshot.name
-
-
-def test_positions_are_counted_after_the_padding_id(tiny) -> None:
     config = load(tiny("roberta"), precision="fp32").config
     assert (config.max_positions, config.first_position) == (62, 2)
 

@@ -119,12 +119,11 @@ def test_a_missing_shard_is_detected(tmp_path: Path) -> None:
     assert hub_cache.is_complete(tmp_path)
 
 
-def test_an_unknown_name_is_reported(hub: Hub, library: CheckpointRegistry) -> None:
+def test_an_unknown_or_gated_checkpoint_is_reported_with_advice(
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny
+) -> None:
     message = refused(library)
     assert f"no public checkpoint called {NAME}" in message and "offline: mini" in message
-
-
-def test_a_gated_checkpoint_is_reported_with_advice(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
     hub.put(NAME, tiny("bert"))
     hub.gated.add(NAME)
     assert "licence that must first be accepted on the hub. Accept it there and set HF_TOKEN" in refused(library)
@@ -282,9 +281,6 @@ def test_a_closed_port_is_reported(connect: Callable[[str], None], library: Chec
     connect(f"http://127.0.0.1:{port}")
     message = refused(library)
     assert "Cannot reach the hub" in message and "offline: mini" in message
-
-
-def test_the_default_limit_is_five_seconds() -> None:
     assert Settings().hub_timeout_s <= 5
 
 

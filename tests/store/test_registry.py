@@ -100,28 +100,16 @@ def test_precisions_are_loaded_separately(library: CheckpointRegistry) -> None:
         library.get("one", "fp8")
 
 
-def test_the_bundled_checkpoint_has_priority(library: CheckpointRegistry, models: Path) -> None:
+def test_bundled_and_local_checkpoints_are_found_and_listed(library: CheckpointRegistry, models: Path) -> None:
     assert library.find("mini") == BUNDLED / "mini" and library.find(" mini ") == BUNDLED / "mini"
     assert library.offline()[0] == "mini" == CATALOGUE[0].name
-
-
-def test_local_folders_are_found_and_listed(library: CheckpointRegistry, models: Path) -> None:
     assert library.find("one") == models / "one" and library.find("group/deep") == models / "group" / "deep"
     assert library.find(str(models / "one")) == models / "one"
     assert set(library.offline()) == {"mini", "sentiment", "tiny", *NAMES, "group/deep"}
     assert list(library.fetch("one")) == []
-
-
-def test_every_listed_checkpoint_can_be_opened(library: CheckpointRegistry, models: Path) -> None:
     (models / "config.json").write_text("{}")
     for name in library.offline():
         assert library.find(name) is not None, name
-
-
-def test_an_incomplete_folder_is_reported(library: CheckpointRegistry, models: Path) -> None:
-    (models / "bare").mkdir()
-    with pytest.raises(ExplorerError, match="No config.json"):
-        library.get("bare")
 
 
 HOSTILE = (
@@ -190,9 +178,12 @@ def test_the_command_line_may_open_any_folder(models: Path, tiny: Tiny, monkeypa
         library.get("/etc")
 
 
-def test_a_missing_checkpoint_is_reported(library: CheckpointRegistry) -> None:
+def test_a_missing_or_incomplete_checkpoint_is_reported(library: CheckpointRegistry, models: Path) -> None:
     with pytest.raises(ExplorerError, match=r"google/none is not on this disk. Available offline: mini, "):
         library.get("google/none")
+    (models / "bare").mkdir()
+    with pytest.raises(ExplorerError, match="No config.json"):
+        library.get("bare")
 
 
 def test_the_models_folder_may_be_missing(tmp_path: Path) -> None:
@@ -251,16 +242,13 @@ def test_the_bundled_checkpoint_matches_its_entry(bundled: Path) -> None:
     assert checkpoint.licence == entry.licence
 
 
-def test_every_entry_is_complete() -> None:
+def test_every_entry_of_the_catalogue_is_complete() -> None:
     assert len(BY_NAME) == len(CATALOGUE) == 20
     for entry in CATALOGUE:
         check_name(entry.name)
         assert set(entry.heads) <= set(HEADS) and (entry.heads or "a vector" in entry.about)
         assert entry.parameters > 1 and entry.licence and entry.about
         assert entry.name == "sentiment" or 1.9 < entry.megabytes / entry.parameters < 4.1, "2 or 4 bytes a parameter"
-
-
-def test_the_checkpoints_of_a_published_training_have_one_entry() -> None:
     for series in SERIES:
         assert [name for name in series if name in BY_NAME] == list(series)[-1:], "the last step, which is the best"
         for name in series:

@@ -93,10 +93,6 @@ def test_invalid_files_are_rejected(content: bytes, name: str, message: str) -> 
     assert len(str(caught.value)) < 300 and str(caught.value).endswith(".")
 
 
-def test_ten_thousand_lines_are_read() -> None:
-    assert len(parse_lines(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
-
-
 def test_the_key_depends_on_the_content(tmp_path: Path) -> None:
     store = TextUploads(tmp_path / "lines")
     key, summary = store.save("label,text\nx,é 日\n".encode(), "a.csv")
@@ -143,25 +139,26 @@ def test_commas_within_sentences_do_not_split_them(content: bytes, texts: list[s
     assert [line.text for line in parse_lines(content, "a.csv").lines] == texts
 
 
-def test_rows_with_more_cells_than_the_first_are_left_out_and_reported() -> None:
+def test_an_odd_row_costs_no_other_row() -> None:
     result = parse_lines(b"text,label\nA b,x\nB, c,y\nD,z\n", "a.csv")
     assert [(line.text, line.label) for line in result.lines] == [("A b", "x"), ("D", "z")]
     assert "; 1 row with more cells than the first row left out (“B  c y”)" in result.summary
-
-
-def test_the_first_line_of_a_file_for_excel_names_the_delimiter() -> None:
-    result = parse_lines(b"sep=;\ntext;label\nOne, two.;a\nThree, four.;b\n", "a.csv")
-    assert [(line.text, line.label) for line in result.lines] == [("One, two.", "a"), ("Three, four.", "b")]
-    assert "semicolons" in result.summary and "dropped" not in result.summary
-
-
-def test_an_unclosed_quote_costs_one_row() -> None:
-    """csv.reader would take the rest of the file for one cell."""
+    # csv.reader would take the rest of the file for one cell.
     result = parse_lines(b'text,label\nA cat,x\n"A dog,y\nA cow,z\n', "a.csv")
     assert result.lines == (Line("A cat", "x"), Line("A cow", "z"))
     assert "; 1 row left out (line 3: a quote opens here and is never closed)" in result.summary
     unnamed = parse_lines(b'tweet,stars\nA cat,1\n"No" she said,1\nA cow,2\n', "a.csv")
     assert [line.text for line in unnamed.lines] == ["A cat", "A cow"] and "line 3: there is text" in unnamed.summary
+
+
+def test_delimiters_and_ends_of_lines_are_those_of_the_file() -> None:
+    result = parse_lines(b"sep=;\ntext;label\nOne, two.;a\nThree, four.;b\n", "a.csv")
+    assert [(line.text, line.label) for line in result.lines] == [("One, two.", "a"), ("Three, four.", "b")]
+    assert "semicolons" in result.summary and "dropped" not in result.summary
+    result = parse_lines(b'text\tlabel\n"Yes," he said\tx\nNo\ty\n', "a.tsv")
+    assert result.lines == (Line('"Yes," he said', "x"), Line("No", "y"))
+    text = "One line, with a separator\u2028in it\nAnother\n"
+    assert [line.text for line in parse_lines(text.encode(), "a.csv").lines] == text.split("\n")[:2]
 
 
 @pytest.mark.parametrize("header", ["", "text\n"])
@@ -182,21 +179,6 @@ def test_many_broken_rows_take_no_longer_each() -> None:
     assert seconds(32_000) < 24 * seconds(4_000)  # 8 times the rows; 64 where each row costs more than the one before
 
 
-def test_more_unclosed_quotes_than_can_be_read_are_reported_with_the_file() -> None:
-    with pytest.raises(ExplorerError, match=r"^a\.csv: More than 200 rows have quotes that are not closed"):
-        parse_lines(b"text,label\n" + b'"No,x\n' * 300, "a.csv")
-
-
-def test_quotes_in_a_tab_separated_file_are_part_of_the_text() -> None:
-    result = parse_lines(b'text\tlabel\n"Yes," he said\tx\nNo\ty\n', "a.tsv")
-    assert result.lines == (Line('"Yes," he said', "x"), Line("No", "y"))
-
-
-def test_only_ends_of_lines_end_a_line() -> None:
-    text = "One line, with a separator\u2028in it\nAnother\n"
-    assert [line.text for line in parse_lines(text.encode(), "a.csv").lines] == text.split("\n")[:2]
-
-
 def test_a_large_file_is_parsed_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The result is that of a small file; here, a file of three bytes counts as large."""
     monkeypatch.setattr(text_uploads, "LARGE_BYTES", 2)
@@ -215,18 +197,18 @@ def test_a_file_that_takes_too_much_memory_is_refused(tmp_path: Path) -> None:
         RowUploads(tmp_path).save(b"[" + b"[{}]," * 2_500_000 + b"[]]", "a.json")
 
 
-def test_reading_stops_at_the_limit_of_lines() -> None:
+def test_reading_stops_at_the_limits() -> None:
     def lines() -> Iterator[str]:
         yield from ["a\n"] * 10_001
         pytest.fail("read on beyond the limit")
 
     with pytest.raises(ExplorerError, match="a.txt has more than 10,000 lines"):
         text_uploads.check_count(lines(), "a.txt")
-
-
-def test_a_table_of_too_many_cells_is_refused() -> None:
+    assert len(parse_lines(b"text\n" + b"a cat\n" * 10_000, "a.csv").lines) == 10_000
     with pytest.raises(ExplorerError, match="1,001 rows of 10,001 cells; wanted 5,000,000"):
         parse_lines(b"text;" + b";" * 9_999 + b"\n" + b"a;b\n" * 1_000, "a.csv")
+    with pytest.raises(ExplorerError, match=r"^a\.csv: More than 200 rows have quotes that are not closed"):
+        parse_lines(b"text,label\n" + b'"No,x\n' * 300, "a.csv")
 
 
 def test_a_table_of_a_large_file_is_that_of_a_small_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

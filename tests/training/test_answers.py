@@ -72,26 +72,20 @@ def test_an_unusable_row_names_the_reason(answers: Any, what: str) -> None:
     assert problem.line == 9 and what in problem.what
 
 
-def test_realign_uses_the_nearest_occurrence() -> None:
+def test_realign_uses_the_nearest_occurrence_and_whole_words() -> None:
     assert one([{"text": "Ada", "start": 31}], True).answers == (Answer("Ada", 30),)
     assert one([{"text": "Ada", "start": 2}], True).answers == (Answer("Ada", 0),)
     assert one([{"text": "ada wrote note g", "start": 30}], True).answers == (Answer("Ada wrote  Note G", 30),)
     assert one("BORN", True).answers == (Answer("born", 8),)
     assert "does not occur" in one("Byron", True).what
-
-
-def test_a_whole_word_is_preferred_to_part_of_a_word() -> None:
     assert one("art", context="Start with art.").answers == (Answer("art", 11),)
     assert one("art", context="Start it.").answers == (Answer("art", 2),)
 
 
-def test_impossible_questions_have_no_answers() -> None:
+def test_impossible_questions_have_no_answers_and_empty_ones_are_reported() -> None:
     assert one("", impossible="True").answers == one([], impossible=True).answers == ()
     assert one([{"text": "1815", "start": 16}], impossible=True).answers == ()
     assert one("1815", impossible="no").answers == (Answer("1815", 16),)
-
-
-def test_an_empty_question_or_passage_is_reported() -> None:
     assert one("1815", question=" ").what == "has no question"
     assert one("1815", context="\u200b").what == "has no passage"
 
@@ -169,13 +163,10 @@ def test_an_answer_is_marked_in_each_window_that_contains_it() -> None:
             assert PASSAGE[passage.starts[i - at + first] : passage.ends[j - at + first]] == answer.text
 
 
-def test_a_long_question_is_cut_and_counted() -> None:
+def test_a_long_question_is_cut_and_an_empty_passage_has_one_window() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 64, 128, 30)
     (result,) = cutter.items([("the cat " * 20, PASSAGE)])
     assert result[0].left_out == 40 - (20 - 3) // 2 and result[0].target.after - result[0].target.first >= 8
-
-
-def test_a_passage_without_tokens_gives_one_empty_window() -> None:
     cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 20, 8, 128, 30)
     (result,) = cutter.items([("the cat", "\u200d")], [Answer("\u200d", 0)])
     assert len(result) == 1 and result[0].target.answer == NOWHERE and result[0].target.after == 0
@@ -206,10 +197,13 @@ def test_a_span_found_in_several_windows_counts_once() -> None:
     assert merge_windows(result, 1) == [PassageSpan(3.0, 5, 9)]
 
 
-def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
+def test_the_best_matching_answer_counts_without_articles_and_case() -> None:
     assert normalized_words("The  Cat's, an (old) A-team!") == ["cats", "old", "ateam"]
     assert exact_match("the Eiffel Tower", "Eiffel tower.") == 1.0 and exact_match("Eiffel", "Eiffel tower") == 0.0
     assert normalized_words("theatre another") == ["theatre", "another"]
+    assert best_match(["July 1815", "1815"], "1815") == (1.0, 1.0)
+    assert best_match([], "") == (1.0, 1.0) and best_match([], "1815") == (0.0, 0.0)
+    assert best_match(["the"], "") == (1.0, 1.0)  # the only answer becomes empty: it counts as no answer
 
 
 @pytest.mark.parametrize(
@@ -227,12 +221,6 @@ def test_articles_punctuation_case_and_spaces_do_not_count() -> None:
 )
 def test_f1_counts_shared_words(gold: str, message: str, wanted: float) -> None:
     assert f1(gold, message) == pytest.approx(wanted)
-
-
-def test_the_best_matching_gold_answer_counts() -> None:
-    assert best_match(["July 1815", "1815"], "1815") == (1.0, 1.0)
-    assert best_match([], "") == (1.0, 1.0) and best_match([], "1815") == (0.0, 0.0)
-    assert best_match(["the"], "") == (1.0, 1.0)  # the only answer becomes empty: it counts as no answer
 
 
 def test_scores_are_grouped_by_question_word() -> None:

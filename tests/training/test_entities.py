@@ -75,8 +75,12 @@ def test_an_unusable_row_names_the_reason(tokens: Any, tags: Any, what: str) -> 
     assert problem.line == 7 and what in problem.what
 
 
-def test_a_text_without_entities_is_a_sentence() -> None:
+def test_words_without_entities_or_letters_are_kept() -> None:
     assert one("nothing here.", []).tags == ("O", "O", "O")
+    result = one(["Ada", "\u200b", "sings"], ["B-PER", "I-PER", "O"])
+    assert spelt(result) == ["Ada", "", "sings"] and result.tags == ("B-PER", "I-PER", "O")
+    text = "don't stop日本"
+    assert [text[start:end] for start, end in split_words(text)] == ["don", "'", "t", "stop", "日", "本"]
 
 
 def test_unmarked_tags_among_marked_ones_are_reported_and_plain_tags_kept() -> None:
@@ -87,11 +91,6 @@ def test_unmarked_tags_among_marked_ones_are_reported_and_plain_tags_kept() -> N
     assert result[0].tags == ("NOUN", "VERB") and not problems
 
 
-def test_an_invisible_word_is_empty() -> None:
-    result = one(["Ada", "\u200b", "sings"], ["B-PER", "I-PER", "O"])
-    assert spelt(result) == ["Ada", "", "sings"] and result.tags == ("B-PER", "I-PER", "O")
-
-
 def test_conll_and_jsonl_files_are_read() -> None:
     table = read(b"Ada\tB-PER\nsings\tO\n\nOslo\tB-LOC\n.\tO\n\nHe\tO\n", "x.conll")
     result, problems = examples(map_columns(table, {"tokens": "tokens", "tags": "tags"}), Options())
@@ -99,11 +98,6 @@ def test_conll_and_jsonl_files_are_read() -> None:
     lines = b'{"text": "Ada sings.", "label": [[0, 3, "PER"]]}\n{"text": "He, too.", "label": []}\n'
     result, problems = examples(map_columns(read(lines, "x.jsonl"), {"tokens": "text", "tags": "label"}), Options())
     assert result[0].tags == ("B-PER", "O", "O") and result[1].tags == ("O",) * 4 and not problems
-
-
-def test_words_of_other_scripts_are_split() -> None:
-    text = "don't stop日本"
-    assert [text[start:end] for start, end in split_words(text)] == ["don", "'", "t", "stop", "日", "本"]
 
 
 MARKS = st.lists(st.sampled_from(["O", *(f"{mark}-{kind}" for mark in "BIES" for kind in ("PER", "LOC"))]), max_size=8)
@@ -159,9 +153,6 @@ def test_only_legal_transitions_are_allowed() -> None:
     assert not may_follow("", "I-X") and not may_follow("O", "I-X") and not may_follow("B-Y", "I-X")
     assert count_illegal(["I-X", "O", "I-X", "I-X", "I-Y"]) == 3
     assert strict_entities(["I-X", "O", "B-X", "I-Y"]) == [Entity("X", 2, 3)]
-
-
-def test_labels_have_b_and_i_of_each_kind() -> None:
     assert head_labels([["O", "B-PER"], ["I-LOC"]], False) == ("O", "B-LOC", "I-LOC", "B-PER", "I-PER")
     assert head_labels([["VERB", "NOUN"], ["NOUN"]], True) == ("NOUN", "VERB")
 
@@ -184,19 +175,13 @@ def test_f1_equals_a_computation_by_hand(pairs: list[tuple[list[str], list[str]]
         )
 
 
-def test_the_strict_score_rejects_entities_without_a_beginning() -> None:
+def test_strict_and_plain_scores_and_tables() -> None:
     result = metrics([["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]], False)
     assert result["entity_f1"] == 1.0 and result["strict_f1"] == 0.0 and result["illegal"] == 0.5
-
-
-def test_plain_tags_are_scored_word_by_word() -> None:
     result = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)
     assert result["entity_f1"] == result["accuracy"] == pytest.approx(2 / 3) and result["illegal"] == 0.0
     table = confusion([["NOUN", "VERB"]], [["NOUN", "NOUN"]], True)
     assert table.labels == ("NOUN", "VERB") and table.counts == ((1, 0), (1, 0))
-
-
-def test_tables_have_a_row_per_kind() -> None:
     gold, guess = [["B-PER", "I-PER", "O", "B-LOC"]], [["B-PER", "O", "O", "B-LOC"]]
     result = tables(gold, guess, False)
     assert [(row["label"], row["f1"], row["examples"]) for row in result["Per type"]] == [

@@ -16,9 +16,13 @@ def rows(*pairs: tuple[object, object], start: int = 2) -> list[Row]:
     return [Row(line, {"text": text, "label": label}) for line, (text, label) in enumerate(pairs, start)]
 
 
-def test_labels_are_counted_by_frequency() -> None:
+def test_labels_are_counted_by_frequency_and_similar_ones_reported() -> None:
     result = checks.label_counts(rows(("a", "y"), ("b", "x"), ("c", "x"), ("d", " "), ("e", ["x", "y"])), "label")
     assert list(result.items()) == [("x", 2), ('["x", "y"]', 1), ("y", 1)]
+    assert checks.similar_labels(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [
+        ("Pos", "pos ", "p os"),
+        ("neg", "Neg "),
+    ]
 
 
 def test_labels_are_compared_as_they_are_trained() -> None:
@@ -62,13 +66,6 @@ def test_duplicates_equal_those_of_a_brute_force_search() -> None:
         if any(other.cells["text"] == row.cells["text"] for other in given[:i])
     ]
     assert checks.duplicates(given, ["text"]) == brute
-
-
-def test_similar_labels_are_reported() -> None:
-    assert checks.similar_labels(["Pos", "neg", "pos ", "Neg ", "x", "p os"]) == [
-        ("Pos", "pos ", "p os"),
-        ("neg", "Neg "),
-    ]
 
 
 def test_all_findings_name_their_lines() -> None:
