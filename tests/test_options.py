@@ -28,13 +28,15 @@ def test_settings_are_read_from_the_dataclass() -> None:
     assert result[0].option.label == "Answers"
 
 
-def test_a_field_without_an_option_is_rejected() -> None:
+def test_a_field_without_an_option_and_an_unknown_setting_are_rejected() -> None:
     @dataclass
     class Bare:
         top: int = 1
 
     with pytest.raises(TypeError, match="top"):
         option_specs(Bare)
+    with pytest.raises(ValueError, match="Unknown setting bottom; wanted top, rate"):
+        build(Options, {"bottom": 1})
 
 
 def test_values_of_flags_and_links_are_parsed() -> None:
@@ -71,11 +73,6 @@ def test_an_invalid_value_is_reported_with_the_valid_ones(name: str, value: Any)
     with pytest.raises(ValueError, match=f"^{label}: got .*wanted") as caught:
         build(Options, {name: value})
     assert len(str(caught.value)) < 200
-
-
-def test_an_unknown_setting_is_named() -> None:
-    with pytest.raises(ValueError, match="Unknown setting bottom; wanted top, rate"):
-        build(Options, {"bottom": 1})
 
 
 def test_every_analysis_declares_settings_that_pass_their_own_check() -> None:

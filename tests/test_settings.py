@@ -13,6 +13,9 @@ def test_an_empty_environment_gives_the_defaults() -> None:
     settings = Settings.from_env({"UNRELATED": "1"})
     assert settings == Settings()
     assert settings.host == "127.0.0.1", "nobody else on the network unless asked for"
+    assert QUIET["GRADIO_ANALYTICS_ENABLED"] == "False"
+    assert QUIET["HF_HUB_DISABLE_TELEMETRY"] == "1"
+    assert Settings().data_dir == ROOT / "data" and ASSETS == ROOT / "assets"
 
 
 def test_every_variable_is_read() -> None:
@@ -34,9 +37,11 @@ def test_every_variable_is_read() -> None:
     assert settings == Settings(*given, lessons_dir=Path("/srv/lessons"))
 
 
-def test_home_is_expanded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_are_resolved(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("HOME", "/home/someone")
     assert Settings.from_env({"BERTEXPLORER_MODELS": "~/m"}).models_dir == Path("/home/someone/m")
+    monkeypatch.chdir(tmp_path)
+    assert Settings.from_env({"BERTEXPLORER_DATA": "d"}).data_dir == tmp_path / "d", "a run starts in another folder"
 
 
 @pytest.mark.parametrize("name", ["BERTEXPLORER_PORT", "BERTEXPLORER_MEMORY_MB", "BERTEXPLORER_CACHE_MB"])
@@ -46,11 +51,6 @@ def test_an_invalid_number_is_named(name: str, value: str) -> None:
         Settings.from_env({name: value})
     assert repr(value) in str(caught.value)
     assert "whole number" in str(caught.value)
-
-
-def test_telemetry_is_off() -> None:
-    assert QUIET["GRADIO_ANALYTICS_ENABLED"] == "False"
-    assert QUIET["HF_HUB_DISABLE_TELEMETRY"] == "1"
 
 
 def test_the_settings_of_the_server_are_read() -> None:
@@ -99,13 +99,6 @@ def test_a_proxy_on_this_machine_makes_the_page_public(behind: dict[str, tuple[s
     assert not settings.converts and settings.quota > 0, "as on a page that others can reach"
 
 
-def test_a_relative_folder_is_resolved_from_the_working_directory(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    assert Settings.from_env({"BERTEXPLORER_DATA": "d"}).data_dir == tmp_path / "d", "a run starts in another folder"
-
-
 @pytest.mark.parametrize(
     ("platform", "env", "folder"),
     [
@@ -121,10 +114,6 @@ def test_an_installed_app_keeps_its_data_in_the_folder_of_the_system(
     platform: str, env: dict[str, str], folder: str
 ) -> None:
     assert user_data(platform, env, Path("/home/a")) == Path(folder)
-
-
-def test_a_checkout_keeps_its_data_in_its_own_folder() -> None:
-    assert Settings().data_dir == ROOT / "data" and ASSETS == ROOT / "assets"
 
 
 @pytest.mark.parametrize(

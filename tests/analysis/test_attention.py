@@ -134,10 +134,13 @@ def test_the_view_is_about_the_picked_word_or_the_mask_or_the_most_attentive_tok
     assert not alone.picked and alone.about == (1 + int(middle.argmax()) // len(middle),)
 
 
-def test_a_picked_token_without_a_row_gives_a_note(mini: Checkpoint) -> None:
+def test_a_picked_token_or_a_text_without_rows_is_reported(mini: Checkpoint) -> None:
     text = Text("The cat sat.", "It slept.", picked=(Span(0, 4, 7),))
     result = ask(mini, text, direction="B to A")
     assert not result.picked and "picked" in result.notes[0]
+    assert ask(mini, "[SEP] [CLS]").matrix.shape == (4, 4)
+    with pytest.raises(ExplorerError, match="has only"):
+        ask(mini, "[SEP] [CLS]", special="hidden")
 
 
 @pytest.mark.parametrize(
@@ -160,23 +163,14 @@ def test_unknown_layers_heads_and_pairs_are_rejected(
         ask(mini, "The cat sat.", **options)
 
 
-def test_a_text_of_special_tokens_has_no_rows_once_they_are_hidden(mini: Checkpoint) -> None:
-    assert ask(mini, "[SEP] [CLS]").matrix.shape == (4, 4)
-    with pytest.raises(ExplorerError, match="has only"):
-        ask(mini, "[SEP] [CLS]", special="hidden")
-
-
-def test_a_text_too_long_for_all_heads_is_rejected(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_text_is_cut_or_rejected(mini: Checkpoint, monkeypatch: pytest.MonkeyPatch, small: Checkpoint) -> None:
+    result = ask(small, "cat " * 100)
+    assert result.left_out == 38 and len(result.rows) == 64
     monkeypatch.setattr(attention, "MAX_NUMBERS", 72 * 100)
     assert len(ask(mini, "cat " * 8).rows) == 10
     with pytest.raises(ExplorerError, match=r"11 tokens; the 72 heads .* 10 at most"):
         ask(mini, "cat " * 9)
     assert math.isqrt(128_000_000 // 144) >= 512
-
-
-def test_a_truncated_text_gives_a_note(small: Checkpoint) -> None:
-    result = ask(small, "cat " * 100)
-    assert result.left_out == 38 and len(result.rows) == 64
 
 
 @pytest.mark.parametrize(

@@ -151,20 +151,14 @@ def test_the_final_answers_and_the_hidden_word_are_followed(mini: Checkpoint) ->
     assert not any(word.hidden for word in layers.run(mini, FRANCE).followed)
 
 
-def test_a_word_of_several_pieces_is_rejected_with_its_pieces(mini: Checkpoint) -> None:
+def test_unusable_words_and_checkpoints_are_rejected(mini: Checkpoint, tiny: Tiny) -> None:
     with pytest.raises(ExplorerError, match=r"'unbelievably' is cut into \d pieces \(un \+ ##\w+.*one piece"):
         layers.run(mini, FRANCE, options=Options(words="capital, unbelievably"))
-
-
-def test_too_many_or_unknown_words_are_rejected(mini: Checkpoint) -> None:
     with pytest.raises(ExplorerError, match=f"9 words.*limit is {MAX_FOLLOWED}"):
         layers.run(mini, FRANCE, options=Options(words="a, b, c, d, e, f, g, h, i"))
     with pytest.raises(ExplorerError, match="🤖.*vocabulary"):
         layers.run(mini, FRANCE, options=Options(words="🤖"))
     assert len(layers.run(mini, FRANCE, options=Options(words="Paris, paris")).followed) == 1
-
-
-def test_a_checkpoint_without_the_head_is_rejected(tiny: Tiny) -> None:
     checkpoint = load(tiny("bert-base"), precision="fp32", device="cpu")
     with pytest.raises(ExplorerError, match="no fill-mask head"):
         layers.run(checkpoint, FRANCE)

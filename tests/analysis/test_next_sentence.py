@@ -112,9 +112,11 @@ def test_the_label_order_is_that_of_the_published_head(mini: Checkpoint) -> None
     assert [c.second for c in result.candidates] == [STORE.second, "Penguins are flightless."]
 
 
-def test_a_long_pair_counts_the_tokens_left_out(small: Checkpoint) -> None:
+def test_a_long_pair_is_cut_and_markup_kept_as_typed(small: Checkpoint) -> None:
     result = next_sentence.run(small, Text("cat " * 100, "the dog sat."), options=Options("a cat sat."))
     assert len(result.tokens) == 64 and result.left_out == 3 + 100 + 4 - 64
+    result = next_sentence.run(small, Text(EVIL, "a cat"), options=Options(EVIL))
+    assert result.forward.first == EVIL and EVIL in {c.second for c in result.candidates}
 
 
 @pytest.mark.parametrize(
@@ -164,14 +166,14 @@ def test_a_checkpoint_without_the_head_is_rejected(recipe: str, text: Text | str
         next_sentence.run(checkpoint, text)
 
 
-def test_markup_is_kept_as_typed(small: Checkpoint) -> None:
-    result = next_sentence.run(small, Text(EVIL, "a cat"), options=Options(EVIL))
-    assert result.forward.first == EVIL and EVIL in {c.second for c in result.candidates}
-
-
-def test_extreme_logits_have_a_probability() -> None:
+def test_extreme_logits_have_a_probability_and_non_finite_ones_are_rejected(tiny: Tiny) -> None:
     sure = Score("a", "b", (900.0, -900.0))
     assert (sure.is_next, sure.not_next) == (1, 0)
+    broken = load(tiny("bert"), name="broken", precision="fp32", device="cpu")
+    with torch.no_grad():
+        broken.next_sentence.output.bias.fill_(float("nan"))
+    with pytest.raises(ExplorerError, match="broken gave numbers that are not finite"):
+        next_sentence.run(broken, STORE)
 
 
 def test_the_engine_keeps_the_order_for_every_budget(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,14 +188,6 @@ def test_the_engine_keeps_the_order_for_every_budget(twin: Twin, monkeypatch: py
         wanted = twin.refer(text.first, text.second)
         assert row.tolist() == pytest.approx(wanted, abs=of_encoder(twin.ours.config, wanted))
     assert task_heads.next_sentence_logits(twin.ours, []).shape == (0, 2)
-
-
-def test_non_finite_numbers_are_rejected(tiny: Tiny) -> None:
-    broken = load(tiny("bert"), name="broken", precision="fp32", device="cpu")
-    with torch.no_grad():
-        broken.next_sentence.output.bias.fill_(float("nan"))
-    with pytest.raises(ExplorerError, match="broken gave numbers that are not finite"):
-        next_sentence.run(broken, STORE)
 
 
 def test_bf16_stays_near_fp32(bundled: Path, mini: Checkpoint) -> None:

@@ -37,13 +37,10 @@ def test_scores_equal_those_of_a_loop(mini: Checkpoint, reference: Reference, hi
     assert result.perplexity == pytest.approx(math.exp(-total / result.scored), rel=CLOSE)
 
 
-def test_only_the_first_and_the_last_token_have_no_score(mini: Checkpoint) -> None:
+def test_every_token_of_the_text_but_a_typed_mask_has_a_score(mini: Checkpoint) -> None:
     result = pseudo_likelihood.run(mini, TEXT)
     assert np.flatnonzero(np.isnan(result.log_probabilities)).tolist() == [0, len(result.tokens) - 1]
     assert np.flatnonzero(result.ranks == 0).tolist() == [0, len(result.tokens) - 1]
-
-
-def test_hidden_words_count_as_typed_and_typed_masks_do_not_count(mini: Checkpoint) -> None:
     plain = pseudo_likelihood.run(mini, "The cat sat.")
     clicked = pseudo_likelihood.run(mini, Text("The cat sat.", hidden=(Span(0, 4, 7),)))
     np.testing.assert_array_equal(plain.log_probabilities, clicked.log_probabilities)
@@ -59,15 +56,12 @@ def test_a_limit_scores_the_first_ones_and_counts_the_others(mini: Checkpoint) -
     assert len(pseudo_likelihood.rows(part)) == 4
 
 
-@pytest.mark.parametrize("text", ["[MASK]", "[MASK] [MASK]"])
-def test_a_text_of_masks_alone_is_rejected(mini: Checkpoint, text: str) -> None:
-    with pytest.raises(ExplorerError, match="has only masks"):
+@pytest.mark.parametrize(
+    ("text", "message"), [("[MASK]", "has only masks"), ("[MASK] [MASK]", "has only masks"), ("🤖", "vocabulary")]
+)
+def test_a_text_of_masks_or_unknown_characters_alone_is_rejected(mini: Checkpoint, text: str, message: str) -> None:
+    with pytest.raises(ExplorerError, match=message):
         pseudo_likelihood.run(mini, text)
-
-
-def test_a_text_of_unknown_characters_is_not_called_a_mask(mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="vocabulary"):
-        pseudo_likelihood.run(mini, "🤖")
 
 
 TEXAS, YORK = "In Texas they like to buy [MASK].", "In New York they like to buy [MASK]."

@@ -55,13 +55,12 @@ def test_each_token_has_the_probability_that_transformers_gives(checkpoint: Chec
     assert fact == pytest.approx(wanted[result.tokens.index(WORD)], abs=1e-5)
 
 
-def test_both_judgements_are_kept_however_few_answers_are_wanted(checkpoint: Checkpoint) -> None:
+def test_both_judgements_of_every_token_are_kept(checkpoint: Checkpoint) -> None:
     result = answer.run(checkpoint, TEXT, options=answer.Options(top=1))
     assert all(len(word.labels) == 2 for word in result.words) and figure.draw(result).data
-
-
-def test_a_hidden_word_may_be_judged_too(checkpoint: Checkpoint) -> None:
     assert "[MASK]" in [word.word for word in answer.run(checkpoint, "the [MASK] works").words]
+    with pytest.raises(Exception, match="empty|no word"):
+        answer.run(checkpoint, Text(""))
 
 
 def test_the_sentence_names_the_tokens_above_one_half(checkpoint: Checkpoint) -> None:
@@ -134,8 +133,3 @@ def test_heads_are_switched_off_and_words_hidden_and_changed(checkpoint: Checkpo
     changed = counterfactuals.run(checkpoint, text, options=counterfactuals.Options(method="reduction"))
     assert changed.tagged == WORD
     assert changed.edits and all(WORD in edit.texts[0] for edit in changed.edits)
-
-
-def test_a_text_without_tokens_is_rejected(checkpoint: Checkpoint) -> None:
-    with pytest.raises(Exception, match="empty|no word"):
-        answer.run(checkpoint, Text(""))

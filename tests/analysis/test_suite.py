@@ -220,6 +220,8 @@ def test_columns_of_no_known_kind_of_suite_are_rejected(mini: Checkpoint) -> Non
         run(mini, [{"name": "a", "x": "b"}])
     with pytest.raises(ExplorerError, match="are no longer stored"):
         suite.run(mini, options=Options(rows="0" * 24))
+    with pytest.raises(ExplorerError, match="no fine-tuned head"):
+        run(mini, [{"text": "a film", "label": "good"}])
 
 
 PUBLISHED = [  # as their files have them
@@ -270,11 +272,6 @@ def test_a_template_without_a_mask_asks_the_fine_tuned_head(tiny: Tiny) -> None:
             for text in result.case.texts
         ]
     assert result.score == pytest.approx(float(logs[0][0] - logs[1][0]), abs=2 * CLOSE)
-
-
-def test_labels_need_a_fine_tuned_head(mini: Checkpoint) -> None:
-    with pytest.raises(ExplorerError, match="no fine-tuned head"):
-        run(mini, [{"text": "a film", "label": "good"}])
 
 
 def test_stereotype_pairs_without_a_shared_token_are_not_scored(mini: Checkpoint) -> None:

@@ -63,8 +63,11 @@ def test_a_word_hidden_by_a_click_counts_as_a_mask(mini: Checkpoint) -> None:
     np.testing.assert_allclose(clicked.probabilities, typed.probabilities, rtol=CLOSE)
 
 
-def test_choices_may_be_empty(mini: Checkpoint) -> None:
+def test_choices_may_be_empty_or_many(mini: Checkpoint) -> None:
     assert template.run(mini, "It is {|not }a [MASK].").texts == ("It is a [MASK].", "It is nota [MASK].")
+    result = template.run(mini, "{a|b|c|d|e|f|g|h} {a|b|c|d|e|f|g|h} [MASK]")
+    assert len(result.fillings) == MAX_FILLINGS
+    assert len(template.rows(result)) == MAX_FILLINGS * 5
 
 
 @pytest.mark.parametrize(
@@ -83,9 +86,3 @@ def test_choices_may_be_empty(mini: Checkpoint) -> None:
 def test_invalid_input_is_rejected(mini: Checkpoint, text: str, message: str) -> None:
     with pytest.raises(ExplorerError, match=message):
         template.run(mini, text)
-
-
-def test_the_largest_allowed_template_is_answered(mini: Checkpoint) -> None:
-    result = template.run(mini, "{a|b|c|d|e|f|g|h} {a|b|c|d|e|f|g|h} [MASK]")
-    assert len(result.fillings) == MAX_FILLINGS
-    assert len(template.rows(result)) == MAX_FILLINGS * 5

@@ -26,11 +26,14 @@ def drawn(mini: Checkpoint, text: Text, colours: dict[int, float] | None = None,
     return content
 
 
-def test_hidden_chips_are_on_and_show_the_hidden_word(mini: Checkpoint) -> None:
+def test_hidden_chips_are_on_and_without_colour(mini: Checkpoint) -> None:
     chips = drawn(mini, Text("The cat sat.", hidden=(Span(0, 4, 7),)))["chips"]
     assert [chip["on"] for chip in chips] == [False, False, True, False, False, False]
     assert chips[2]["label"] == "[MASK]" and "hidden: cat" in chips[2]["title"] and chips[2]["masked"]
     assert not chips[2]["typed"], "a press shows it again"
+    text = Text("The cat sat.", hidden=(Span(0, 8, 11),))
+    chips = drawn(mini, text, {1: 0.9, 2: -0.1, 3: 0.5})["chips"]
+    assert [chip["colour"] for chip in chips] == [None, 0.9, -0.1, None, None, None]
 
 
 def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> None:
@@ -40,24 +43,12 @@ def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> Non
     assert all(read_spans(chip["span"]) for chip in content["chips"]), "a link can hold each"
 
 
-def test_read_only_chips_have_no_spans(mini: Checkpoint) -> None:
+def test_read_only_chips_markup_and_a_truncation(mini: Checkpoint) -> None:
     content = drawn(mini, Text("The cat sat."), press="")
     assert {chip["span"] for chip in content["chips"]} == {""} and content["hint"] == ""
-
-
-def test_markup_stays_text(mini: Checkpoint) -> None:
     content = drawn(mini, Text("<img src=x onerror=alert(1)>"))
     assert [chip["label"] for chip in content["chips"] if chip["label"] in "<>="] == ["<", "=", "=", ">"]
     assert "&lt;" not in json.dumps(content)
-
-
-def test_only_visible_tokens_have_colours(mini: Checkpoint) -> None:
-    text = Text("The cat sat.", hidden=(Span(0, 8, 11),))
-    chips = drawn(mini, text, {1: 0.9, 2: -0.1, 3: 0.5})["chips"]
-    assert [chip["colour"] for chip in chips] == [None, 0.9, -0.1, None, None, None]
-
-
-def test_a_truncation_is_shown_at_its_position(mini: Checkpoint) -> None:
     content = drawn(mini, Text("word " * 700))
     assert [(i, chip["cut"]) for i, chip in enumerate(content["chips"]) if chip["cut"]] == [
         (len(content["chips"]) - 2, 190)

@@ -144,14 +144,14 @@ def test_an_excerpt_keeps_the_word() -> None:
     assert excerpt("short", 0, 5, 20) == "short" and excerpt(sentence, 41, 45, 20).count("a") > 3
 
 
-def test_the_sentence_on_word_in_context_says_what_is_left_out() -> None:
+def test_the_sentences_say_what_is_left_out() -> None:
     more = context(labels="", lacking=1, left_out=3, beyond=1)
     assert "3 more occurrences are not drawn. 1 sentence without the word. 1 comes after" in word_in_context.say(more)
     assert "sense" not in word_in_context.say(more) and "same sense have" in word_in_context.say(context())
-
-
-def test_some_of_many_tokens_are_drawn_around_a_path() -> None:
     assert "of 500 other tokens 400 are drawn" in word_path.say(path(1, tokens=500)).lower()
+    sentence = search.say(hits(indexed="kept", built_in=False, notes="A note."))
+    assert sentence.startswith("Of 60 uploaded lines, from the search index, the nearest is “A line")
+    assert "60 built-in sentences, compared one by one" in search.say(hits())
 
 
 def test_the_strip_is_coloured_by_nearness_to_a_chosen_token() -> None:
@@ -159,12 +159,6 @@ def test_the_strip_is_coloured_by_nearness_to_a_chosen_token() -> None:
     assert embedding_map.draw(a_map(unit="sentences")).data[0].customdata[4] == {"set": {"point": 4}}
     assert embedding_map.colours(a_map()) == pytest.approx({i: max(0.0, i / 4 - 1) for i in range(9)})
     assert embedding_map.colours(a_map(unit="sentences")) == embedding_map.colours(a_map(chosen=None)) == {}
-
-
-def test_search_says_where_its_lines_come_from() -> None:
-    sentence = search.say(hits(indexed="kept", built_in=False, notes="A note."))
-    assert sentence.startswith("Of 60 uploaded lines, from the search index, the nearest is “A line")
-    assert "60 built-in sentences, compared one by one" in search.say(hits())
 
 
 def test_the_sentence_agrees_with_the_start_of_the_curve() -> None:

@@ -48,11 +48,8 @@ def test_figures_are_valid_and_escaped(result: Layers) -> None:
     assert "&lt;img" in fig.to_json()
 
 
-def test_some_of_many_answers_are_drawn() -> None:
+def test_some_of_many_answers_are_drawn_and_labels_do_not_overlap() -> None:
     assert np.asarray(figure.draw(layers(3, 10)).data[0].z).shape[1] == figure.DRAWN
-
-
-def test_labels_do_not_overlap() -> None:
     ends = [0.0, 3.0, 3.0, 90.0, 249.0, 250.0]
     moved = kit.spread(ends, 250)
     assert all(b - a >= kit.LINE - 1e-9 for a, b in zip(moved, moved[1:], strict=False)) and moved[-1] <= 250
@@ -71,9 +68,6 @@ def test_the_sentence_describes_how_the_answer_develops() -> None:
     assert "The hidden “word1” goes from rank 12 to rank 3." in sentence
     assert "from 8.0 to 7.0 bits" in sentence and "still 0.8 bits away" in sentence
     assert sentence.endswith("This is about the first of 2 masks.")
-
-
-def test_the_sentence_says_that_nothing_changes() -> None:
     unchanged = layers(1, 1, 1)
     same = replace(unchanged, layers=tuple(replace(unchanged.layers[1], layer=i) for i in (0, 1)), other_masks=0)
     assert "is the first choice from the input on" in figure.say(same)

@@ -24,6 +24,8 @@ def test_curves_start_before_the_first_step_and_losses_are_means() -> None:
     assert list(fig.data[0].x) == [0, 1, 2] and list(fig.data[0].y) == [0.4, 0.7, 0.6]
     assert list(fig.data[1].x) == [0.5, 1.5, 2.5] and fig.data[1].y[0] == pytest.approx(0.7)
     assert [shape.y0 for shape in fig.layout.shapes] == [0.5]
+    fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
+    assert len(fig.data) == 6 and "<img" not in fig.to_json()
 
 
 def test_shares_have_an_axis_from_0_to_1_and_correlations_one_to_1() -> None:
@@ -35,15 +37,12 @@ def test_shares_have_an_axis_from_0_to_1_and_correlations_one_to_1() -> None:
     assert learning.draw([perplexity]).layout.yaxis.range is None
 
 
-def test_the_sentence_compares_the_best_value_with_the_baseline() -> None:
+def test_the_sentence_gives_the_best_value_of_each_run_and_the_baseline() -> None:
     sentence = learning.say([curve(0.4, 0.7, 0.6)])
     assert sentence == f"Accuracy began at 40.0 % and is 70.0 % at its best; without learning ({EVIL}) it is 50.0 %."
     assert "no better than the baseline" in learning.say([curve(0.4, 0.45)])
     assert learning.say([curve(0.9, 0.5, floor=None)], higher=False).endswith("50.0 % at its best.")
     assert "has not been evaluated yet" in learning.say([curve()]) and learning.say([]) == ""
-
-
-def test_the_sentence_on_several_runs_gives_the_best_of_each() -> None:
     first, second = curve(0.1, 0.6, name="one"), curve(0.1, 0.7, 0.2, name="two")
     floor = f"Without learning ({EVIL}) it is 50.0 %."
     assert learning.say([first, second]) == f"Accuracy at its best: one 60.0 %, two 70.0 %. {floor}"
@@ -63,11 +62,6 @@ def test_the_untrained_model_is_not_the_best_checkpoint() -> None:
     assert learning.say([curve(0.6)]) == "Accuracy began at 60.0 %."
     two = [first, curve(0.6, name="two")]
     assert learning.say(two).endswith("no better than the baseline. two: Accuracy began at 60.0 %.")
-
-
-def test_several_runs_are_drawn_with_escaped_names() -> None:
-    fig = learning.draw([curve(0.1, 0.2, name=EVIL), curve(0.3, 0.4, name="b")])
-    assert len(fig.data) == 6 and "<img" not in fig.to_json()
 
 
 def test_cells_lead_to_rows_and_the_sentence_names_the_main_mistake() -> None:

@@ -10,7 +10,6 @@ import pytest
 from bertexplorer.analysis.attribution import METHODS, Attribution, Completeness
 from bertexplorer.analysis.saliency import Saliency
 from bertexplorer.analysis.word_merging import Unit
-from bertexplorer.figures.style import signed
 from bertexplorer.views import saliency as figure
 from tests.figures.conftest import EVIL
 from tests.figures.test_draw import check
@@ -82,14 +81,11 @@ def test_the_sentence_on_attention_gives_shares() -> None:
     assert "(log-odds +1.25)" in sentence and "[CLS] in the last layer looks most at" in sentence
 
 
-def test_the_sentence_on_all_methods_compares_them() -> None:
+def test_the_sentence_on_several_methods_compares_them_and_mentions_omissions() -> None:
     low = Attribution("LIME", np.array([0.0, -1.0, -2.0, 0.0, 0.0]))
     result = replace(saliency(3), attributions=(*saliency(3, "integrated gradients", "occlusion").attributions, low))
     sentence = figure.say(result)
     assert f"What speaks for it most is “{EVIL}” for integrated gradients and occlusion; nothing for LIME." in sentence
-
-
-def test_the_sentence_mentions_omissions() -> None:
     coarse = Attribution("LIME", np.zeros(5), group=16, samples=64)
     result = replace(saliency(3), attributions=(*saliency(3).attributions, coarse))
     sentence = figure.say(replace(result, precision="bf16", other_masks=2, left_out=1234))
@@ -102,11 +98,3 @@ def test_the_sentence_mentions_omissions() -> None:
     assert "fp32" not in figure.say(saliency(3)) and "fp32" not in figure.say(
         replace(saliency(3, "LIME"), precision="bf16")
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "digits", "text"),
-    [(0.004, 2, "0"), (-0.004, 2, "0"), (-1.236, 2, "−1.24"), (12.3, 0, "+12"), (10, 0, "+10")],
-)
-def test_numbers_are_written_with_their_sign(value: float, digits: int, text: str) -> None:
-    assert signed(value, digits) == text

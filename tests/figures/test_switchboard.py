@@ -49,6 +49,10 @@ def test_the_sentence_says_what_was_done_to_the_heads() -> None:
     assert "patching 3·2 raises it most" in switchboard.say(board(how="patch"))
     none = switchboard.say(board(()))
     assert none.startswith("With all heads on, “paris” has 60 %.") and "random" not in none
+    # Four of six heads are off, so a set of four cannot avoid them.
+    many = board((Head(0, 0), Head(0, 1), Head(1, 0), Head(1, 1)))
+    assert "2 random sets of 4 heads leave it" in switchboard.say(many)
+    assert "2 random sets of 1 other head leave it" in switchboard.say(board())
 
 
 @pytest.mark.parametrize("how", ["zero", "mean", "patch"])
@@ -64,10 +68,3 @@ def written(result: Switchboard) -> list[str]:
 def test_odd_tokens_are_shown_as_typed() -> None:
     fig = switchboard.draw(board(target=EVIL, before=Outcome((Candidate(EVIL, 3, 0.5, 1),), 0.6, 0.7)))
     assert "<img" not in fig.to_json()
-
-
-def test_random_sets_of_any_heads_are_not_called_other_heads() -> None:
-    """Four of six heads are off, so a set of four cannot avoid them."""
-    many = board((Head(0, 0), Head(0, 1), Head(1, 0), Head(1, 1)))
-    assert "2 random sets of 4 heads leave it" in switchboard.say(many)
-    assert "2 random sets of 1 other head leave it" in switchboard.say(board())

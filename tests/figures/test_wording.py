@@ -47,6 +47,7 @@ def test_only_certainty_has_the_log_probability_0(value: float, text: str) -> No
 
 def test_a_rounded_zero_has_no_sign() -> None:
     assert [signed(value) for value in (-0.001, 0.0, 0.004, -0.01, 1.5)] == ["0", "0", "0", "−0.01", "+1.50"]
+    assert [signed(-1.236, 2), signed(12.3, 0), signed(10, 0)] == ["−1.24", "+12", "+10"]
     sentence = switchboard.say(board((), change=board().change * 1e-6))
     assert "(0 bits)" in sentence and "−0.00" not in sentence and "+0.00" not in sentence
 

@@ -56,18 +56,12 @@ def test_an_unusable_line_is_reported(line: str, what: str) -> None:
     assert first.problems[0].line == 1 and len(first.rows) == 2
 
 
-def test_lines_beyond_the_limit_are_left_out_and_counted() -> None:
+def test_limits_of_lines_and_columns_and_byte_order_marks() -> None:
     result = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
     assert result.left_out == 3 and not result.problems and "3 rows from line 5 on left out" in result.summary
-
-
-def test_two_byte_order_marks_are_ignored() -> None:
-    assert not read(b"\xef\xbb\xbf" * 2 + GOOD, "a.jsonl").problems
-
-
-def test_more_than_fifty_columns_are_rejected() -> None:
     with pytest.raises(ExplorerError, match="more than 50 columns by line 51"):
         read("".join(f'{{"c{i}": "a"}}\n' for i in range(60)).encode(), "a.jsonl")
+    assert not read(b"\xef\xbb\xbf" * 2 + GOOD, "a.jsonl").problems
 
 
 def test_a_json_list_is_read() -> None:

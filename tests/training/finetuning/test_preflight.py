@@ -94,30 +94,24 @@ def test_each_row_is_counted_once() -> None:
     assert len(result.problems) == 4 and len(result.train) + len(result.dev) == 8
 
 
-def test_few_validation_rows_cause_a_warning() -> None:
+def test_few_validation_rows_and_commas_in_scores_cause_a_warning() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},{'ab'[i % 2]}\n".encode() for i in range(60)), "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
     assert any(
         "Accuracy on 6 validation rows is known only to within 31" in finding.what for finding in result.findings
     )
     assert not result.stops
-
-
-def test_scores_whose_commas_may_separate_thousands_cause_a_warning() -> None:
     table = read(b"a;b;score\n" + b"".join(b"%d cat;%d dog;1,%d\n" % (i, i, 100 + i) for i in range(30)), "a.csv")
     columns = {"text_a": "a", "text_b": "b", "score": "score"}
     result = preflight(make_spec("similarity", "mini", "", {}), table, mapping=columns)
     assert any("“1,100” is read as 1.1" in finding.what for finding in result.findings) and not result.stops
 
 
-def test_a_classification_of_one_class_is_rejected() -> None:
+def test_rows_of_one_class_for_training_are_rejected() -> None:
     table = read(b"text,label\n" + b"".join(f"text {i},a\n".encode() for i in range(30)), "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
     assert any("Every row has the label" in what for what in result.stops)
-
-
-def test_two_rows_with_two_labels_are_too_few_and_not_said_to_be_alike() -> None:
-    """One of the two rows is for training, so the run would know one label only."""
+    # One of the two rows is for training, so the run would know one label only.
     table = read(b"text,label\ngood film,5\nbad film,1\n", "x.csv")
     result = preflight(make_spec("classification", "mini", "", {}), table)
     (message,) = [what for what in result.stops if "label" in what]
@@ -172,19 +166,16 @@ def test_scores_are_not_guessed_to_be_labels(check: Callable[..., Preflight], ta
     assert "No task learns a score from one text." in stop
 
 
-def test_numbers_that_all_differ_are_no_labels_whoever_chose_them() -> None:
+def test_scores_that_a_person_chose_as_labels_are_mentioned_unless_all_differ() -> None:
+    table = read("\n".join(map(json.dumps, similarity_rows())).encode(), "x.jsonl")
+    chosen = {"text": "text_a", "label": "score"}
+    found = preflight(make_spec("classification", "tiny", "", {}), table, mapping=chosen)
+    assert findings(found, "12 different numbers") and not found.stops
     rows = [row | {"score": 3 * i} for i, row in enumerate(similarity_rows())]
     table = read("\n".join(map(json.dumps, rows)).encode(), "x.jsonl")
     chosen = {"text": "text_a", "label": "score"}
     (stop,) = preflight(make_spec("classification", "tiny", "", {}), table, mapping=chosen).stops
     assert stop.startswith("The labels are 48 different numbers, such as 0 and 3: scores, not classes.")
-
-
-def test_scores_that_a_person_chose_as_labels_are_mentioned_only() -> None:
-    table = read("\n".join(map(json.dumps, similarity_rows())).encode(), "x.jsonl")
-    chosen = {"text": "text_a", "label": "score"}
-    found = preflight(make_spec("classification", "tiny", "", {}), table, mapping=chosen)
-    assert findings(found, "12 different numbers") and not found.stops
 
 
 @pytest.mark.parametrize("labels", [["1", "2", "3", "4", "5"], ["0", "1"], ["0.0", "1.0", "2.0"], ["1.5", "good", "2"]])
