@@ -39,10 +39,13 @@ def launched(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     return result
 
 
-def test_by_default_only_this_machine_is_served(launched: dict[str, Any]) -> None:
+def test_by_default_only_this_machine_is_served_and_variables_change_that(launched: dict[str, Any]) -> None:
     assert main(["serve"]) == 0
     settings = launched["settings"]
     assert (settings.host, settings.port, settings.public, launched["browse"]) == ("127.0.0.1", 7860, False, None)
+    os.environ |= {"BERTEXPLORER_HOST": "10.0.0.1", "BERTEXPLORER_PORT": "8001"}
+    assert main(["serve"]) == 0
+    assert (launched["settings"].host, launched["settings"].port) == ("10.0.0.1", 8001)
 
 
 def test_flags_override_the_environment(launched: dict[str, Any]) -> None:
@@ -51,12 +54,6 @@ def test_flags_override_the_environment(launched: dict[str, Any]) -> None:
     settings = launched["settings"]
     assert (settings.host, settings.port, settings.public, settings.code) == ("0.0.0.0", 8000, True, "robin-2026")
     assert launched["browse"] is not None
-
-
-def test_variables_apply_without_a_flag(launched: dict[str, Any]) -> None:
-    os.environ |= {"BERTEXPLORER_HOST": "10.0.0.1", "BERTEXPLORER_PORT": "8001"}
-    assert main(["serve"]) == 0
-    assert (launched["settings"].host, launched["settings"].port) == ("10.0.0.1", 8001)
 
 
 def test_gradio_is_silenced_before_its_import(launched: dict[str, Any]) -> None:

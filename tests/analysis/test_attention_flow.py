@@ -67,12 +67,9 @@ def test_flow_equals_the_maximum_flow_of_networkx(seed: int) -> None:
 
 
 def test_flow_equals_a_computation_by_hand() -> None:
-    """Two tokens attend to each other: half stays, half crosses, so each edge carries one half."""
+    # Two tokens attend to each other: half stays, half crosses, so each edge carries one half.
     result = flow(np.array([[[0.0, 1.0], [1.0, 0.0]]] * 2), 0)
     np.testing.assert_allclose(result, [[0.5, 0.5], [1.0, 1.0]], atol=1e-5)  # whole millionths
-
-
-def test_one_token_keeps_everything() -> None:
     assert rollout(np.ones((3, 1, 1))).tolist() == flow(np.ones((3, 1, 1)), 0)[:, :, None].tolist() == [[[1.0]]] * 3
 
 

@@ -158,9 +158,6 @@ def test_a_reduction_keeps_the_answer_for_every_goal(small: Checkpoint) -> None:
     plain = run(small, SENTENCE, method="reduction")
     for word in ("she", plain.answer, "unbelievable"):
         assert run(small, SENTENCE, method="reduction", word=word).texts == plain.texts
-
-
-def test_facts_count_the_words_that_are_left_and_name_a_missing_edit(small: Checkpoint) -> None:
     facts, first = counterfactuals.Facts(small, Text(SENTENCE), run(small, SENTENCE)), run(small, SENTENCE).edits[0]
     assert (facts.changed(), facts.replacement(), facts.p_after()) == (
         first.changes[0].old,

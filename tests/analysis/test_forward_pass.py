@@ -111,19 +111,13 @@ def test_the_window_stays_within_the_text(mini: Checkpoint, place: int) -> None:
     assert len(set(positions)) == WINDOW and positions == tuple(sorted(positions)) and place + 1 in positions
 
 
-def test_without_a_mask_the_picked_token_is_followed(mini: Checkpoint) -> None:
+def test_the_picked_mask_or_token_is_followed(mini: Checkpoint) -> None:
     result = forward_pass.run(mini, Text("The river bank was muddy.", picked=(Span(0, 10, 14),)))
     assert (result.end, result.tokens[result.followed]) == ("token", "bank")
     assert result.answers[0].token == "bank", "the head repeats a word that it sees"
-
-
-def test_the_picked_mask_is_followed(mini: Checkpoint) -> None:
     text = "A [MASK] eats a [MASK]."
     assert forward_pass.run(mini, text).followed == 2 and forward_pass.run(mini, text).other_masks == 1
     assert forward_pass.run(mini, Text(text, picked=(Span(0, 16, 22),))).followed == 5
-
-
-def test_a_pair_without_a_mask_ends_in_the_next_sentence_head(mini: Checkpoint) -> None:
     result = forward_pass.run(mini, Text("The man went to the store.", "He bought a gallon of milk."))
     assert result.end == "next sentence" and result.settled is None
     assert sum(answer.probability for answer in result.answers) == pytest.approx(1)

@@ -110,7 +110,9 @@ def test_an_unknown_layer_is_rejected(small: Checkpoint) -> None:
             layer_of(small, layer)
 
 
-def test_unreadable_lines_are_reported(small: Checkpoint) -> None:
+def test_built_in_lines_are_labelled_and_unreadable_ones_reported(small: Checkpoint) -> None:
+    assert len(BUILT_IN) == len({line.text for line in BUILT_IN}) == 60
+    assert len({line.label for line in BUILT_IN}) == 10
     lines = [Line("a cat"), Line("\u200b"), Line("the bank"), Line("x" * 30_000), Line("a " * 90)]
     encodings, places, note = encode_lines(small.tokenizer.encode, lines)
     assert places == [0, 2, 4] and len(encodings) == 3
@@ -119,8 +121,3 @@ def test_unreadable_lines_are_reported(small: Checkpoint) -> None:
     )
     with pytest.raises(ExplorerError, match="None of the 1 lines"):
         encode_lines(small.tokenizer.encode, [Line(" ")])
-
-
-def test_the_built_in_lines_are_distinct_and_labelled() -> None:
-    assert len(BUILT_IN) == len({line.text for line in BUILT_IN}) == 60
-    assert len({line.label for line in BUILT_IN}) == 10

@@ -83,22 +83,16 @@ def test_two_identical_questions_get_the_same_answer(api: Api, asked: dict[str, 
     assert result[0] == result[1]
 
 
-def test_hidden_words_shift_while_the_text_is_edited(api: Api) -> None:
+def test_spans_refer_to_the_text_in_which_they_were_counted(api: Api) -> None:
     before = {"text": FRANCE, "pair": ""}
     typed = state(f"Look: {FRANCE}", hidden="0:4-11", view="tokenization")
     shown = api.shown({**typed, "counted_in": before})
     assert shown["state"]["hidden"] == "0:10-17" and "hidden: capital" in chips(shown)[0]
     edited = state(FRANCE.replace("capital", "city"), hidden="0:4-11,0:15-21")
     assert api.shown({**edited, "counted_in": before})["state"]["hidden"] == "0:12-18", "what was edited shows again"
-
-
-def test_spans_refer_to_the_current_text_if_no_other_is_given(api: Api) -> None:
     shown = api.shown(state(FRANCE, hidden="0:4-11"))
     assert shown["state"]["hidden"] == "0:4-11" and "hidden: capital" in chips(shown)[0]
     assert [chip["span"] for chip in shown["strip"]["chips"] if chip["on"]] == ["0:4-11", "0:25-31"]
-
-
-def test_both_texts_can_be_edited_at_the_same_time(api: Api) -> None:
     question = state("A cat sat.", pair="It is good.", hidden="0:0-3,1:3-5", view="tokenization")
     shown = api.shown({**question, "counted_in": {"text": "cat sat.", "pair": "So it is good."}})
     assert shown["state"]["hidden"] == "0:2-5", "the word of the second text was edited"
@@ -113,16 +107,13 @@ def test_a_pressed_mask_is_replaced_by_the_best_word(api: Api) -> None:
     assert span and shown["state"]["text"][int(span[1]) : int(span[2])] == "cat", "it moves along"
 
 
-def test_a_press_outside_a_mask_changes_nothing(api: Api) -> None:
-    assert api.shown({**state(FRANCE), "fill": "0:0-3"})["state"]["text"] == FRANCE
-
-
-def test_a_press_refers_to_the_text_on_the_screen(api: Api) -> None:
-    """The mask was pressed while more text was typed before it."""
+def test_a_press_refers_to_a_mask_of_the_text_on_the_screen(api: Api) -> None:
+    # The mask was pressed while more text was typed before it.
     message = {**state(f"Look: {FRANCE}", hidden="0:4-11"), "counted_in": {"text": FRANCE}, "fill": "0:31-37"}
     shown = api.shown({**message, "state": {**message["state"], "view": "tokenization"}})
     assert shown["state"]["text"].startswith("Look: The capital of France is ")
     assert "[MASK]" not in shown["state"]["text"] and shown["state"]["hidden"] == "0:10-17"
+    assert api.shown({**state(FRANCE), "fill": "0:0-3"})["state"]["text"] == FRANCE
 
 
 @pytest.mark.parametrize("view", VIEWS)

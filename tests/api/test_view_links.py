@@ -40,12 +40,15 @@ def link(**query: str) -> dict[str, str]:
     return {"link": "?" + urlencode(query)}
 
 
-def test_a_link_opens_its_state(api: Api) -> None:
+def test_a_link_opens_its_state_and_its_comparison(api: Api) -> None:
     shown = api.shown(link(view="layers", text="A cat is a [MASK].", hidden="0:2-5", top="5", checkpoint="other"))
     opened = shown["state"]
     assert (opened["view"], opened["text"], opened["hidden"]) == ("layers", "A cat is a [MASK].", "0:2-5")
     assert (opened["options"]["top"], opened["checkpoint"], shown["notice"]) == (5, "other", "")
     assert [chip["title"] for chip in shown["strip"]["chips"] if chip["masked"]][0].startswith("hidden: cat")
+    shown = api.shown(link(text=FRANCE, against="another text", versus="A cat is a [MASK].", words="paris"))
+    assert (shown["state"]["against"], shown["state"]["other"]) == ("another text", "A cat is a [MASK].")
+    assert shown["beside"]["figure"] and shown["state"]["options"]["words"] == "paris"
 
 
 def test_a_link_of_version_0_1_opens_as_before(api: Api) -> None:
@@ -56,12 +59,6 @@ def test_a_link_of_version_0_1_opens_as_before(api: Api) -> None:
     assert (options["show"], options["layer"], shown["notice"]) == ("arcs", 2, "")
     assert [chip["label"] for chip in shown["strip"]["chips"] if chip["on"]] == ["paris"]
     assert api.shown({"link": query.removeprefix("?")})["state"] == opened
-
-
-def test_a_link_restores_the_comparison(api: Api) -> None:
-    shown = api.shown(link(text=FRANCE, against="another text", versus="A cat is a [MASK].", words="paris"))
-    assert (shown["state"]["against"], shown["state"]["other"]) == ("another text", "A cat is a [MASK].")
-    assert shown["beside"]["figure"] and shown["state"]["options"]["words"] == "paris"
 
 
 @pytest.mark.parametrize("query", ["", "?", "?utm=1", "?view=fill-mask"])
@@ -95,17 +92,14 @@ def test_an_invalid_setting_is_reported_and_the_next_one_is_used(
     assert api.shown(state(FRANCE, options={"top": "5"}))["state"]["options"]["top"] == 5
 
 
-def test_without_a_second_text_or_checkpoint_nothing_is_compared(api: Api) -> None:
-    for against in ("another checkpoint", "another text"):
-        shown = api.shown(state(FRANCE, against=against, other=" "))
-        assert "beside" not in shown and shown["state"]["against"] == against
-
-
 def test_an_impossible_comparison_is_reported_with_the_answer(api: Api) -> None:
     shown = api.shown(state(FRANCE, against="another checkpoint", other="no/where"))
     assert "not on this disk" in shown["beside"]["said"] and not shown["beside"]["figure"] and shown["figure"]
     shown = api.shown(state(FRANCE, against="another text", other="no mask"))
     assert "Nothing is hidden" in shown["beside"]["said"] and shown["figure"]
+    for against in ("another checkpoint", "another text"):
+        shown = api.shown(state(FRANCE, against=against, other=" "))
+        assert "beside" not in shown and shown["state"]["against"] == against
 
 
 def test_a_file_has_the_numbers_and_their_origin(api: Api) -> None:
@@ -119,16 +113,13 @@ def test_a_file_has_the_numbers_and_their_origin(api: Api) -> None:
     program = api.post(question, f"{VIEW}/python")
     compile(program.text, "receipt", "exec")
     assert program.headers["x-file-name"].endswith(".py") and FRANCE in program.text
+    assert api.problem(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
 
 
 @pytest.mark.parametrize("kind", ["xml", "CSV", "..", "csv.zip"])
 def test_other_kinds_of_files_do_not_exist(api: Api, kind: str) -> None:
     answer = api.post(state(FRANCE), f"{VIEW}/{kind}")
     assert answer.status_code in (404, 405, 422) and (kind == ".." or "wanted one of csv" in answer.json()["detail"])
-
-
-def test_without_an_answer_there_is_nothing_to_export(api: Api) -> None:
-    assert api.problem(state("A cat."), f"{VIEW}/csv")["missing"] == "mask"
 
 
 def test_a_run_is_shown_by_its_name_and_its_checkpoints(api: Api) -> None:

@@ -25,20 +25,10 @@ from tests.cluster.conftest import OWNER
 from tests.conftest import ROOT
 
 
-def test_the_default_server_has_no_backend() -> None:
+def test_the_default_server_needs_neither_a_cluster_nor_ray() -> None:
     assert create_backend(Settings()) is None and create_launcher(Settings()) is None
-
-
-def test_ray_is_imported_only_if_the_settings_name_a_cluster() -> None:
     code = "import sys, bertexplorer.cluster.backends, bertexplorer.cluster.check; sys.exit('ray' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, timeout=60).returncode == 0
-
-
-def test_runs_on_a_cluster_need_its_address() -> None:
-    with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RAY to its address"):
-        create_launcher(Settings(runs="ray"))
-    with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RUNS=ray"):
-        create_launcher(Settings(runs_url="s3://bucket/runs"))
 
 
 @pytest.mark.parametrize(
@@ -73,6 +63,10 @@ def test_the_settings_of_a_cluster_are_read_and_checked() -> None:
     ):
         with pytest.raises(ExplorerError, match=name):
             Settings.from_env({name: value})
+    with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RAY to its address"):
+        create_launcher(Settings(runs="ray"))
+    with pytest.raises(ExplorerError, match="Set BERTEXPLORER_RUNS=ray"):
+        create_launcher(Settings(runs_url="s3://bucket/runs"))
 
 
 def test_the_metrics_list_each_replica() -> None:

@@ -51,13 +51,12 @@ def test_each_problem_is_reported_with_advice(
     assert all(word in problem for word in words) and problem.endswith(".")
 
 
-def test_too_few_cores_are_reported() -> None:
+def test_too_few_cores_and_a_missing_address_are_reported() -> None:
     (problem,) = node_problems(replace(NODE, cpus=2.0), SERVER, SERVER, replace(SETTINGS, worker_cores=4))
     assert "offers 2 CPUs" in problem and "BERTEXPLORER_WORKER_CORES=2" in problem
-
-
-def test_a_node_without_cpus_runs_no_replica() -> None:
     assert not list(node_problems(replace(NODE, cpus=0.0, memory_mb=10), SERVER, SERVER, SETTINGS))
+    with pytest.raises(ExplorerError, match="BERTEXPLORER_RAY"):
+        list(check_cluster(Settings()))
 
 
 def test_facts_of_this_machine_are_collected(tmp_path: Path) -> None:
@@ -69,11 +68,6 @@ def test_facts_of_this_machine_are_collected(tmp_path: Path) -> None:
     (tmp_path / "store" / "word").write_text("a word")
     assert node_facts("", f"file://{tmp_path}/store")["storage_marker"] == "a word"
     assert "failed" in node_facts("", f"file://{tmp_path}/a")["storage_marker"]
-
-
-def test_the_check_requires_the_address_of_a_cluster() -> None:
-    with pytest.raises(ExplorerError, match="BERTEXPLORER_RAY"):
-        list(check_cluster(Settings()))
 
 
 @pytest.mark.parametrize(

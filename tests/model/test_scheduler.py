@@ -116,7 +116,7 @@ def crowd(scheduler: ComputeScheduler, given: list[int], make: Callable, budget:
     return result
 
 
-def test_waiting_calls_share_a_batch_within_the_budget() -> None:
+def test_waiting_calls_share_a_batch_and_an_error_affects_only_its_own_request() -> None:
     scheduler, calls = ComputeScheduler(1), []
 
     def make(batch: list[int]) -> list[int]:
@@ -126,9 +126,6 @@ def test_waiting_calls_share_a_batch_within_the_budget() -> None:
     assert crowd(scheduler, list(range(20)), make, budget=32) == {n: 10 * n for n in range(20)}
     assert sorted(calls) == [4, 8, 8] and scheduler.batches == {8: 2, 4: 1}
     assert scheduler.run_batched("key", 7, 4, 32, make) == 70 and calls[-1] == 1 and not scheduler.lines
-
-
-def test_an_error_affects_only_its_own_request() -> None:
     result = crowd(ComputeScheduler(1), [0, 1, 2, 5], lambda batch: [10 // number for number in batch], budget=100)
     assert isinstance(result.pop(0), ZeroDivisionError) and result == {1: 10, 2: 5, 5: 2}
 

@@ -187,7 +187,7 @@ def test_ids_are_those_of_transformers(tiny, bundled, name: str) -> None:
         assert list(encoding.segments) == pair.get("token_type_ids", list(encoding.segments))
 
 
-def test_the_limits_of_a_tokenizer_file_are_ignored(tiny_copy) -> None:
+def test_a_tokenizer_file_needs_neither_its_limits_nor_tokenizer_json(tiny_copy, bundled, tmp_path) -> None:
     folder = tiny_copy("bert")
     whole = load(folder, precision="fp32").tokenizer.backend
     whole.enable_truncation(8)
@@ -196,9 +196,6 @@ def test_the_limits_of_a_tokenizer_file_are_ignored(tiny_copy) -> None:
     encoding = load(folder, precision="fp32").tokenizer.encode("the cat sat on the mat . " * 3)
     assert len(encoding) == 2 + 7 * 3
     assert encoding.left_out == 0
-
-
-def test_vocab_txt_alone_is_sufficient(bundled, tmp_path) -> None:
     for name in ("vocab.txt", "tokenizer_config.json", "config.json"):
         (tmp_path / name).write_bytes((bundled / name).read_bytes())
     text = "The capital of France is [MASK]."

@@ -28,10 +28,13 @@ def result(bert: bx.Bert) -> bx.Result:
     return bert.fill_mask(FRANCE, top=12)
 
 
-def test_a_printed_result_has_the_sentence_and_the_first_rows(result: bx.Result) -> None:
+def test_a_printed_result_has_its_sentence_rows_and_notes(result: bx.Result, bert: bx.Bert) -> None:
     first, header, *rows = repr(result).splitlines()
     assert result.said in first and first.startswith("fill_mask (") and header.split()[:2] == ["mask", "position"]
     assert len(rows) == 11 and rows[-1] == "… and 2 more rows"
+    cut = bert.fill_mask("A [MASK] film. " + "the " * 100, top=1)
+    assert cut.notes == ("Shortened: 64 of 106 tokens are read.",) and cut.notes[0] in repr(cut)
+    assert result.notes == () and bx.suite(checkpoint=bert, most=1).notes == ()
 
 
 def test_results_are_equal_if_their_rows_are(bert: bx.Bert, result: bx.Result) -> None:
@@ -220,9 +223,3 @@ def test_differences_name_both_sides(bert: bx.Bert, result: bx.Result) -> None:
     assert bx.compare(result, bert.fill_mask(FRANCE, top=3)).names == ("top 12", "top 3")
     with pytest.raises(bx.ExplorerError, match="A result of fill_mask cannot be compared with one of left_context"):
         bx.compare(result, bert.left_context(FRANCE))
-
-
-def test_a_printed_result_says_what_the_tokenizer_left_out(bert: bx.Bert, result: bx.Result) -> None:
-    cut = bert.fill_mask("A [MASK] film. " + "the " * 100, top=1)
-    assert cut.notes == ("Shortened: 64 of 106 tokens are read.",) and cut.notes[0] in repr(cut)
-    assert result.notes == () and bx.suite(checkpoint=bert, most=1).notes == ()

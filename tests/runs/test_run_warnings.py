@@ -27,19 +27,13 @@ RESUMED = {"event": "warning", "time": 0.0, "stretch": 0, "step": 4, "text": "th
 CONSTANT, GOOD = ((0, 4), (0, 4)), ((4, 0), (1, 3))
 
 
-def test_a_warning_that_a_later_evaluation_overtakes_goes() -> None:
+def test_a_warning_goes_when_a_later_evaluation_no_longer_gives_it() -> None:
     finished = [*evaluated(0, CONSTANT, 0.5)[:1], *evaluated(6, CONSTANT, 0.5), *evaluated(12, GOOD, 0.9)]
     assert "every answer is" in shown(finished[:-2])
     assert "every answer is" not in shown(finished) and not shown(finished)
-
-
-def test_a_warning_that_the_latest_evaluation_gives_stays() -> None:
     events = [*evaluated(6, GOOD, 0.9), *evaluated(12, CONSTANT, 0.3)]
     assert "Step 12: every answer is “schlecht”" in shown(events)
     assert "Step 12: it does worse than before the first step" in shown(events)
-
-
-def test_a_warning_about_the_run_itself_stays() -> None:
     for events in (
         [RESUMED, *evaluated(6, GOOD, 0.9)],
         [*evaluated(2, GOOD, 0.9)[:1], RESUMED, *evaluated(6, GOOD, 0.9)],

@@ -28,9 +28,16 @@ async def pieces(count: int, size: int) -> AsyncIterator[bytes]:
         yield b" " * size
 
 
-def test_a_request_within_the_limit_arrives_completely(alone: Callable[..., Any]) -> None:
+def test_a_request_within_the_limits_arrives_completely(alone: Callable[..., Any]) -> None:
     text = json.dumps({"data": ["é 日 😀"]}, ensure_ascii=False).encode()
     assert json.loads(post(alone(), VIEW, content=text).json()["body"])["data"] == ["é 日 😀"]
+
+    async def slow() -> AsyncIterator[bytes]:
+        for part in (b'{"state"', b': "s"}'):
+            await asyncio.sleep(0.1)
+            yield part
+
+    assert json.loads(post(alone(upload_s=2), VIEW, content=slow()).json()["body"]) == {"state": "s"}
 
 
 def test_json_has_a_limit_with_or_without_content_length(alone: Callable[..., Any]) -> None:
@@ -87,15 +94,6 @@ def test_bodies_that_arrive_take_a_bounded_amount_of_memory(
     assert answer.status_code == 503 and "many requests are arriving" in answer.text
 
 
-def test_a_request_within_the_time_limit_arrives(alone: Callable[..., Any]) -> None:
-    async def slow() -> AsyncIterator[bytes]:
-        for part in (b'{"state"', b': "s"}'):
-            await asyncio.sleep(0.1)
-            yield part
-
-    assert json.loads(post(alone(upload_s=2), VIEW, content=slow()).json()["body"]) == {"state": "s"}
-
-
 def test_uploads_leave_the_disk_some_room(alone: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(body, "RESERVE_BYTES", 10**18)
     answer = post(alone(), FILES, files=[("file", ("a.txt", b"x"))])
@@ -115,15 +113,12 @@ def test_a_lone_surrogate_in_a_request_is_replaced(alone: Callable[..., Any], pa
     assert json.loads(answer["body"]) == {"row": {"text\ufffd": "a\ufffdb"}} and answer["route"] in ("api", "mcp")
 
 
-def test_an_uploaded_file_arrives_unchanged(alone: Callable[..., Any]) -> None:
-    answer = post(alone(), FILES, files=[("file", ("a.json", b'["\\ud800"]'))]).json()
-    assert b'["\\ud800"]' in answer["body"].encode() and answer["route"] == "upload"
-
-
-def test_complete_characters_are_unchanged() -> None:
+def test_complete_characters_and_uploaded_files_are_unchanged(alone: Callable[..., Any]) -> None:
     assert json.loads(clean_json(b'["\\ud83d\\ude00", "\\u00e9", 1.5, null]')) == ["😀", "é", 1.5, None]
     assert clean_json(b'["plain"]') == b'["plain"]'
     assert "\ufffd" in clean_json(b'["\xed\xa0\x80"]').decode(), "as UTF-8 would write a half, if it did"
+    answer = post(alone(), FILES, files=[("file", ("a.json", b'["\\ud800"]'))]).json()
+    assert b'["\\ud800"]' in answer["body"].encode() and answer["route"] == "upload"
 
 
 @pytest.mark.parametrize(

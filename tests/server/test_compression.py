@@ -79,15 +79,12 @@ def test_other_responses_are_passed_through(path: str, more: dict[str, str]) -> 
     assert not assets.cache
 
 
-def test_an_incomplete_response_is_not_cached() -> None:
+def test_only_complete_responses_are_cached_within_a_limit() -> None:
     assets = AssetCache(Origin())
     for _ in range(2):
         with pytest.raises(AssertionError):  # raised by httpx, as no answer arrived
             get(assets, "/assets/cut.js")
     assert not assets.cache
-
-
-def test_the_cache_is_limited() -> None:
     assets = AssetCache(Origin(), free_bytes=30)
     answers = [get(assets, path).text for path in ("/assets/1", "/assets/2", "/assets/3") * 2]
     assert answers == [f"/assets/{i} br {n}" for i, n in zip((1, 2, 3) * 2, (1, 2, 3, 1, 2, 4), strict=True)]

@@ -62,6 +62,9 @@ def test_a_suite_may_have_one_row(tmp_path: Path) -> None:
     assert result.value.total.count == 1 and "Fewer than 30 cases say little" in figure.say(result.value)
     with pytest.raises(ExplorerError, match="wanted at least 1"):
         parse_rows(b"good,bad\n", "pairs.csv")
+    assert parse_rows(b"good,bad\nA a.,A b.\n", "one.csv").summary.startswith("1 row from one.csv")
+    with pytest.raises(ExplorerError, match="^1 row can be used; wanted 20"):
+        bx.probe(rows=[{"text": "A cat.", "label": "x"}], checkpoint="mini")
 
 
 @pytest.mark.parametrize(
@@ -80,12 +83,6 @@ def test_a_suite_may_have_one_row(tmp_path: Path) -> None:
 def test_a_file_that_is_not_a_suite_is_rejected_with_the_format(name: str, content: bytes, why: str) -> None:
     with pytest.raises(ExplorerError, match=why):
         parse_rows(content, name)
-
-
-def test_a_single_row_is_described_in_the_singular() -> None:
-    assert parse_rows(b"good,bad\nA a.,A b.\n", "one.csv").summary.startswith("1 row from one.csv")
-    with pytest.raises(ExplorerError, match="^1 row can be used; wanted 20"):
-        bx.probe(rows=[{"text": "A cat.", "label": "x"}], checkpoint="mini")
 
 
 def test_two_checkpoints_are_tested_on_the_same_rows() -> None:

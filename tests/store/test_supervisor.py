@@ -111,11 +111,6 @@ def test_the_process_is_detached_and_silent_and_gets_no_secrets(make: Make, monk
     assert reached(supervisor, run, "stopped").message == ""
 
 
-def test_secrets_are_recognised_by_their_names() -> None:
-    given = {"PATH": "p", "HF_TOKEN": "x", "api_key": "x", "AWS_SECRET_ACCESS": "x", "DB_PASSWORD": "x", "HOME": "h"}
-    assert environment(given) == {"PATH": "p", "HOME": "h", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
-
-
 def test_a_stopped_run_ends_after_a_commit_and_can_be_resumed(make: Make) -> None:
     supervisor = make()
     run = accept(supervisor, steps=400)
@@ -176,12 +171,14 @@ def test_the_cause_of_a_crash_is_reported_and_a_resume_repeats_no_step(
     assert steps(run) == [1, 2, 3, 4, 5]
 
 
-def test_causes_are_explained_in_words(tmp_path: Path) -> None:
+def test_causes_are_explained_and_secrets_recognised_in_words(tmp_path: Path) -> None:
     assert explain_end(-11, tmp_path) == "It was ended by SIGSEGV."
     assert explain_end(0, tmp_path) == "It ended with exit code 0."
     assert explain_end(None, tmp_path) == "It ended while no server was running."
     (tmp_path / "output.txt").write_text("RuntimeError: [enforce fail] DefaultCPUAllocator: can't allocate memory\n")
     assert explain_end(1, tmp_path).startswith("Memory ran out.")
+    given = {"PATH": "p", "HF_TOKEN": "x", "api_key": "x", "AWS_SECRET_ACCESS": "x", "DB_PASSWORD": "x", "HOME": "h"}
+    assert environment(given) == {"PATH": "p", "HOME": "h", "OMP_NUM_THREADS": "1", "PYTHONUNBUFFERED": "1"}
 
 
 def test_a_missing_command_is_reported_and_does_not_block_the_queue(make: Make) -> None:

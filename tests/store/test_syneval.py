@@ -42,9 +42,6 @@ def test_the_file_becomes_a_suite_of_minimal_pairs() -> None:
     assert (kind, len(pairs), unusable) == ("minimal pairs", 3, [])
     assert [item.category for item in pairs] == ["sing", "sing", "plur"] and [item.line for item in pairs] == [1, 2, 3]
     assert result.summary.startswith("3 rows from simple_agrmt.pickle: the format of LM_syneval")
-
-
-def test_groups_that_are_not_pairs_are_reported() -> None:
     groups = {"sing": [("a cat sleeps", "a cat sleep"), ("alone",), ("one", ["two"])], "plur": "text"}
     result = text_uploads.parse_rows(pickle.dumps(groups), "a.pkl")
     _, pairs, unusable = cases(result.rows)
@@ -53,10 +50,7 @@ def test_groups_that_are_not_pairs_are_reported() -> None:
         (3, "of sing is not two or more sentences"),
         (4, "of plur is not a list"),
     ]
-
-
-def test_rows_beyond_the_limit_are_reported() -> None:
-    """Ten categories that share one list: 10,000 rows of some bytes."""
+    # Ten categories that share one list: 10,000 rows of some bytes.
     shared = [("a cat sleeps", "a cat sleep")] * 1000
     result = text_uploads.parse_rows(pickle.dumps({str(i): shared for i in range(10)}), "a.pickle", max_rows=5000)
     assert len(result.rows) == 5001

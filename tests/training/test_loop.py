@@ -142,15 +142,12 @@ def test_the_rate_rises_holds_and_falls(share: float, wanted: float) -> None:
     assert rate(share, learning) == pytest.approx(wanted)
 
 
-def test_the_rate_decays_by_a_cosine_and_is_defined_at_both_ends() -> None:
+def test_the_rate_and_the_share_of_a_budget_are_defined_at_both_ends() -> None:
     learning = Learning(peak=2.0, warmup=0.0, decay="cosine", final=0.0)
     assert [rate(s, learning) for s in (0.0, 0.5, 1.0)] == pytest.approx([2.0, 1.0, 0.0])
     assert rate(0.25, learning) == pytest.approx(2 * (1 + 0.5**0.5) / 2)
     assert rate(0.5, Learning(peak=1.0, warmup=0.0, hold=1.0)) == 1.0
     assert rate(1.0, Learning(peak=1.0, warmup=1.0)) == 1.0
-
-
-def test_the_share_of_a_budget_follows_steps_or_minutes() -> None:
     state = State(step=30, begun_step=10, seconds=300.0, begun_seconds=60.0)
     assert Budget(steps=40).share(state) == 0.5
     assert Budget(minutes=8).share(state) == 0.5
@@ -190,7 +187,12 @@ def test_the_next_steps_batches_are_prepared_during_a_step() -> None:
     assert threading.current_thread().name not in {name for _, name in prepared}
 
 
-def test_an_error_is_raised_at_its_step() -> None:
+def test_the_next_steps_batches_are_prepared_in_a_thread_that_ends_with_the_run() -> None:
+    with Prefetched(lambda step: step) as batches:
+        batches(0)
+        assert any(thread.name.startswith("prefetch") for thread in threading.enumerate())
+    assert not any(thread.name.startswith("prefetch") for thread in threading.enumerate())
+
     def make(step: int) -> int:
         return 1 // (2 - step)
 
@@ -198,13 +200,6 @@ def test_an_error_is_raised_at_its_step() -> None:
         assert [batches(step) for step in (0, 1)] == [0, 1]
         with pytest.raises(ZeroDivisionError):
             batches(2)
-
-
-def test_the_thread_ends_with_the_run() -> None:
-    with Prefetched(lambda step: step) as batches:
-        batches(0)
-        assert any(thread.name.startswith("prefetch") for thread in threading.enumerate())
-    assert not any(thread.name.startswith("prefetch") for thread in threading.enumerate())
 
 
 @pytest.mark.parametrize(

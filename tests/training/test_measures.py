@@ -51,15 +51,12 @@ class Answering(Classifier):
         return self.shares
 
 
-def test_the_most_frequent_labels_are_a_set() -> None:
-    """10 rows with x and y, in either order, and 6 with z."""
+def test_labels_that_are_sets_or_only_in_the_validation_rows() -> None:
+    # 10 rows with x and y, in either order, and 6 with z.
     cells = [("x", "y"), ("y", "x")] * 5 + [("z",)] * 6
     examples = [Example(i, ("t",), labels) for i, labels in enumerate(cells)]
     assert baselines(examples, examples, Options(labels="several")) == {"accuracy": ("always “x, y”", 0.625)}
-
-
-def test_a_label_only_in_the_validation_rows_is_a_class() -> None:
-    """By hand: a, a, b, c against a, a, b, a: F1 of 0.8, 1 and 0."""
+    # By hand: a, a, b, c against a, a, b, a: F1 of 0.8, 1 and 0.
     shares = np.array([[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]])
     result = Answering("ab", shares, several=False).evaluate([Example(i, ("x",), (c,)) for i, c in enumerate("aabc")])
     assert result.metrics["macro_f1"] == pytest.approx(0.6) and result.metrics["accuracy"] == 0.75

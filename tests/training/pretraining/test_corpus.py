@@ -32,14 +32,11 @@ def test_a_text_is_split_into_sentences(text: str, wanted: list[str]) -> None:
     assert list(split_sentences(text)) == wanted
 
 
-def test_sentences_lose_nothing(texts: Path) -> None:
+def test_sentences_lose_nothing(texts: Path, tmp_path: Path) -> None:
     for file in texts.iterdir():
         for document in read_documents(file):
             for paragraph in document:
                 assert "".join("".join(split_sentences(paragraph)).split()) == "".join(paragraph.split())
-
-
-def test_a_lone_carriage_return_does_not_end_a_line(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(b"\xef\xbb\xbfOne.\r\rTwo.\r\nThree.\r\n\r\nFour.\n \n\nFive.")
     assert list(read_documents(tmp_path / "a.txt")) == [["One.\r\rTwo.", "Three."], ["Four."], ["Five."]]
 

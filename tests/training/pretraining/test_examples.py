@@ -214,14 +214,6 @@ def test_files_are_drawn_by_weight(shards: list[Shard]) -> None:
             assert abs(share - wanted) < 5 * np.sqrt(0.25 / 4000)
 
 
-def test_excluded_documents_are_never_drawn(shards: list[Shard]) -> None:
-    masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
-    pool = DocumentPool(shards, [1, 1], masks)
-    every, within = pool_of(shards).first, np.concatenate(masks)
-    documents = pool.draw_documents(np.random.default_rng(0), 400)
-    assert within[np.searchsorted(every, pool.first[documents])].all() and len(set(documents)) > 50
-
-
 @pytest.mark.parametrize("lengths", ["", "128", "a:b:c", "128:0.5:2", "4:1:0", "1000:1:0", "60:0:0", "60:nan:0"])
 def test_invalid_mixtures_are_rejected(lengths: str) -> None:
     with pytest.raises(ExplorerError, match="Lengths"):
@@ -229,11 +221,16 @@ def test_invalid_mixtures_are_rejected(lengths: str) -> None:
     assert parse_buckets("60:0.5:1", 512) == (Bucket(60, 0.5, 1.0),)
 
 
-def test_an_empty_pool_is_rejected(shards: list[Shard]) -> None:
+def test_an_empty_pool_is_rejected_and_excluded_documents_are_never_drawn(shards: list[Shard]) -> None:
     with pytest.raises(ExplorerError, match="no document"):
         DocumentPool(shards, [1, 1], [np.zeros(len(s.hashes), bool) for s in shards])
     with pytest.raises(ExplorerError, match="weights"):
         pool_of(shards, (0.0, 0.0))
+    masks = [np.arange(len(s.hashes)) % 3 > 0 for s in shards]
+    pool = DocumentPool(shards, [1, 1], masks)
+    every, within = pool_of(shards).first, np.concatenate(masks)
+    documents = pool.draw_documents(np.random.default_rng(0), 400)
+    assert within[np.searchsorted(every, pool.first[documents])].all() and len(set(documents)) > 50
 
 
 def test_a_batch_equals_the_encoding_of_transformers(pool: DocumentPool, tokenizer: Tokenizer) -> None:
