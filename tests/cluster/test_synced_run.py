@@ -15,6 +15,8 @@ from bertexplorer.errors import describe
 from bertexplorer.store import runs
 from tests.store.running import until
 
+StartRun = Callable[..., SyncedRun]
+
 
 class Node:
     """A run on a node: it has the folder, writes events, and ends when the test sets its exit code."""
@@ -58,7 +60,7 @@ def url(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def start_run(run: Path, url: str, tmp_path: Path) -> Iterator[Callable[..., SyncedRun]]:
+def start_run(run: Path, url: str, tmp_path: Path) -> Iterator[StartRun]:
     synced_runs: list[SyncedRun] = []
 
     def start(node_run: Node | None = None) -> SyncedRun:
@@ -75,9 +77,7 @@ def node_of(synced: SyncedRun) -> Node:
     return synced.node_run
 
 
-def test_the_folder_is_copied_to_the_node_and_back(
-    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path
-) -> None:
+def test_the_folder_is_copied_to_the_node_and_back(start_run: StartRun, run: Path, tmp_path: Path) -> None:
     synced = start_run()
     node = node_of(synced)
     spec = json.loads((tmp_path / "node" / "spec.json").read_text())
@@ -94,9 +94,7 @@ def test_the_folder_is_copied_to_the_node_and_back(
     assert not list((tmp_path / "store").rglob("*.json")) and not (tmp_path / "store" / "1").exists()
 
 
-def test_failing_storage_is_reported_and_retried(
-    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path
-) -> None:
+def test_failing_storage_is_reported_and_retried(start_run: StartRun, run: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.write_text("in the way")
     synced = start_run()
@@ -122,7 +120,7 @@ def test_failing_storage_is_reported_and_retried(
     assert runs.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
 
 
-def test_a_run_stops_and_resumes(start_run: Callable[..., SyncedRun], run: Path) -> None:
+def test_a_run_stops_and_resumes(start_run: StartRun, run: Path) -> None:
     synced = start_run()
     node = node_of(synced)
     (run / "stop").touch()
@@ -140,7 +138,7 @@ def test_a_run_stops_and_resumes(start_run: Callable[..., SyncedRun], run: Path)
     assert later.stops == 0 and runs.read(run).state == "finished"
 
 
-def test_a_run_can_be_stopped_before_its_start(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
+def test_a_run_can_be_stopped_before_its_start(start_run: StartRun, run: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_text("in the way")
     synced = start_run()
     until(lambda: (run / "trouble").exists())
@@ -163,7 +161,7 @@ def test_a_run_that_is_stopped_before_its_start_leaves_nothing_on_the_storage(
     assert not (tmp_path / "store" / "1").exists()
 
 
-def test_visitors_read_no_paths_of_the_server(start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path) -> None:
+def test_visitors_read_no_paths_of_the_server(start_run: StartRun, run: Path, tmp_path: Path) -> None:
     (tmp_path / "store").write_text("in the way")
     start_run()
     until(lambda: "The storage of runs failed" in runs.read(run).message)
@@ -193,7 +191,7 @@ def test_errors_are_described_without_paths_and_addresses(error: Exception, word
 
 
 def test_a_failing_cluster_is_reported_and_retried(
-    start_run: Callable[..., SyncedRun], run: Path, monkeypatch: pytest.MonkeyPatch
+    start_run: StartRun, run: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     error = RuntimeError("the cluster is gone")
 
@@ -214,7 +212,7 @@ def test_a_failing_cluster_is_reported_and_retried(
     assert runs.read(run).state == "finished" and not (run / "trouble").exists() and node.released == 1
 
 
-def test_another_server_takes_over_a_run(start_run: Callable[..., SyncedRun], run: Path) -> None:
+def test_another_server_takes_over_a_run(start_run: StartRun, run: Path) -> None:
     first = start_run()
     node = node_of(first)
     with pytest.raises(BlockingIOError, match="another server"):
@@ -230,7 +228,7 @@ def test_another_server_takes_over_a_run(start_run: Callable[..., SyncedRun], ru
 
 
 def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
-    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path
+    start_run: StartRun, run: Path, tmp_path: Path
 ) -> None:
     first = start_run()
     node = node_of(first)
@@ -248,7 +246,7 @@ def test_the_output_of_a_lost_run_is_downloaded_before_the_restart(
 
 @pytest.mark.parametrize("node_went_on", [False, True])
 def test_a_run_that_was_resumed_here_keeps_its_training(
-    start_run: Callable[..., SyncedRun], run: Path, tmp_path: Path, node_went_on: bool
+    start_run: StartRun, run: Path, tmp_path: Path, node_went_on: bool
 ) -> None:
     first = start_run()
     node = node_of(first)
@@ -276,7 +274,7 @@ def test_a_missing_run_is_an_error(url: str, tmp_path: Path) -> None:
         prepare_folder(RemoteFolder(url), tmp_path / "node")
 
 
-def test_the_reason_of_a_failed_start_is_in_its_output(start_run: Callable[..., SyncedRun], run: Path) -> None:
+def test_the_reason_of_a_failed_start_is_in_its_output(start_run: StartRun, run: Path) -> None:
     synced = start_run()
     node = node_of(synced)
     node.error, node.exit_code = "It could not be started: no room", 70

@@ -20,6 +20,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny
 from tests.tolerance import of_encoder
 
+Made = Callable[..., tuple[Path, Path]]
 TEXTS = ("The film was a joy.", "The food was cold and the waiter was rude.")
 
 
@@ -41,7 +42,7 @@ def our_logits(folder: Path, base: Path) -> torch.Tensor:
 
 
 @pytest.fixture
-def made(tiny: Tiny, tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
+def made(tiny: Tiny, tmp_path: Path) -> Made:
     """A function that lets PEFT make an adapter for a tiny checkpoint, with random numbers throughout."""
 
     def make(recipe: str = "bert", **settings: object) -> tuple[Path, Path]:
@@ -66,7 +67,7 @@ def made(tiny: Tiny, tmp_path: Path) -> Callable[..., tuple[Path, Path]]:
     [{}, {"use_rslora": True}, {"modules_to_save": ["classifier", "pooler"], "target_modules": ["key"]}],
     ids=["LoRA", "rsLoRA", "the pooler too"],
 )
-def test_an_adapter_of_peft_gives_peft_s_logits(made: Callable[..., tuple[Path, Path]], settings: dict) -> None:
+def test_an_adapter_of_peft_gives_peft_s_logits(made: Made, settings: dict) -> None:
     base, adapter = made(**settings)
     wanted = peft_logits(base, adapter, num_labels=3)
     checkpoint = load(adapter, precision="fp32", device="cpu", base=base)
@@ -125,18 +126,14 @@ def flatten(folder: Path) -> None:
         ),
     ],
 )
-def test_an_adapter_that_cannot_be_used_is_refused(
-    made: Callable[..., tuple[Path, Path]], damage: Callable[[Path], object], words: str
-) -> None:
+def test_an_adapter_that_cannot_be_used_is_refused(made: Made, damage: Callable[[Path], object], words: str) -> None:
     base, adapter = made()
     damage(adapter)
     with pytest.raises(ExplorerError, match=words):
         load(adapter, precision="fp32", device="cpu", base=base)
 
 
-def test_an_adapter_for_another_checkpoint_is_refused(
-    made: Callable[..., tuple[Path, Path]], tiny: Tiny, bundled: Path
-) -> None:
+def test_an_adapter_for_another_checkpoint_is_refused(made: Made, tiny: Tiny, bundled: Path) -> None:
     _, adapter = made()
     with pytest.raises(ExplorerError, match="numbers; in .* it is 384x384. It belongs to another checkpoint"):
         load(adapter, precision="fp32", base=bundled)
@@ -144,7 +141,7 @@ def test_an_adapter_for_another_checkpoint_is_refused(
         load(adapter, precision="fp32", base=tiny("modernbert"))
 
 
-def test_the_base_of_an_adapter_is_found_by_name(made: Callable[..., tuple[Path, Path]], tmp_path: Path) -> None:
+def test_the_base_of_an_adapter_is_found_by_name(made: Made, tmp_path: Path) -> None:
     base, adapter = made()
     models = tmp_path / "models"
     shutil.copytree(adapter, models / "mine")
@@ -157,7 +154,7 @@ def test_the_base_of_an_adapter_is_found_by_name(made: Callable[..., tuple[Path,
     assert "sequence_classifier" in registry.get("mine", "fp32").heads
 
 
-def test_a_base_may_not_lie_outside_the_models_folder(made: Callable[..., tuple[Path, Path]], tmp_path: Path) -> None:
+def test_a_base_may_not_lie_outside_the_models_folder(made: Made, tmp_path: Path) -> None:
     base, adapter = made()
     models = tmp_path / "models"
     shutil.copytree(adapter, models / "mine")
@@ -167,9 +164,7 @@ def test_a_base_may_not_lie_outside_the_models_folder(made: Callable[..., tuple[
         registry.get("mine", "fp32")
 
 
-def test_a_foreign_base_is_examined_too(
-    made: Callable[..., tuple[Path, Path]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_foreign_base_is_examined_too(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     base, adapter = made()
     models = tmp_path / "models"
     shutil.copytree(adapter, models / "mine")

@@ -15,6 +15,9 @@ import huggingface_hub
 import huggingface_hub.constants
 import pytest
 
+from tests.conftest import Tiny
+
+NAME = "someone/tiny-bert"
 SHA = "0123456789abcdef0123456789abcdef01234567"
 STORAGE = "storage/"
 
@@ -189,8 +192,10 @@ def connect(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callabl
 
 
 @pytest.fixture
-def hub(connect: Callable[[str], None]) -> Iterator[Hub]:
+def hub(connect: Callable[[str], None], tiny: Tiny) -> Iterator[Hub]:
+    """A hub with a tiny BERT called NAME."""
     server = Hub()
+    server.put(NAME, tiny("bert"))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
     thread.start()
     connect(server.url)

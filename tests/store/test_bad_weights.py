@@ -17,9 +17,8 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.store import convert
 from bertexplorer.store.pickled_weights import read
 from tests.conftest import Tiny
-from tests.store.conftest import Hub
+from tests.store.conftest import NAME, Hub
 from tests.store.test_convert import archive, library, pickled
-from tests.store.test_hub import NAME
 
 POSIX = b"posix\nsystem\n"
 ORDERED = b"ccollections\nOrderedDict\n)R"

@@ -21,10 +21,9 @@ from bertexplorer.store import catalogue, hub as store, hub_cache
 from bertexplorer.store.hub import Progress, select_files
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny
-from tests.store.conftest import SHA, Hub
+from tests.store.conftest import NAME, SHA, Hub
 from tests.tiny import write_sentence_encoder
 
-NAME = "someone/tiny-bert"
 OTHER = "fedcba9876543210fedcba9876543210fedcba98"
 
 
@@ -40,10 +39,9 @@ def refused(library: CheckpointRegistry, name: str = NAME) -> str:
 
 
 def test_a_download_reports_its_progress_and_works_offline_afterwards(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(store, "POLL_S", 0.05)
-    hub.put(NAME, tiny("bert"))
     hub.repos[NAME] |= {"pytorch_model.bin": b"never", "modeling.py": b"never"}
     hub.pause_s = 0.2
     assert library.find(NAME) is None and NAME not in library.offline()
@@ -92,14 +90,12 @@ def test_a_dense_layer_that_the_hub_did_not_publish_is_deleted(
     assert not dense.is_symlink() and len(list(dense.parents[1].glob("*.safetensors"))) == 1
 
 
-def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_spaces_around_a_name_are_ignored(hub: Hub, library: CheckpointRegistry) -> None:
     list(library.fetch(f"  {NAME} "))
     assert library.get(f" {NAME}") is library.get(NAME)
 
 
-def test_an_interrupted_download_is_resumed(hub: Hub, library: CheckpointRegistry, tiny: Tiny, tmp_path: Path) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_an_interrupted_download_is_resumed(hub: Hub, library: CheckpointRegistry, tmp_path: Path) -> None:
     list(library.fetch(NAME))
     (folder,) = tmp_path.glob("cache/models--someone--tiny-bert/snapshots/*")
     for lost in ("tokenizer.json", "model.safetensors", "config.json"):
@@ -119,12 +115,11 @@ def test_a_missing_shard_is_detected(tmp_path: Path) -> None:
     assert hub_cache.is_complete(tmp_path)
 
 
-def test_an_unknown_or_gated_checkpoint_is_reported_with_advice(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny
-) -> None:
+def test_an_unknown_or_gated_checkpoint_is_reported_with_advice(hub: Hub, library: CheckpointRegistry) -> None:
+    published = hub.repos.pop(NAME)
     message = refused(library)
     assert f"no public checkpoint called {NAME}" in message and "offline: mini" in message
-    hub.put(NAME, tiny("bert"))
+    hub.repos[NAME] = published
     hub.gated.add(NAME)
     assert "licence that must first be accepted on the hub. Accept it there and set HF_TOKEN" in refused(library)
 
@@ -180,7 +175,6 @@ def test_a_published_training_lists_the_required_downloads(hub: Hub, library: Ch
 def test_a_revision_is_opened_by_its_name(
     hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hub.put(NAME, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert-mlm").iterdir() if file.is_file()}
     hub.revisions[NAME, "step_20k"] = (OTHER, files)
     for name in (f"{NAME}@step_20k", NAME):
@@ -193,8 +187,7 @@ def test_a_revision_is_opened_by_its_name(
         assert "is not a checkpoint name" in refused(library, name)
 
 
-def test_a_tag_of_the_newest_commit_opens_the_same_files(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_a_tag_of_the_newest_commit_opens_the_same_files(hub: Hub, library: CheckpointRegistry) -> None:
     hub.revisions[NAME, "v1"] = (SHA, hub.repos[NAME])
     for name in (f"{NAME}@v1", NAME):
         list(library.fetch(name))
@@ -203,7 +196,6 @@ def test_a_tag_of_the_newest_commit_opens_the_same_files(hub: Hub, library: Chec
 
 
 def test_a_requested_commit_is_not_stored_as_the_newest(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
-    hub.put(NAME, tiny("bert"))
     files = {file.name: file.read_bytes() for file in tiny("bert-mlm").iterdir() if file.is_file()}
     hub.revisions[NAME, "old"] = (OTHER, files)
     list(library.fetch(f"{NAME}@{OTHER}"))
@@ -226,19 +218,15 @@ def test_the_conversion_is_found_by_the_name_and_by_its_pull_request(
     assert facts["Weights"].startswith("converted to safetensors by the hub")
 
 
-def test_a_snapshot_without_a_name_is_still_found(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
+def test_a_snapshot_without_a_name_is_still_found(hub: Hub, library: CheckpointRegistry) -> None:
     """As stored by version 0.2."""
-    hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
     (hub_cache.cache_folder(NAME) / "refs" / "main").unlink()
     assert library.get(NAME).revision == SHA and list(library.fetch(NAME)) == []
 
 
 @pytest.mark.parametrize("revision", ["feature/a", "refs/pr/1", "v1.0", "a--b"])
-def test_a_revision_may_have_slashes_and_hyphens(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, revision: str
-) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_a_revision_may_have_slashes_and_hyphens(hub: Hub, library: CheckpointRegistry, revision: str) -> None:
     hub.revisions[NAME, revision] = (OTHER, hub.repos[NAME])
     list(library.fetch(f"{NAME}@{revision}"))
     assert library.get(f"{NAME}@{revision}").revision == OTHER
@@ -259,8 +247,7 @@ def test_unusable_checkpoints_are_not_downloaded(
     assert not [path for path in hub.asked if "resolve" in path]
 
 
-def test_a_server_that_fails_midway_is_reported(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_a_server_that_fails_midway_is_reported(hub: Hub, library: CheckpointRegistry) -> None:
     hub.broken = ("model.safetensors",)
     message = refused(library)
     assert NAME in message and "offline: mini" in message and library.find(NAME) is None
@@ -285,9 +272,8 @@ def test_a_closed_port_is_reported(connect: Callable[[str], None], library: Chec
 
 
 def test_a_full_disk_is_reported_before_the_download(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hub.put(NAME, tiny("bert"))
     Usage = namedtuple("Usage", "total used free")
     monkeypatch.setattr(shutil, "disk_usage", lambda path: Usage(10, 10, 400_000_000))
     message = refused(library)

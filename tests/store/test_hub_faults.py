@@ -18,8 +18,8 @@ from bertexplorer.settings import Settings
 from bertexplorer.store import hub_cache
 from bertexplorer.store.registry import CheckpointRegistry
 from tests.conftest import Tiny
-from tests.store.conftest import SHA, Hub
-from tests.store.test_hub import NAME, OTHER, pickled
+from tests.store.conftest import NAME, SHA, Hub
+from tests.store.test_hub import OTHER, pickled
 
 INVALID = "Invalid credentials in Authorization header"
 
@@ -58,11 +58,10 @@ def test_offline_mode_is_reported(library: CheckpointRegistry, monkeypatch: pyte
 
 
 def test_an_interrupted_transfer_can_be_resumed(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(file_download.time, "sleep", lambda _: None)  # between the attempts of one download
     monkeypatch.setattr(huggingface_hub.constants, "DOWNLOAD_CHUNK_SIZE", 10_000)  # received data is stored in chunks
-    hub.put(NAME, tiny("bert"))
     hub.cuts = 1000
     assert (
         "broke off" in (message := refused(library)) and "Try again: the files that have arrived are kept." in message
@@ -73,11 +72,8 @@ def test_an_interrupted_transfer_can_be_resumed(
     assert 0 < max(hub.resumed) <= size // 2, "one cut costs only the rest of the file"
 
 
-def test_a_checkpoint_without_its_last_small_file_is_incomplete(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny
-) -> None:
+def test_a_checkpoint_without_its_last_small_file_is_incomplete(hub: Hub, library: CheckpointRegistry) -> None:
     """It would load with wrong settings: for example, a cased vocabulary would be lowercased."""
-    hub.put(NAME, tiny("bert"))
     hub.broken = ("tokenizer_config.json",)
     refused(library)
     snapshot = hub_cache.cache_folder(NAME) / "snapshots" / SHA
@@ -90,10 +86,9 @@ def test_a_checkpoint_without_its_last_small_file_is_incomplete(
 
 
 def test_a_complete_checkpoint_stays_usable_while_its_revision_is_fetched(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny
+    hub: Hub, library: CheckpointRegistry
 ) -> None:
     """The tag names the same commit; the hub fails before it has sent anything."""
-    hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
     hub.revisions[NAME, "v1.0"] = (SHA, hub.repos[NAME])
     hub.refusal = 429, {}
@@ -103,10 +98,9 @@ def test_a_complete_checkpoint_stays_usable_while_its_revision_is_fetched(
 
 
 def test_a_download_is_incomplete_if_the_hub_stops_answering(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """snapshot_download returns the folder as it is if the hub refuses to list the files."""
-    hub.put(NAME, tiny("bert"))
     monkeypatch.setattr(huggingface_hub, "snapshot_download", lambda *_, **__: "a folder with config.json alone")
     assert "broke off" in refused(library)
     assert library.find(NAME) is None
@@ -131,7 +125,6 @@ def test_a_repository_without_weights_for_pytorch_is_rejected(hub: Hub, library:
 def test_weights_that_differ_from_the_published_ones_are_deleted(
     hub: Hub, library: CheckpointRegistry, tiny: Tiny, only_pickle: bool
 ) -> None:
-    hub.put(NAME, tiny("bert"))
     if only_pickle:
         pickled(hub, tiny("bert"))
     hub.etag = "f" * 64
@@ -168,8 +161,7 @@ def test_no_conversion_is_called_missing_while_the_hub_is_silent(
 
 
 @pytest.mark.slow
-def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry) -> None:
     hub.delays["config.json"] = 3.5  # more than twice the time limit of an answer
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
@@ -178,10 +170,7 @@ def test_a_slow_config_has_enough_time(hub: Hub, library: CheckpointRegistry, ti
 @pytest.mark.parametrize(
     "change", [{"model_type": "gpt2"}, {"auto_map": {"AutoModel": "own.Code"}, "model_type": "own"}]
 )
-def test_unusable_weights_are_not_downloaded(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, change: dict[str, Any]
-) -> None:
-    hub.put(NAME, tiny("bert"))
+def test_unusable_weights_are_not_downloaded(hub: Hub, library: CheckpointRegistry, change: dict[str, Any]) -> None:
     config = json.loads(hub.repos[NAME]["config.json"]) | change
     hub.repos[NAME]["config.json"] = json.dumps(config).encode()
     with pytest.raises(ExplorerError, match=f"{NAME} was not downloaded: config.json .*({'|'.join(change)})"):
@@ -190,10 +179,9 @@ def test_unusable_weights_are_not_downloaded(
 
 
 def test_unusable_checkpoints_in_a_shared_cache_are_not_offered(
-    hub: Hub, library: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+    hub: Hub, library: CheckpointRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Models of other families, and formats that this server refuses, are not offered."""
-    hub.put(NAME, tiny("bert"))
     list(library.fetch(NAME))
     assert NAME in library.offline()
     config = next(hub_cache.cache_folder(NAME).glob("snapshots/*/config.json"))
@@ -218,7 +206,6 @@ def test_visitors_do_not_use_the_token_of_the_operator(
     sent: bool,
 ) -> None:
     monkeypatch.setenv("HF_TOKEN", "hf_secret")
-    hub.put(NAME, tiny("bert"))
     library = CheckpointRegistry(Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data", host=host))
     list(library.fetch(NAME))
     hub.gated.add("someone/gated-bert")
@@ -230,9 +217,8 @@ def test_visitors_do_not_use_the_token_of_the_operator(
 
 
 @pytest.mark.slow
-def test_the_command_line_downloads_a_revision_from_the_named_endpoint(hub: Hub, tiny: Tiny, tmp_path: Path) -> None:
+def test_the_command_line_downloads_a_revision_from_the_named_endpoint(hub: Hub, tmp_path: Path) -> None:
     """Without patches in the process: HF_ENDPOINT is set as for a mirror."""
-    hub.put(NAME, tiny("bert"))
     hub.revisions[NAME, "v1.0"] = (OTHER, hub.repos[NAME])
     command = [sys.executable, "-m", "bertexplorer", "fill-mask", "the [MASK] was", "--checkpoint", f"{NAME}@v1.0"]
     variables = {"HF_ENDPOINT": hub.url, "HF_HOME": str(tmp_path / "home"), "BERTEXPLORER_DATA": str(tmp_path / "data")}

@@ -48,6 +48,11 @@ def make(tmp_path: Path) -> Iterator[Make]:
     clear(tmp_path)
 
 
+@pytest.fixture
+def supervisor(make: Make) -> JobSupervisor:
+    return make()
+
+
 def accept(supervisor: JobSupervisor, name: str = "a", **spec: object) -> Run:
     return supervisor.jobs.accept("ann", name, {"task": "fake", "steps": 5} | spec)
 
@@ -67,8 +72,7 @@ def steps(run: Run) -> list[int]:
     return [e["step"] for e in runs.history(run.folder) if e["event"] == "steps"]
 
 
-def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
-    supervisor = make()
+def test_a_queued_run_is_trained_to_its_end(supervisor: JobSupervisor) -> None:
     run = accept(supervisor)
     done = reached(supervisor, run, "finished")
     assert (done.progress, done.step, done.attempts, done.message) == (1.0, 5, 1, "")
@@ -76,8 +80,7 @@ def test_a_queued_run_is_trained_to_its_end(make: Make) -> None:
     until(lambda: not supervisor.children, 5)
 
 
-def test_runs_start_one_after_the_other_without_delay(make: Make) -> None:
-    supervisor = make()
+def test_runs_start_one_after_the_other_without_delay(supervisor: JobSupervisor) -> None:
     accepted = [accept(supervisor, name, pause=0.05) for name in "abc"]
     until(lambda: [now(supervisor, run).state for run in accepted] == ["finished"] * 3)
     ends = [runs.history(run.folder)[-1]["time"] for run in accepted]
@@ -111,8 +114,7 @@ def test_the_process_is_detached_and_silent_and_gets_no_secrets(make: Make, monk
     assert reached(supervisor, run, "stopped").message == ""
 
 
-def test_a_stopped_run_ends_after_a_commit_and_can_be_resumed(make: Make) -> None:
-    supervisor = make()
+def test_a_stopped_run_ends_after_a_commit_and_can_be_resumed(supervisor: JobSupervisor) -> None:
     run = accept(supervisor, steps=400)
     until(lambda: now(supervisor, run).step >= 3)
     assert supervisor.stop(run.id, "ann").state == "stopping"
@@ -139,8 +141,7 @@ def test_a_run_that_ignores_the_stop_file_gets_sigterm_and_sigkill_only_on_reque
     reached(supervisor, deaf, "stopped")
 
 
-def test_a_stop_during_the_start_is_obeyed(make: Make) -> None:
-    supervisor = make()
+def test_a_stop_during_the_start_is_obeyed(supervisor: JobSupervisor) -> None:
     run = accept(supervisor, steps=9999, warm_up=0.5)
     until(lambda: now(supervisor, run).state == "starting")
     supervisor.stop(run.id, "ann")
@@ -157,9 +158,8 @@ def test_a_stop_during_the_start_is_obeyed(make: Make) -> None:
     ],
 )
 def test_the_cause_of_a_crash_is_reported_and_a_resume_repeats_no_step(
-    make: Make, fault: str, state: str, words: str
+    supervisor: JobSupervisor, fault: str, state: str, words: str
 ) -> None:
-    supervisor = make()
     run, after = accept(supervisor, faults={"3": fault}), accept(supervisor, "next")
     died = reached(supervisor, run, state)
     assert died.message.startswith(words) and not runs.is_alive(run.folder)
@@ -188,8 +188,7 @@ def test_a_missing_command_is_reported_and_does_not_block_the_queue(make: Make) 
         assert "could not be started (No such file or directory)" in reached(supervisor, run, "interrupted").message
 
 
-def test_the_next_server_adopts_running_runs(make: Make) -> None:
-    supervisor = make()
+def test_the_next_server_adopts_running_runs(supervisor: JobSupervisor, make: Make) -> None:
     run, second = accept(supervisor, steps=60, pause=0.02), accept(supervisor, "b")
     until(lambda: now(supervisor, run).step >= 2)
     pid = locks.holder_pid(run.folder / "process")
@@ -202,8 +201,9 @@ def test_the_next_server_adopts_running_runs(make: Make) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_a_started_but_unrecorded_process_is_not_started_twice(make: Make, late: bool) -> None:
-    supervisor = make()
+def test_a_started_but_unrecorded_process_is_not_started_twice(
+    supervisor: JobSupervisor, make: Make, late: bool
+) -> None:
     supervisor.close()
     run = accept(supervisor, steps=30, pause=0.02)
     child = trainer_module.spawn(COMMAND, run.folder)  # the server died here
@@ -215,8 +215,7 @@ def test_a_started_but_unrecorded_process_is_not_started_twice(make: Make, late:
 
 
 @pytest.mark.parametrize("resume", [False, True])
-def test_interrupted_runs_are_not_resumed_by_default(make: Make, resume: bool) -> None:
-    supervisor = make()
+def test_interrupted_runs_are_not_resumed_by_default(supervisor: JobSupervisor, make: Make, resume: bool) -> None:
     supervisor.close()
     run, queued = accept(supervisor, faults={"3": "kill"}), accept(supervisor, "b")
     supervisor.jobs.mark_started(run.id)
@@ -244,8 +243,7 @@ def test_other_processes_receive_no_signal(make: Make, monkeypatch: pytest.Monke
     assert by_hand.wait(10) == 0 and sent == []
 
 
-def test_a_full_disk_does_not_end_the_queue(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    supervisor = make()
+def test_a_full_disk_does_not_end_the_queue(supervisor: JobSupervisor, monkeypatch: pytest.MonkeyPatch) -> None:
     queued, broken = supervisor.jobs.queued, [True]
 
     def fails() -> list[runs.Job]:
