@@ -158,12 +158,12 @@ def test_a_reduction_keeps_the_answer_for_every_goal(small: Checkpoint) -> None:
     plain = run(small, SENTENCE, method="reduction")
     for word in ("she", plain.answer, "unbelievable"):
         assert run(small, SENTENCE, method="reduction", word=word).texts == plain.texts
-    facts, first = counterfactuals.Facts(small, Text(SENTENCE), run(small, SENTENCE)), run(small, SENTENCE).edits[0]
-    assert (facts.changed(), facts.replacement(), facts.p_after()) == (
-        first.changes[0].old,
-        first.changes[0].new,
-        first.kept,
-    )
+    result = run(small, SENTENCE)
+    facts, first = counterfactuals.Facts(small, Text(SENTENCE), result), result.edits[0]
+    change = first.changes[0]
+    assert (facts.changed(), facts.replacement(), facts.p_after()) == (change.old, change.new, first.kept)
+    assert (facts.answer(), facts.p(), facts.changes()) == (result.answer, result.probability, len(first.changes))
+    assert (facts.flips(), facts.edits()) == (result.found, len(result.edits))
     with pytest.raises(ExplorerError, match="no edit 999"):
         facts.p_after(999)
     shorter = run(small, SENTENCE, method="reduction")

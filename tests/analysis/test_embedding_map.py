@@ -119,3 +119,10 @@ def test_invalid_settings_are_rejected(small: Checkpoint) -> None:
             embedding_map.run(small, "a", options=options)
     with pytest.raises(ExplorerError, match="2 points; wanted at least 3"):
         embedding_map.run(small, "a", options=Options("sentences", lines="k"), lines=LINES[:2])
+
+
+def test_a_point_knows_the_span_that_picks_it(mini: Checkpoint) -> None:
+    points = embedding_map.run(mini, Text("A bank.", "A cat.")).points
+    spans = "2:0-1 0:0-1 0:2-6 0:6-7 2:4-5 1:0-1 1:2-5 1:5-6 2:8-9"
+    assert [point.picks for point in points] == spans.split()
+    assert [point.label for point in points][1:6] == ["sentence A"] * 3 + ["special", "sentence B"]

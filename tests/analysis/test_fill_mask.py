@@ -122,3 +122,12 @@ def test_the_matrices_show_which_tokens_each_token_sees(mini: Checkpoint, text: 
     count = len(result.tokens)
     assert result.sees_both.shape == (count, count) and result.sees_both.all()
     np.testing.assert_array_equal(result.sees_left, np.tri(count, dtype=bool))
+
+
+def test_rows_of_two_masks_hold_the_answers_in_order(mini: Checkpoint) -> None:
+    text = Text("Paris is the capital of [MASK].", hidden=(Span(0, 0, 5),))
+    result = fill_mask.run(mini, text, options=Options(top=3, words="rome"))
+    answers = ["answer"] * 3
+    kinds = [(1, kind) for kind in (*answers, "hidden", "word")] + [(2, kind) for kind in (*answers, "word")]
+    assert [(row["mask"], row["kind"]) for row in fill_mask.rows(result)] == kinds
+    assert result.blanks[1].original is None, "that of a typed mask"

@@ -103,3 +103,12 @@ def test_figures_are_drawn_with_markup_as_text() -> None:
     assert len(vectors_figure.draw(result).data) == 2 and "2 more" in vectors_figure.say(result)
     bare = input_vectors.InputVectors("x", 1, ("word", "sum", "normalised"), vectors[:3], np.eye(3), (1.0,) * 3, 0)
     assert "alone" in vectors_figure.say(bare)
+
+
+def test_neighbours_by_dot_product_are_drawn_and_named_by_it(tiny) -> None:
+    ours = load(tiny("bert"), precision="fp32", device="cpu")
+    result = nearest_pieces.run(ours, "the terrible cat", options=nearest_pieces.Options(count=5, order="dot product"))
+    (near,) = result.found
+    assert list(nearest_figure.draw(result).data[0].x) == [n.dot for n in near.neighbours]
+    said = nearest_figure.say(result)
+    assert f"“{near.neighbours[0].token}” has the largest dot product with “terrible”" in said and "closest" not in said

@@ -8,7 +8,7 @@ import transformers
 from torch import Tensor
 
 from bertexplorer.analysis import late_interaction
-from bertexplorer.analysis.late_interaction import Options
+from bertexplorer.analysis.late_interaction import Facts, Options
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
@@ -74,3 +74,12 @@ def test_what_cannot_be_compared_is_said(mini: Checkpoint, tiny_copy: Tiny) -> N
         late_interaction.run(mini, Text("cat " * 200, "dog " * 200))
     odd = load(write_sentence_encoder(tiny_copy("bert"), {"pooling_mode": "unknown"}))
     assert "cannot be used" in late_interaction.run(odd, PAIR).caveats[0]
+
+
+def test_words_find_their_match(mini: Checkpoint) -> None:
+    result = late_interaction.run(mini, TOAD)
+    facts, rows = Facts(mini, TOAD, result), late_interaction.rows(result)
+    assert facts.score() == pytest.approx(sum(float(str(row["cosine"])) for row in rows if row["best"]))
+    tokens = mini.tokenizer.encode(TOAD).tokens
+    assert result.shown[tokens.index("toad")] == pytest.approx(facts.cosine("toad"))
+    assert tokens.index("[SEP]") not in result.shown and max(result.shown) < len(tokens)

@@ -66,3 +66,11 @@ def test_tokens_outside_the_window_of_a_local_layer_have_weight_0(tiny: Tiny) ->
     result = ask(checkpoint, text, local + 1)
     assert not result.seen.all() and (result.weights[~result.seen] == 0).all() and result.seen[result.position]
     assert {row["seen"] for row in query_key.rows(result)} == {True, False}
+
+
+def test_facts_give_the_numbers_of_a_token(mini: Checkpoint) -> None:
+    result = ask(mini, KEYS, 4, 2)
+    facts = query_key.Facts(mini, Text(KEYS), result)
+    assert facts.weight("keys") == result.weights[2] > result.weights[1] and facts.score("keys") == result.scores.max()
+    assert facts.largest("keys") == int(result.products[2].argmax())
+    assert facts.score("the", 2) == result.scores[4]

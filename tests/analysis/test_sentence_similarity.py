@@ -246,3 +246,11 @@ def test_several_texts_are_compared_with_each_other(tiny_copy: Tiny) -> None:
     assert run(bert.checkpoint, Text("a cat", "a cat"), others="a cat | a cat").table is None
     with pytest.raises(ExplorerError, match="23 texts were given to compare; the limit is 20"):
         run(bert.checkpoint, others=" | ".join(f"a {i}" for i in range(21)))
+
+
+def test_the_parts_of_words_add_up_to_the_similarity(mini: Checkpoint) -> None:
+    result = sentence_similarity.run(mini, KIDS)
+    rows = sentence_similarity.rows(result)
+    (part,) = [row["part"] for row in rows if (row["first"], row["second"]) == ("children", "kids")]
+    assert Facts(mini, KIDS, result).part("children", "kids") == pytest.approx(part)
+    assert sum(float(str(row["part"])) for row in rows) == pytest.approx(result.similarity, abs=1e-5)

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from bertexplorer import engine
 from bertexplorer.analysis import term_weights
+from bertexplorer.analysis.term_weights import Facts, Options
 from bertexplorer.engine import splade
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.checkpoint import Checkpoint
@@ -68,3 +69,11 @@ def test_a_hidden_word_is_read_as_a_mask(mini: Checkpoint) -> None:
 def test_a_checkpoint_without_an_mlm_head_has_no_weights(tiny: Tiny) -> None:
     with pytest.raises(ExplorerError, match="head"):
         term_weights.run(load(tiny("electra-discriminator")), "a cat")
+
+
+def test_words_are_in_the_text_or_added(mini: Checkpoint) -> None:
+    result = term_weights.run(mini, "The judge sentenced the thief to prison.", options=Options(top=20))
+    own, added = ({term.word for term in terms} for terms in (result.texts[0].own, result.texts[0].added))
+    assert own == {"the", "judge", "sentenced", "thief", "to", "prison"}, "no punctuation, no special token"
+    assert len(added) == 20 and not own & added and not result.common and math.isnan(result.score)
+    assert Facts(mini, Text("x"), result).above_zero() == result.texts[0].above_zero

@@ -12,7 +12,7 @@ from bertexplorer.analysis import tokenization
 from bertexplorer.analysis.tokenization import Tokenization, longest_match_first
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
-from bertexplorer.model.text import Text
+from bertexplorer.model.text import Span, Text
 from tests.analysis.conftest import Reference
 from tests.analysis.test_bad_input import ODD
 from tests.conftest import Tiny
@@ -142,3 +142,10 @@ def test_bpe_and_unigram_words_are_split(tiny: Tiny) -> None:
         pieces = [step.id for word in result.words for step in word.steps]
         assert pieces == list(result.ids[1:-1])
         assert [word.text for word in result.words] == ["the", "doctor", "said", "paris"]
+
+
+def test_hidden_words_are_split_as_written_and_read_as_masks(mini: Checkpoint) -> None:
+    text = "The farmers cultivate the land."
+    result = tokenization.run(mini, Text(text, hidden=(Span(0, 26, 30),)))
+    assert "[MASK]" in result.tokens and mini.tokenizer.mask_id in result.ids
+    assert "land" in [word.text for word in result.words]

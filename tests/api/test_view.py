@@ -225,3 +225,10 @@ def test_an_example_pressed_by_many_is_drawn_once(api: Api, monkeypatch: pytest.
 )
 def test_wrong_fields_next_to_the_state_are_rejected(sent: dict[str, Any], message: str, api: Api) -> None:
     assert message in api.problem({**state("A [MASK]."), **sent})["detail"]
+
+
+def test_an_answer_describes_its_checkpoint(api: Api) -> None:
+    shown = api.shown(state(FRANCE))
+    assert shown["checkpoint"]["label"].startswith("small · ") and shown["checkpoint"]["layers"] == 3
+    assert dict(shown["checkpoint"]["facts"])["Family"] and shown["checkpoint"]["series"] == []
+    assert shown["receipt"]["short"].startswith("small · fp32 · ") and "beside" not in shown

@@ -91,6 +91,8 @@ def test_a_large_grid_stays_small_and_keeps_the_largest_weights() -> None:
 
 
 def test_repeated_tokens_have_labels_of_their_own() -> None:
+    assert figure.draw(attention()).data[0].texttemplate is not None, "numbers in the cells"
+    assert figure.draw(attention(tokens=30)).data[0].texttemplate is None
     assert figure.unique_labels(["the", "the", "x", "the"]) == ["the", "the\u200b", "x", "the\u200b\u200b"]
 
 
@@ -122,6 +124,8 @@ def test_the_sentence_mentions_norms_and_omissions() -> None:
     assert figure.say(result).endswith("Shares are of what is left without [CLS], [SEP]. One thing.")
     assert "[CLS] and [SEP] are left out." in figure.say(attention(special="hidden"))
     assert figure.draw(replace(result, show="arcs")).data[-1].text[2] == "t2 0.60"
+    sentence = figure.say(attention("grid"))
+    assert f"In head 2·3 “{EVIL}” gives 60 % of its attention to “t2”, more than in any other head" in sentence
     sentence = figure.say(replace(attention("grid", 512, 12, 12), left_out=7))
     assert "4 neighbouring tokens share a pixel" in sentence and sentence.endswith("not read.")
 

@@ -54,3 +54,9 @@ def test_without_special_tokens_the_strip_is_coloured_at_the_positions_of_the_ot
     assert "[CLS] and [SEP] are left out." in figure.say(without)
     assert figure.draw(without).presses[0]["set"] == {"special": "shown"}
     assert figure.draw(result()).presses[0]["set"] == {"special": "left out"}
+
+
+def test_raw_attention_has_no_second_number() -> None:
+    assert "gives 70 % to “t3” and 2.0 % to" in figure.say(result("raw"))
+    assert len(figure.draw(result("raw")).data) == 2 and len(figure.draw(result()).data) == 3
+    assert figure.say(result(left_out=9)).endswith("9 tokens beyond the checkpoint's limit were not read.")

@@ -149,6 +149,8 @@ def test_the_sentences_say_what_is_left_out() -> None:
     assert "3 more occurrences are not drawn. 1 sentence without the word. 1 comes after" in word_in_context.say(more)
     assert "sense" not in word_in_context.say(more) and "same sense have" in word_in_context.say(context())
     assert "of 500 other tokens 400 are drawn" in word_path.say(path(1, tokens=500)).lower()
+    sentence = "The two occurrences have a mean cosine of 0.90 with each other at the input and 0.30 at the end."
+    assert sentence in word_path.say(path())
     sentence = search.say(hits(indexed="kept", built_in=False, notes="A note."))
     assert sentence.startswith("Of 60 uploaded lines, from the search index, the nearest is “A line")
     assert "60 built-in sentences, compared one by one" in search.say(hits())

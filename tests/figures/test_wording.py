@@ -72,6 +72,8 @@ def test_the_sentence_on_counterfactuals_is_exact() -> None:
 
 
 def test_bars_of_fill_mask_show_its_probabilities() -> None:
+    notes = fill_mask.draw(hand.fill_mask(4)).layout.annotations
+    assert [note.text for note in notes] == [f"mask {i}, token 2" for i in (1, 2, 3, 4)]
     (bar,) = fill_mask.draw(hand.fill_mask()).data
     assert list(bar.x) == [0.5, 0.25, 0.0004, 0.001, pytest.approx(0.02), pytest.approx(0.01)]
     assert list(bar.text) == [
