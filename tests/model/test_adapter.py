@@ -141,11 +141,18 @@ def test_an_adapter_for_another_checkpoint_is_refused(made: Made, tiny: Tiny, bu
         load(adapter, precision="fp32", base=tiny("modernbert"))
 
 
-def test_the_base_of_an_adapter_is_found_by_name(made: Made, tmp_path: Path) -> None:
-    base, adapter = made()
-    models = tmp_path / "models"
-    shutil.copytree(adapter, models / "mine")
-    registry = CheckpointRegistry(Settings(models_dir=models, data_dir=tmp_path / "data"))
+@pytest.fixture
+def registry(made: Made, tmp_path: Path) -> CheckpointRegistry:
+    """Checkpoints with an adapter called "mine"; its base is that of `made`."""
+    shutil.copytree(made()[1], tmp_path / "models" / "mine")
+    return CheckpointRegistry(Settings(models_dir=tmp_path / "models", data_dir=tmp_path / "data"))
+
+
+def test_the_base_of_an_adapter_is_found_by_name_in_the_models_folder(registry: CheckpointRegistry, tiny: Tiny) -> None:
+    models, base = registry.settings.models_dir, tiny("bert")
+    change(models / "mine", base_model_name_or_path=str(base))
+    with pytest.raises(ExplorerError, match="outside the models folder"):
+        registry.get("mine", "fp32")
     change(models / "mine", base_model_name_or_path="somebody/elsewhere")
     assert "mine" in registry.offline()
     with pytest.raises(ExplorerError, match="mine is an adapter for somebody/elsewhere, which is not on this disk"):
@@ -154,22 +161,12 @@ def test_the_base_of_an_adapter_is_found_by_name(made: Made, tmp_path: Path) -> 
     assert "sequence_classifier" in registry.get("mine", "fp32").heads
 
 
-def test_a_base_may_not_lie_outside_the_models_folder(made: Made, tmp_path: Path) -> None:
-    base, adapter = made()
-    models = tmp_path / "models"
-    shutil.copytree(adapter, models / "mine")
-    change(models / "mine", base_model_name_or_path=str(base))
-    registry = CheckpointRegistry(Settings(models_dir=models, data_dir=tmp_path / "data"))
-    with pytest.raises(ExplorerError, match="outside the models folder"):
-        registry.get("mine", "fp32")
-
-
-def test_a_foreign_base_is_examined_too(made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    base, adapter = made()
-    models = tmp_path / "models"
-    shutil.copytree(adapter, models / "mine")
-    shutil.copytree(base, models / base.name)
+def test_a_foreign_base_is_examined_too(
+    registry: CheckpointRegistry, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = tiny("bert")
     seen: list[str] = []
+    shutil.copytree(base, registry.settings.models_dir / base.name)
     monkeypatch.setattr(examine, "examine", lambda name, folder, data: seen.append(folder.name))
-    CheckpointRegistry(Settings(models_dir=models, data_dir=tmp_path / "data")).get("mine", "fp32")
+    registry.get("mine", "fp32")
     assert seen == ["mine", base.name]

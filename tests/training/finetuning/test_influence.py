@@ -24,12 +24,13 @@ from bertexplorer.training.tasks import classification
 from tests.conftest import Tiny
 from tests.training.conftest import Begin
 
+Trained = Callable[..., TrainingRun]
 TRAINED: dict[str, Path] = {}
 ASKED = {"text": "the great film was in paris"}
 
 
 @pytest.fixture
-def trained(begin: Begin) -> Callable[..., TrainingRun]:
+def trained(begin: Begin) -> Trained:
     """A finished run: trained(planted=0.1, …). Equal ones are trained once, so no test may change their folder."""
 
     def make(**values: object) -> TrainingRun:
@@ -40,6 +41,10 @@ def trained(begin: Begin) -> Callable[..., TrainingRun]:
         return TrainingRun(TRAINED[key])
 
     return make
+
+
+def detail_of(run: TrainingRun) -> RunDetail:
+    return RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
 
 
 def by_hand(run: TrainingRun, answered: Mapping[str, object]) -> dict[int, float]:
@@ -83,7 +88,7 @@ SLOW = pytest.mark.slow
     ("family", "balance"),
     [("bert", True), pytest.param("bert", False, marks=SLOW), pytest.param("albert", False, marks=SLOW)],
 )
-def test_the_scores_are_products_of_gradients(trained: Callable[..., TrainingRun], family: str, balance: bool) -> None:
+def test_the_scores_are_products_of_gradients(trained: Trained, family: str, balance: bool) -> None:
     run = trained(snapshots=2, dropout=0.0, family=family, balance=balance)
     result = run.influence(ASKED)
     assert result.label == run.predict(ASKED)[0]["labels"][0]["label"] and len(result.steps) in (2, 3)
@@ -158,7 +163,7 @@ def test_tags_spans_and_scores_are_traced(task: str, values: dict[str, object], 
             run.suspects()
     else:
         assert run.suspects().rows[-1].score >= 0
-    detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
+    detail = detail_of(run)
     found = influence.run_to_end(trace.influence_tables(detail, NEW[task]))
     columns = {"tagging": ["text", "label"], "question-answering": ["question", "passage", "answer"]}
     columns |= {"similarity": ["first text", "second text", "label"], "reranking": ["query", "passage", "label"]}
@@ -190,16 +195,16 @@ def test_an_impossible_answer_is_rejected(tiny: Tiny, tmp_path: Path) -> None:
     assert TrainingRun(tmp_path / "tagging").influence(NEW["tagging"], "O O O O B-LOC").label == "paris (LOC)"
 
 
-def test_the_other_label_reverses_the_scores(trained: Callable[..., TrainingRun]) -> None:
+def test_the_other_label_reverses_the_scores(trained: Trained) -> None:
     run = trained()
     for_it, against = run.influence(ASKED, "pos"), run.influence(ASKED, "neg")
     assert for_it.rows[0].label == "pos" and against.rows[0].label == "neg"
 
 
-def test_the_page_lists_the_strongest_rows_of_each_label(trained: Callable[..., TrainingRun]) -> None:
+def test_the_page_lists_the_strongest_rows_of_each_label(trained: Trained) -> None:
     run = trained()
     result = run.influence(ASKED)
-    detail = RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best)
+    detail = detail_of(run)
     found = influence.run_to_end(trace.influence_tables(detail, ASKED))
     same, other = found["tables"][:2]
     for part, heading, labelled in (
@@ -226,19 +231,16 @@ def test_an_opposite_vector_with_the_opposite_label_has_a_positive_influence() -
 
 
 @pytest.mark.slow
-def test_planted_labels_are_found(trained: Callable[..., TrainingRun]) -> None:
+def test_planted_labels_are_found(trained: Trained) -> None:
     """12 of 120 labels: in random order, 1.2 of them would be among the first 12."""
     result = trained(planted=0.1, snapshots=3, epochs=10).suspects()
     assert result.planted == 12 and result.found() >= 9
     assert all(row.truth not in ("", row.label) for row in result.rows[:3])
 
 
-def test_the_page_says_how_many_planted_labels_were_found(trained: Callable[..., TrainingRun]) -> None:
+def test_the_page_says_how_many_planted_labels_were_found(trained: Trained) -> None:
     run = trained(planted=0.1, snapshots=2, epochs=4)
-    result, detail = (
-        run.suspects(),
-        RunDetail(Run("0" * 32, folder=run.folder, spec=run.spec), [], None, run.best),
-    )
+    result, detail = run.suspects(), detail_of(run)
     found = influence.run_to_end(trace.suspect_table(detail))
     said = f"12 wrong labels were planted in 120 rows. Of the first 12 rows here, {result.found()} have one"
     assert said in found["said"] and "in random order, 1.2" in found["said"]
@@ -256,9 +258,7 @@ def test_a_run_without_training_rows_is_not_traced() -> None:
         assert "/secret" not in str(error.value)
 
 
-def test_suspects_have_the_loss_of_the_best_checkpoint(
-    trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_suspects_have_the_loss_of_the_best_checkpoint(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     """Here it is the second snapshot of four; only the first and the last are read besides."""
     run = trained(planted=0.1, snapshots=4, evaluations=1)
     snapshots = list_commits(run.folder / "snapshots")
@@ -293,20 +293,18 @@ def test_planting_is_reproducible_and_changes_no_other_row(begin: Begin) -> None
         {"snapshots": 0},
     ],
 )
-def test_every_training_method_is_traced(trained: Callable[..., TrainingRun], values: dict[str, object]) -> None:
+def test_every_training_method_is_traced(trained: Trained, values: dict[str, object]) -> None:
     run = trained(**values)
     assert run.influence(ASKED).rows[0].score > 0 and run.suspects().rows[-1].score >= 0
 
 
-def test_many_rows_are_sampled(trained: Callable[..., TrainingRun], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_rows_are_sampled(trained: Trained, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(influence, "MAX_ROWS", 50)
     result = trained().influence(ASKED)
     assert (len(result.rows), result.left_out) == (50, 70)
 
 
-def test_untraceable_runs_are_rejected(
-    trained: Callable[..., TrainingRun], begin: Begin, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_untraceable_runs_are_rejected(trained: Trained, begin: Begin, monkeypatch: pytest.MonkeyPatch) -> None:
     run = trained()
     with pytest.raises(ExplorerError, match="knows no label 'blue'; it knows neg, pos"):
         run.influence(ASKED, "blue")
@@ -323,7 +321,7 @@ def test_untraceable_runs_are_rejected(
         run.suspects()
 
 
-def test_snapshots_keep_every_trained_part(trained: Callable[..., TrainingRun]) -> None:
+def test_snapshots_keep_every_trained_part(trained: Trained) -> None:
     """Snapshots of version 0.1 lack the parts in task.safetensors and are left out."""
     run = trained(snapshots=2, epochs=1)
     assert [item.folder for item in influence.traced_checkpoints(run.folder, run.best, [1.0] * 99, complete=False)] == [
