@@ -7,9 +7,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,9 @@ from bertexplorer.settings import Settings
 from tests.cluster.conftest import CALLS, analysis_call, answer, view_call, without_times
 from tests.cluster.nodes import replace_node, small_cluster
 from tests.conftest import ROOT
+from tests.store import running as waiting
+
+until = partial(waiting.until, seconds=90)
 
 pytestmark = pytest.mark.slow
 pytest.importorskip("ray", reason="needs Ray: pip install -r requirements-ray.txt")
@@ -33,13 +37,6 @@ TEXTS = [f"The {word} [MASK] {n}." for word in ("cat", "dog", "man") for n in ra
 def cluster() -> Iterator[Any]:
     with small_cluster() as cluster:
         yield cluster
-
-
-def until(condition: Callable[[], bool], seconds: float = 90) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timed out"
-        time.sleep(0.1)
 
 
 def pids() -> set[int]:

@@ -5,8 +5,9 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import pytest
 
@@ -16,18 +17,14 @@ from bertexplorer.cluster.worker_pool import GAVE_UP, WorkerPool
 from bertexplorer.settings import Settings
 from bertexplorer.training.checkpointing import MANIFEST
 from tests.cluster.conftest import CALLS, OWNER, analysis_call, answer, view_call, without_times
+from tests.store import running as waiting
+
+until = partial(waiting.until, seconds=60)
 
 pytestmark = pytest.mark.slow
 KILLS = 5
 RUN = "c" * 32
 LONG = "The cat sat on the mat and the dog sat on the cat."
-
-
-def until(condition: Callable[[], bool], seconds: float = 60) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timed out"
-        time.sleep(0.02)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from bertexplorer.model.scheduler import ComputeScheduler
+from tests.store.running import until
 
 
 def started(*jobs: Callable[[], object]) -> list[threading.Thread]:
@@ -14,13 +15,6 @@ def started(*jobs: Callable[[], object]) -> list[threading.Thread]:
     for thread in threads:
         thread.start()
     return threads
-
-
-def until(holds: Callable[[], bool]) -> None:
-    end = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.001)
 
 
 def test_slots_are_limited_to_the_cores_and_one_is_left_to_light_work() -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,9 @@ from bench.faults import VICTIMS, Drill, drill, signal_runs
 from bench.serving import Server
 from bertexplorer.store import runs
 from tests.server.test_launch import env, free, refused
+from tests.store import running as waiting
+
+until = partial(waiting.until, seconds=90)
 
 pytestmark = pytest.mark.slow
 
@@ -37,13 +41,6 @@ def end(server: Server) -> None:
     with contextlib.suppress(ProcessLookupError):
         server.process.kill()
     signal_runs(Path(server.folder))
-
-
-def until(holds: Callable[[], bool], seconds: float = 90) -> None:
-    begun = time.monotonic()
-    while not holds():
-        assert time.monotonic() - begun < seconds
-        time.sleep(0.2)
 
 
 @pytest.fixture

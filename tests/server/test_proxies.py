@@ -13,8 +13,9 @@ import httpx
 import pytest
 
 from tests.conftest import ROOT
-from tests.model.test_scheduler import until
 from tests.server.conftest import Running
+from tests.server.test_launch import free
+from tests.store.running import until
 
 pytestmark = pytest.mark.slow
 NAME = "bert.example.org"
@@ -24,12 +25,6 @@ def configuration(language: str) -> str:
     """The first block of docs/serving.md in this language."""
     blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs/serving.md").read_text("utf-8"), re.DOTALL)
     return str(blocks[0])
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +40,7 @@ def proxied(request: pytest.FixtureRequest, app: Any, tmp_path: Path) -> Iterato
     name = request.param
     if shutil.which(name) is None:
         pytest.skip(f"{name} is not installed")
-    port, target = free_port(), app.url.removeprefix("http://")
+    port, target = free(), app.url.removeprefix("http://")
     written = configuration(name).replace("127.0.0.1:7860", target)
     file = tmp_path / name
     if name == "nginx":
