@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from bertexplorer.figures import difference
 from bertexplorer.figures.notebook import PLOTLY
 from tests.conftest import ROOT, Tiny
 
+Printed = Callable[..., list[object]]  # the fixture `printed`
 FRANCE = "Paris is the [MASK] of France."
 
 
@@ -26,6 +28,18 @@ def bert(tiny: Tiny) -> bx.Bert:
 @pytest.fixture(scope="module")
 def result(bert: bx.Bert) -> bx.Result:
     return bert.fill_mask(FRANCE, top=12)
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Printed:
+    """The rows that an exported program prints, which may use some names."""
+    monkeypatch.chdir(ROOT)
+
+    def run(code: str, **names: object) -> list[object]:
+        exec(code, names)
+        return [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
 
 
 def test_a_printed_result_has_its_sentence_rows_and_notes(result: bx.Result, bert: bx.Bert) -> None:
@@ -61,38 +75,30 @@ def test_a_missing_pandas_is_reported_with_its_package(result: bx.Result, monkey
         result.to_pandas()
 
 
-def test_the_code_of_a_result_reproduces_it(
-    bert: bx.Bert, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_code_of_a_result_reproduces_it(bert: bx.Bert, printed: Printed) -> None:
     for made in (
         bert.fill_mask(FRANCE, mask="Paris", top=2, words="city"),
         bert.attention("the cat sat.", pick="cat", layer=1, head=2),
         bert.next_sentence("the cat sat.", "it works."),
     ):
-        exec(made.code(), {})
-        assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == made.rows
+        assert printed(made.code()) == made.rows
 
 
 def test_the_code_of_given_rows_names_their_file_or_asks_for_them(
-    bert: bx.Bert, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    bert: bx.Bert, tmp_path: Path, printed: Printed
 ) -> None:
-    monkeypatch.chdir(ROOT)
     rows = [{"good": f"the {noun} sat.", "bad": f"the {noun} sit."} for noun in ("cat", "dog", "man")]
     file = tmp_path / "pairs.csv"
     file.write_text("good,bad\n" + "".join(f"{row['good']},{row['bad']}\n" for row in rows), "utf-8")
     named = bert.suite("negation", rows=file)
-    exec(named.code(), {})
-    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == named.rows
+    assert printed(named.code()) == named.rows
     assert json.loads(named.to_json())["options"] == {"scoring": "the whole sentence", "most": 200, "rows": str(file)}
     unnamed = bert.suite(rows=rows)
-    exec(unnamed.code(), {"rows": rows})
-    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == unnamed.rows
+    assert printed(unnamed.code(), rows=rows) == unnamed.rows
     assert "# It needs the rows that were given in Python: define rows first.\n" in unnamed.code()
     assert json.loads(unnamed.to_json())["options"]["rows"] == "given in Python"
     results = bert.search("a cat", lines=["the cat sat.", "a dog"])
-    exec(results.code(), {"lines": ["the cat sat.", "a dog"]})
-    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == results.rows
+    assert printed(results.code(), lines=["the cat sat.", "a dog"]) == results.rows
 
 
 def test_the_code_of_a_built_in_suite_has_no_text() -> None:
@@ -190,13 +196,9 @@ def test_two_results_are_compared(bert: bx.Bert, result: bx.Result) -> None:
     assert repr(both).count("fill_mask (") == 2 and result.said in both.said
 
 
-def test_the_code_of_a_comparison_reproduces_it(
-    bert: bx.Bert, result: bx.Result, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_code_of_a_comparison_reproduces_it(bert: bx.Bert, result: bx.Result, printed: Printed) -> None:
     both = bx.compare(result, bert.control().fill_mask(FRANCE, top=12))
-    exec(both.code(), {})
-    assert [ast.literal_eval(line) for line in capsys.readouterr().out.splitlines()] == both.rows
+    assert printed(both.code()) == both.rows
 
 
 def test_suites_of_several_checkpoints_are_compared(result: bx.Result) -> None:
