@@ -9,6 +9,7 @@ import pytest
 from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.corpus import Shard, tokenize_files
+from bertexplorer.training.pretraining.pool import DocumentPool
 from bertexplorer.training.pretraining.spec import Spec
 from tests.tiny import WORDS, wordpiece
 
@@ -47,6 +48,12 @@ def shards(texts: Path, tokenizer: Tokenizer, tmp_path_factory: pytest.TempPathF
     cache = tmp_path_factory.mktemp("cache")
     result = tokenize_files(sorted(texts.iterdir()), tokenizer, cache)
     return [shard for shard in result if isinstance(shard, Shard)]
+
+
+@pytest.fixture(scope="session")
+def pool(shards: list[Shard]) -> DocumentPool:
+    """All documents of the text."""
+    return DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
 
 
 @pytest.fixture(scope="session")

@@ -81,10 +81,9 @@ def test_steps_are_counted_and_averaged(steps: Callable[..., list[StepResult]]) 
 
 
 @pytest.mark.parametrize("static", [False, True])
-def test_text_and_masks_repeat_as_requested(static: bool, shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_text_and_masks_repeat_as_requested(static: bool, pool: DocumentPool, tokenizer: Tokenizer) -> None:
     values = {"repeat_steps": 2, "static": static, "batch_tokens": 200, "lengths": "60:1:0.2"}
     run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
     batches = run.batches(pool, parse_buckets("60:1:0.2", 64), tokenizer)
     first, second, third = (batches(step) for step in (0, 1, 2))
     assert same(first, third, "original") and not same(first, second, "original")
@@ -92,10 +91,9 @@ def test_text_and_masks_repeat_as_requested(static: bool, shards: list[Shard], t
     assert same(first, batches(0), "ids")
 
 
-def test_batches_for_a_gpu_are_fewer_and_prepared_by_processes(shards: list[Shard], tokenizer: Tokenizer) -> None:
+def test_batches_for_a_gpu_are_fewer_and_prepared_by_processes(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     values = {"batch_tokens": 2000, "lengths": "60:1:0.2"}
     run = Run(Path(), [specs.make_spec({"text": ("x",)}, values)], lambda: False)
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
     buckets = parse_buckets("60:1:0.2", 64)
     on_cpu = run.batches(pool, buckets, tokenizer)(5)
     run.device, run.state.step = torch.device("cuda"), 4

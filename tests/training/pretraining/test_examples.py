@@ -19,11 +19,6 @@ def pool_of(shards: list[Shard], weights: tuple[float, ...] = (1.0, 1.0)) -> Doc
     return DocumentPool(shards, weights, [np.ones(len(s.hashes), bool) for s in shards])
 
 
-@pytest.fixture(scope="module")
-def pool(shards: list[Shard]) -> DocumentPool:
-    return pool_of(shards)
-
-
 class Places:
     """All positions of a sequence of ids in the text; short sequences repeat."""
 

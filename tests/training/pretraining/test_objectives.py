@@ -18,7 +18,6 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
-from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.objectives import (
     CausalLanguage,
     MaskedLanguage,
@@ -32,9 +31,8 @@ CPU = torch.device("cpu")
 
 
 @pytest.fixture(scope="module")
-def examples(shards: list[Shard]) -> Examples:
+def examples(pool: DocumentPool) -> Examples:
     """Four true pairs, four wrong ones and four single texts."""
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
     kinds = np.array([*[Kind.NEXT, Kind.OTHER] * 4, *[Kind.TEXT] * 4])
     return pool.examples(np.random.default_rng(0), kinds, np.where(kinds == Kind.TEXT, 30, 40))
 

@@ -16,7 +16,6 @@ from bertexplorer.training.data_parallel import DataParallel
 from bertexplorer.training.objective import Objective
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
-from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.heldout import special_metrics
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import DocumentPool, Kind
@@ -28,9 +27,8 @@ LIMIT = 0.1  # random weights look evenly: about this much goes to two or three 
 
 
 @pytest.fixture(scope="module")
-def batch(shards: list[Shard], tokenizer: Tokenizer) -> MaskedBatch:
+def batch(pool: DocumentPool, tokenizer: Tokenizer) -> MaskedBatch:
     """Two pairs and two single texts of different lengths."""
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
     kinds = np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER, Kind.SENTENCE])
     examples = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 25, 12]))
     return Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples, np.random.default_rng(1))
@@ -105,8 +103,7 @@ def test_heads_that_rest_on_special_tokens_are_counted_on_held_out_sentences(bat
     assert abs(metrics["special_share"] - float(wanted.mean())) < of_encoder(checkpoint.config, 1.0)
 
 
-def test_batches_of_a_step_weigh_by_their_tokens(shards: list[Shard], tokenizer: Tokenizer, tiny) -> None:
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+def test_batches_of_a_step_weigh_by_their_tokens(pool: DocumentPool, tokenizer: Tokenizer, tiny) -> None:
     collator = Collator.of(tokenizer, Masking())
     batches = [
         collator.collate(pool.examples(np.random.default_rng(i), np.array([Kind.TEXT] * 2), np.full(2, room)), draw)

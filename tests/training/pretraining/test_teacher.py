@@ -19,7 +19,6 @@ from bertexplorer.model.text import Tokenizer
 from bertexplorer.store import runs
 from bertexplorer.training.pretraining import spec as specs
 from bertexplorer.training.pretraining.batches import Collator, MaskedBatch
-from bertexplorer.training.pretraining.corpus import Shard
 from bertexplorer.training.pretraining.objectives import MaskedLanguage
 from bertexplorer.training.pretraining.pool import DocumentPool, Kind
 from bertexplorer.training.pretraining.run import pretrain
@@ -36,9 +35,8 @@ def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def batch(shards: list[Shard], tokenizer: Tokenizer) -> MaskedBatch:
+def batch(pool: DocumentPool, tokenizer: Tokenizer) -> MaskedBatch:
     """Two pairs, and four single texts of different lengths."""
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
     kinds = np.array([Kind.NEXT, Kind.TEXT, Kind.OTHER, Kind.TEXT, Kind.SENTENCE, Kind.TEXT])
     examples = pool.examples(np.random.default_rng(0), kinds, np.array([40, 30, 40, 12, 20, 25]))
     return Collator.of(tokenizer, Masking(chosen=0.3)).collate(examples, np.random.default_rng(1))
@@ -66,8 +64,7 @@ def test_the_loss_of_a_teacher_is_that_of_means_of_hidden_states_in_transformers
     assert objective.weights == {"mlm": 1.0, "nsp": 1.0, "vectors": 3.0}
 
 
-def test_pairs_have_no_loss_of_a_teacher(shards: list[Shard], tokenizer: Tokenizer, tiny, teacher: Path) -> None:
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+def test_pairs_have_no_loss_of_a_teacher(pool: DocumentPool, tokenizer: Tokenizer, tiny, teacher: Path) -> None:
     examples = pool.examples(np.random.default_rng(0), np.array([Kind.NEXT] * 3), np.array([40, 30, 20]))
     pairs = Collator.of(tokenizer, Masking()).collate(examples, np.random.default_rng(1))
     student = load(tiny("bert"), precision="fp32", device="cpu")
@@ -130,8 +127,7 @@ def test_compiled_layers_learn_the_same(begin: Begin) -> None:
     assert all(torch.allclose(one[name], other[name], atol=1e-5) for name in one)
 
 
-def test_padded_lengths_are_multiples_on_request(shards: list[Shard], tokenizer: Tokenizer) -> None:
-    pool = DocumentPool(shards, [1, 1], [np.ones(len(s.hashes), bool) for s in shards])
+def test_padded_lengths_are_multiples_on_request(pool: DocumentPool, tokenizer: Tokenizer) -> None:
     examples = pool.examples(np.random.default_rng(0), np.array([Kind.TEXT] * 3), np.array([29, 21, 17]))
     collate = partial(Collator.collate, examples=examples)
     plain, padded = (
