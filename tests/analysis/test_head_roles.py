@@ -122,7 +122,7 @@ def test_the_gallery_has_the_best_head_of_each_pattern_on_a_sentence_that_shows_
     assert [row["head"] for row in rows] == [found.head.head + 1 for found in result.gallery]
 
 
-def test_texts_of_special_tokens_and_long_ones(mini: Checkpoint) -> None:
+def test_special_tokens_have_no_roles_and_long_texts_are_sampled(mini: Checkpoint) -> None:
     assert not ask(mini, "[SEP]", on="this text").among.ordinary.any()
     result = ask(mini, "The cat sat on the mat and slept. " * 60, show="map", on="this text")
     assert 8 <= result.compared < 512 and result.tokens == 512 and result.left_out > 0

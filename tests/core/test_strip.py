@@ -43,7 +43,7 @@ def test_picked_chips_are_on_and_specials_can_be_picked(mini: Checkpoint) -> Non
     assert all(read_spans(chip["span"]) for chip in content["chips"]), "a link can hold each"
 
 
-def test_read_only_chips_markup_and_a_truncation(mini: Checkpoint) -> None:
+def test_chips_may_be_read_only_and_show_markup_and_truncations(mini: Checkpoint) -> None:
     content = drawn(mini, Text("The cat sat."), press="")
     assert {chip["span"] for chip in content["chips"]} == {""} and content["hint"] == ""
     content = drawn(mini, Text("<img src=x onerror=alert(1)>"))

@@ -137,16 +137,12 @@ def test_weights_that_differ_from_the_published_ones_are_deleted(
     assert library.get(NAME).config.num_layers == 3
 
 
-def test_a_mirror_without_pull_requests_is_sufficient(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
+@pytest.mark.parametrize("slow", [False, True], ids=["a mirror without pull requests", "a slow list"])
+def test_a_checkpoint_is_fetched_without_pull_requests(
+    hub: Hub, library: CheckpointRegistry, tiny: Tiny, slow: bool
+) -> None:
     pickled(hub, tiny("bert"))
-    hub.discussions = False
-    list(library.fetch(NAME))
-    assert library.get(NAME).config.num_layers == 3
-
-
-def test_a_slow_list_of_pull_requests_is_skipped(hub: Hub, library: CheckpointRegistry, tiny: Tiny) -> None:
-    pickled(hub, tiny("bert"))
-    hub.delays["discussions"] = 6.0
+    hub.discussions, hub.delays["discussions"] = slow, 6.0 * slow
     list(library.fetch(NAME))
     assert library.get(NAME).config.num_layers == 3
 

@@ -121,7 +121,7 @@ def test_simultaneous_runs_are_queued_in_order(jobs: Jobs) -> None:
     lock.close()
 
 
-def test_names_positions_and_durations_are_written_in_words(jobs: Jobs) -> None:
+def test_names_are_never_interpreted_and_durations_are_written_in_words(jobs: Jobs) -> None:
     assert " ".join(map(ordinal, (1, 2, 3, 4, 11, 12, 13, 21, 1112))) == "1st 2nd 3rd 4th 11th 12th 13th 21st 1,112th"
     words = ["less than a minute", "about 1 min", "about 60 min", "about 2 h"]
     assert [duration(seconds) for seconds in (5, 60, 3600, 9000)] == words

@@ -171,7 +171,7 @@ def test_the_cause_of_a_crash_is_reported_and_a_resume_repeats_no_step(
     assert steps(run) == [1, 2, 3, 4, 5]
 
 
-def test_causes_are_explained_and_secrets_recognised_in_words(tmp_path: Path) -> None:
+def test_causes_are_explained_in_words_and_secrets_recognised_by_their_names(tmp_path: Path) -> None:
     assert explain_end(-11, tmp_path) == "It was ended by SIGSEGV."
     assert explain_end(0, tmp_path) == "It ended with exit code 0."
     assert explain_end(None, tmp_path) == "It ended while no server was running."

@@ -175,7 +175,7 @@ def test_f1_equals_a_computation_by_hand(pairs: list[tuple[list[str], list[str]]
         )
 
 
-def test_strict_and_plain_scores_and_tables() -> None:
+def test_strict_and_plain_scores_have_tables_by_kind() -> None:
     result = metrics([["B-PER", "I-PER", "O"]], [["I-PER", "I-PER", "O"]], False)
     assert result["entity_f1"] == 1.0 and result["strict_f1"] == 0.0 and result["illegal"] == 0.5
     result = metrics([["NOUN", "VERB"], ["O"]], [["NOUN", "NOUN"], ["O"]], True)

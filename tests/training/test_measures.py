@@ -51,7 +51,7 @@ class Answering(Classifier):
         return self.shares
 
 
-def test_labels_that_are_sets_or_only_in_the_validation_rows() -> None:
+def test_labels_may_be_sets_or_occur_only_in_the_validation_rows() -> None:
     # 10 rows with x and y, in either order, and 6 with z.
     cells = [("x", "y"), ("y", "x")] * 5 + [("z",)] * 6
     examples = [Example(i, ("t",), labels) for i, labels in enumerate(cells)]

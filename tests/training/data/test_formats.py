@@ -56,7 +56,7 @@ def test_an_unusable_line_is_reported(line: str, what: str) -> None:
     assert first.problems[0].line == 1 and len(first.rows) == 2
 
 
-def test_limits_of_lines_and_columns_and_byte_order_marks() -> None:
+def test_lines_and_columns_have_limits_and_byte_order_marks_are_ignored() -> None:
     result = read(GOOD * 3 + b"no JSON\n", "a.jsonl", max_rows=4)
     assert result.left_out == 3 and not result.problems and "3 rows from line 5 on left out" in result.summary
     with pytest.raises(ExplorerError, match="more than 50 columns by line 51"):
