@@ -13,7 +13,7 @@ from bertexplorer.analysis.suite_cases import (
     Cells,
     Row,
     RowProblem,
-    UnusableRow,
+    UnusableCase,
     cell_text,
     first_cell,
     split_readable,
@@ -86,7 +86,7 @@ def read_rows(checkpoint: Checkpoint, rows: Sequence[Row], most: int) -> ProbeDa
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
             located.append(locate_row(checkpoint.tokenizer, unit, line, lower))
-        except UnusableRow as error:
+        except UnusableCase as error:
             unusable.append(RowProblem(line, str(error)))
     located, dropped = drop_lone_labels([*located])
     unusable = sorted([*unusable, *dropped], key=lambda problem: problem.line)
@@ -131,20 +131,20 @@ def unit_of(rows: Sequence[Row]) -> Unit:
 
 
 def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tuple[Example, Encoding, tuple[int, ...]]:
-    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableRow."""
+    """(a row, its tokens, the positions whose vectors are averaged). Raises UnusableCase."""
     text, label = first_cell(cells, *TEXTS), first_cell(cells, "label")
     try:
         encoding = tokenizer.encode(Text(text))
     except ExplorerError as error:
-        raise UnusableRow(f"cannot be read: {first_clause(error)}") from error
+        raise UnusableCase(f"cannot be read: {first_clause(error)}") from error
     if encoding.left_out:
         size = len(encoding) + encoding.left_out
-        raise UnusableRow(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
+        raise UnusableCase(f"has {size:,} tokens; the checkpoint reads {tokenizer.max_tokens:,}")
     word = first_cell(cells, "word") if unit == "word" else ""
     start, end = find_word(tokenizer, encoding.texts[0], word, cells) if word else (0, len(encoding.texts[0]))
     positions = piece_positions(encoding, Span(0, start, end)) if word else tuple(range(len(encoding)))
     if all(encoding.special[i] for i in positions):
-        raise UnusableRow(
+        raise UnusableCase(
             "is outside the vocabulary" if not word else f"has the word {word!r:.40}, outside the vocabulary"
         )
     document = next((name for column in DOCUMENTS if (name := cell_text(cells.get(column)))), f"text {text}")
@@ -152,14 +152,14 @@ def locate_row(tokenizer: Tokenizer, unit: Unit, line: int, cells: Cells) -> tup
 
 
 def find_word(tokenizer: Tokenizer, text: str, word: str, cells: Cells) -> tuple[int, int]:
-    """The characters of the nth occurrence of *word* as a whole word. Raises UnusableRow if it is not there."""
+    """The characters of the nth occurrence of *word* as a whole word. Raises UnusableCase if it is not there."""
     nth = cell_text(cells.get("nth")) or "1"
     if not (nth.isascii() and nth.isdigit() and int(nth[:6]) >= 1):
-        raise UnusableRow(f"has nth = {nth!r:.40}; wanted a whole number from 1")
+        raise UnusableCase(f"has nth = {nth!r:.40}; wanted a whole number from 1")
     spans = [match.span() for match in word_pattern(tokenizer, word).finditer(text)]
     if len(spans) < int(nth[:6]):
         times = counted(len(spans), "time")
-        raise UnusableRow(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
+        raise UnusableCase(f"has {word!r:.40} {times} in its text; wanted number {nth:.6}")
     return spans[int(nth[:6]) - 1]
 
 

@@ -70,7 +70,7 @@ class RowProblem:
     what: str
 
 
-class UnusableRow(Exception):
+class UnusableCase(Exception):
     """Raised if a row cannot be used; the message says why."""
 
 
@@ -142,7 +142,7 @@ def read_cases(kind: Kind, parse: Parser, rows: Iterable[Row]) -> tuple[Kind, li
         lower = {str(name).lower(): cell for name, cell in cells.items()}
         try:
             parts = parse(lower)
-        except UnusableRow as error:
+        except UnusableCase as error:
             unusable.append(RowProblem(line, str(error)))
             continue
         accepted.append(Case(kind, line, category(lower), *parts))
@@ -166,10 +166,10 @@ def cell_text(cell: Any) -> str:
 
 
 def first_cell(cells: Cells, *names: str) -> str:
-    """The first of the columns *names* that holds a text. Raises UnusableRow if none does."""
+    """The first of the columns *names* that holds a text. Raises UnusableCase if none does."""
     text = next((text for name in names if (text := cell_text(cells.get(name)))), "")
     if not text:
-        raise UnusableRow(f"has no {names[0]}")
+        raise UnusableCase(f"has no {names[0]}")
     return text
 
 
@@ -179,7 +179,7 @@ def pair(better: str, worse: str) -> Parser:
     def parse(cells: Cells) -> CaseParts:
         first_text, second_text = first_cell(cells, better), first_cell(cells, worse)
         if first_text == second_text:
-            raise UnusableRow("has the same sentence twice")
+            raise UnusableCase("has the same sentence twice")
         return (first_text, second_text), (), ""
 
     return parse
@@ -190,7 +190,7 @@ def cloze(cells: Cells) -> CaseParts:
     text = first_cell(cells, "text", "sentence", "masked_sentence")
     words = [part.strip() for part in first_cell(cells, "answer", "answers").split("|")]
     if not (accepted := tuple(dict.fromkeys(filter(None, words)))):
-        raise UnusableRow("has no answer")
+        raise UnusableCase("has no answer")
     return (require_one_mask(text),), accepted, ""
 
 
@@ -206,16 +206,16 @@ def lama(cells: Cells) -> CaseParts:
 
 
 def require_one_mask(text: str) -> str:
-    """*text*, if it has exactly one mask. Raises UnusableRow."""
+    """*text*, if it has exactly one mask. Raises UnusableCase."""
     if (count := text.count(MASK)) != 1:
-        raise UnusableRow(f"has {count or 'no'} {plural(MASK, count or 1)}; wanted one")
+        raise UnusableCase(f"has {count or 'no'} {plural(MASK, count or 1)}; wanted one")
     return text
 
 
 def next_sentence(cells: Cells) -> CaseParts:
     answer = first_cell(cells, "next", "is_next").lower()
     if answer not in FOLLOWS:
-        raise UnusableRow(f"has next = {answer!r:.40}; wanted yes or no")
+        raise UnusableCase(f"has next = {answer!r:.40}; wanted yes or no")
     return (first_cell(cells, "first"), first_cell(cells, "second")), (FOLLOWS[answer],), ""
 
 
@@ -223,24 +223,24 @@ def template(cells: Cells) -> CaseParts:
     """A template with slots, {he|she}, and what the other words should do to the answer (Ribeiro et al., 2020)."""
     text, expected = first_cell(cells, "template"), first_cell(cells, "expect").lower()
     if expected not in EXPECTED:
-        raise UnusableRow(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
+        raise UnusableCase(f"has expect = {expected!r:.40}; wanted {', '.join(EXPECTED)}")
     require_few_fillings(text)
     filled = fillings(text)
     if len(filled) < 2:
-        raise UnusableRow("has no slot with two words, such as {he|she}")
+        raise UnusableCase("has no slot with two words, such as {he|she}")
     answer = cell_text(cells.get("answer"))
     if expected != "same" and not answer:
-        raise UnusableRow(f"expects a {expected} probability, but names no answer")
+        raise UnusableCase(f"expects a {expected} probability, but names no answer")
     return tuple(filled), (answer,) if answer else (), expected
 
 
 def require_few_fillings(text: str) -> None:
-    """Raises UnusableRow if *text* can be filled in more than MAX_FILLINGS ways, before any of them is built."""
+    """Raises UnusableCase if *text* can be filled in more than MAX_FILLINGS ways, before any of them is built."""
     ways = 1
     for slot in SLOT.finditer(text):
         ways *= 1 + slot[1].count("|")
         if ways > MAX_FILLINGS:
-            raise UnusableRow(f"can be filled in more than {MAX_FILLINGS} ways; use fewer slots or words")
+            raise UnusableCase(f"can be filled in more than {MAX_FILLINGS} ways; use fewer slots or words")
 
 
 def fillings(text: str) -> list[str]:
@@ -261,7 +261,7 @@ def winobias(cells: Cells) -> CaseParts:
     is the stereotype; without it, the sentence of the file is taken as such."""
     sentence = winobias_sentence(cells)
     if not sentence:
-        raise UnusableRow(
+        raise UnusableCase(
             "is not a sentence of WinoBias, such as “[The developer] met the designer because [she] asked”"
         )
     own, swapped = (re.sub(r"[\[\]]", "", text) for text in (sentence, BRACKETED.sub(swap_pronoun, sentence)))

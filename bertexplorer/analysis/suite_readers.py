@@ -10,7 +10,7 @@ from jaxtyping import Float
 
 from bertexplorer.analysis.question import Readout
 from bertexplorer.analysis.readout import MaskReadout, require_tuned
-from bertexplorer.analysis.suite_cases import UnusableRow
+from bertexplorer.analysis.suite_cases import UnusableCase
 from bertexplorer.analysis.word_scores import piece_ids
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Encoding
@@ -28,7 +28,7 @@ class Reader:
         self.readout = readout
 
     def check(self, encoding: Encoding) -> None:
-        """Raises UnusableRow if there is no answer to read."""
+        """Raises UnusableCase if there is no answer to read."""
 
     def rows(self, encodings: Sequence[Encoding]) -> list[LogProbs]:
         """A row for each text: the log-probability of each answer. Texts of similar length share a batch."""
@@ -43,7 +43,7 @@ class Reader:
         return self.readout.name(index, encoding)
 
     def index(self, answer: str, encoding: Encoding) -> int:
-        """The index of an answer. Raises UnusableRow if it is none."""
+        """The index of an answer. Raises UnusableCase if it is none."""
         raise NotImplementedError
 
 
@@ -56,12 +56,12 @@ class MaskReader(Reader):
 
     def check(self, encoding: Encoding) -> None:
         if len(encoding.masked) != 1:
-            raise UnusableRow("has no single mask that this checkpoint reads")
+            raise UnusableCase("has no single mask that this checkpoint reads")
 
     def index(self, answer: str, encoding: Encoding) -> int:
         ids = piece_ids(self.readout.checkpoint, encoding, encoding.masked[0], answer)
         if len(ids) > 1:
-            raise UnusableRow(f"has the answer {answer!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
+            raise UnusableCase(f"has the answer {answer!r:.40}, which is cut into {len(ids)} pieces; wanted one piece")
         return ids[0]
 
 
@@ -80,7 +80,7 @@ class LabelReader(Reader):
     def index(self, answer: str, encoding: Encoding) -> int:
         labels = self.readout.checkpoint.labels
         if answer not in labels:
-            raise UnusableRow(
+            raise UnusableCase(
                 f"has the label {answer!r:.40}, which the checkpoint does not give; it gives {', '.join(labels):.200}"
             )
         return labels.index(answer)

@@ -14,7 +14,7 @@ from jaxtyping import Float
 from bertexplorer import engine
 from bertexplorer.analysis import pseudo_likelihood as pll
 from bertexplorer.analysis.pseudo_likelihood import Hide, Spot, scored_positions, single_spots
-from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableRow
+from bertexplorer.analysis.suite_cases import DIRECTIONS, MASK, Case, Kind, RowProblem, UnusableCase
 from bertexplorer.analysis.suite_readers import LabelReader, LogProbs, MaskReader, Reader
 from bertexplorer.analysis.word_scores import MAX_PIECES, piece_ids, pieces_log_probs
 from bertexplorer.errors import ExplorerError, first_clause
@@ -96,14 +96,14 @@ class Scorer:
         return 0.5
 
     def encode(self, *texts: str) -> Encoding:
-        """Raises UnusableRow for a text that the checkpoint cannot read as a whole."""
+        """Raises UnusableCase for a text that the checkpoint cannot read as a whole."""
         encoding = self.tokenizer.encode(Text(texts[0], texts[1] if len(texts) > 1 else ""))
         if encoding.left_out:
             limit = self.tokenizer.max_tokens
-            raise UnusableRow(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
+            raise UnusableCase(f"has {len(encoding) + encoding.left_out:,} tokens; the checkpoint reads {limit:,}")
         columns = zip(encoding.special, encoding.spans, encoding.ids, strict=True)
         if any(special and span and token != encoding.mask_id for special, span, token in columns):
-            raise UnusableRow("has a character outside the vocabulary")
+            raise UnusableCase("has a character outside the vocabulary")
         return encoding
 
     # Two texts.
@@ -124,21 +124,21 @@ class Scorer:
         return results
 
     def plan(self, case: Case) -> Plan:
-        """What to score of the two texts of *case*. Raises UnusableRow if they cannot be compared."""
+        """What to score of the two texts of *case*. Raises UnusableCase if they cannot be compared."""
         pair = first, second = [self.encode(text) for text in case.texts]
         if first.ids == second.ids:
-            raise UnusableRow("has two sentences that are the same tokens to this checkpoint")
+            raise UnusableCase("has two sentences that are the same tokens to this checkpoint")
         if self.kind == "stereotype pairs":
             blocks = SequenceMatcher(None, first.ids, second.ids, autojunk=False).get_matching_blocks()
             shared = [{b[side] + i for b in blocks for i in range(b.size)} for side in (0, 1)]
             scored = [s & set(scored_positions(e)) for e, s in zip(pair, shared, strict=True)]
             if not all(scored):
-                raise UnusableRow("has two sentences that share no token, and only shared ones are scored")
+                raise UnusableCase("has two sentences that share no token, and only shared ones are scored")
             return tuple((e, single_spots(s)) for e, s in zip(pair, scored, strict=True))
         if self.scoring == "the differing piece":
             differ = [i for i, (a, b) in enumerate(zip(first.ids, second.ids, strict=False)) if a != b]
             if len(first) != len(second) or len(differ) != 1:
-                raise UnusableRow("does not differ in one piece alone, so only whole sentences can be compared")
+                raise UnusableCase("does not differ in one piece alone, so only whole sentences can be compared")
             return tuple((e, single_spots(differ)) for e in pair)
         hide: Hide = "the rest of its word too"
         return tuple((e, [(i, tuple(pll.positions_to_hide(e, i, hide))) for i in scored_positions(e)]) for e in pair)
@@ -156,14 +156,14 @@ class Scorer:
         return {**unusable, **unscored, **outcomes}
 
     def score_cloze(self, case: Case, encoding: Encoding, row: LogProbs) -> Outcome:
-        """The best of the accepted words that the checkpoint can score. Raises UnusableRow or ExplorerError if it can
+        """The best of the accepted words that the checkpoint can score. Raises UnusableCase or ExplorerError if it can
         score none."""
         scored: list[tuple[bool, float, int | None]] = []
-        problems: list[UnusableRow | ExplorerError] = []
+        problems: list[UnusableCase | ExplorerError] = []
         for word in case.answers:
             try:
                 scored.append(self.score_word(encoding, row, word))
-            except (UnusableRow, ExplorerError) as error:
+            except (UnusableCase, ExplorerError) as error:
                 problems.append(error)
         if not scored:
             raise problems[0]
@@ -179,7 +179,7 @@ class Scorer:
         position, size = encoding.masked[0], self.tokenizer.vocab_size
         ids = piece_ids(self.checkpoint, encoding, position, word)
         if len(ids) > MAX_PIECES:
-            raise UnusableRow(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
+            raise UnusableCase(f"has the answer {word!r:.40} of {len(ids)} pieces; the limit is {MAX_PIECES}")
         joint = [] if len(ids) == 1 else pieces_log_probs(self.checkpoint, encoding, position, ids)
         steps = [row] if len(ids) == 1 else [np.asarray(step[:size].numpy(), dtype=np.float64) for step in joint]
         ranks = [rank_of(step, token) for step, token in zip(steps, ids, strict=True)]
@@ -244,7 +244,7 @@ class Scorer:
         def encode(case: Case) -> list[Encoding]:
             encodings = [self.encode(text) for text in case.texts]
             if case.expected in DIRECTIONS and len({encoding.ids for encoding in encodings}) < len(encodings):
-                raise UnusableRow("has two fillings that are the same tokens to this checkpoint")
+                raise UnusableCase("has two fillings that are the same tokens to this checkpoint")
             for encoding in encodings:
                 reader.check(encoding)
             return encodings
@@ -287,7 +287,7 @@ def read_usable(
             continue
         try:
             results[i] = read(case)
-        except UnusableRow as error:
+        except UnusableCase as error:
             unusable[i] = RowProblem(case.line, str(error))
         except ExplorerError as error:
             unusable[i] = RowProblem(case.line, f"cannot be read: {first_clause(error)}")

@@ -116,6 +116,16 @@ def test_occlusion_equals_a_loop_by_hand(twin: Twin) -> None:
     )
 
 
+def test_occlusion_of_a_long_text_shares_the_drop_of_a_group(twin: Twin, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attribution, "PASS_TOKENS", 0)
+    monkeypatch.setitem(attribution.FEWEST, "groups", 3)
+    positions = [i for i in range(len(twin.encoding)) if i != twin.spot]
+    wanted = np.zeros(len(twin.encoding))
+    for group in np.array_split(positions, range(-(-len(positions) // 3), len(positions), -(-len(positions) // 3))):
+        wanted[group] = (twin.without() - twin.without(*group)) / len(group)
+    close(twin.ours.config, twin.scores("occlusion"), wanted)
+
+
 def test_lime_equals_a_least_squares_fit_by_hand(twin: Twin) -> None:
     """The same samples; the ridge as least squares with a row for each penalty."""
     shown = attribution.random_subsets(len(twin.words), 60)

@@ -171,6 +171,8 @@ CROOKED = [
     "/assets/../config",
     "/assets/a\n",
     "/assets//a",
+    "/assets/a%2eb",  # it was encoded twice
+    "/assets/%252e%252e/config",
     "/..",
     "\\..\\a",
 ]

@@ -66,6 +66,15 @@ def test_eight_simultaneous_callers_share_one_load(library: CheckpointRegistry, 
     assert sorted(loads) == ["one", "two"] and len({id(c) for c in got}) == 2 and len(got) == 8
 
 
+def test_a_run_opens_for_its_owner_alone(library: CheckpointRegistry) -> None:
+    library.owned_runs = {"ada": {"one"}, "bob": {"two"}}.__getitem__
+    ada = library.for_owner("ada")
+    assert [ada.may_open(name) for name in ("run:one", "run:one@step-3", "run:two")] == [True, True, False]
+    assert library.may_open("run:two"), "the operator may open every run"
+    with pytest.raises(ExplorerError, match="This run is not here. It was deleted, or it belongs to another browser"):
+        ada.get("run:two")
+
+
 def test_a_failed_load_can_be_retried(library: CheckpointRegistry, models: Path) -> None:
     weights = models / "one" / "model.safetensors"
     original = weights.read_bytes()

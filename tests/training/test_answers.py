@@ -1,5 +1,6 @@
 """Answers as spans of a passage: files, windows, the best spans, and scores as SQuAD's official script counts them."""
 
+import itertools
 import json
 from typing import Any
 
@@ -161,6 +162,17 @@ def test_an_answer_is_marked_in_each_window_that_contains_it() -> None:
             assert len(ended) < 3
         else:
             assert PASSAGE[passage.starts[i - at + first] : passage.ends[j - at + first]] == answer.text
+
+
+def test_a_window_that_cuts_an_answer_does_not_have_it() -> None:
+    cutter = WindowCutter(Tokenizer(wordpiece(), max_tokens=64), 24, 8, 4, 3)
+    starts = [i for i in range(len(PASSAGE)) if i == 0 or PASSAGE[i - 1] == " "]
+    for start, end in itertools.pairwise(starts):
+        (result,) = cutter.items([(ASKED, PASSAGE)], [Answer(PASSAGE[start : end - 1], start)])
+        for item in result:
+            _, passage, first, after, at, (i, j) = item.target
+            has_it = passage.starts[first] <= start and end - 1 <= passage.ends[after - 1]
+            assert ((i, j) != NOWHERE) == has_it and (not has_it or at <= i <= j < at + after - first)
 
 
 def test_a_long_question_is_cut_and_an_empty_passage_has_one_window() -> None:

@@ -68,6 +68,8 @@ def test_a_folder_without_a_manifest_is_ignored(tmp_path: Path) -> None:
     commit(tmp_path, "step-0", write("0"))
     commit(tmp_path, "step-1", write("1"))
     (tmp_path / "step-1" / MANIFEST).unlink()
+    (tmp_path / "step-0").rename(tmp_path / ".step-2")  # as a commit is called until it is complete
+    commit(tmp_path, "step-0", write("0"))
     assert [p.name for p, _ in newest_first(tmp_path)] == ["step-0"]
     assert list(newest_first(tmp_path / "nothing")) == []
 
