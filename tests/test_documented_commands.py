@@ -67,6 +67,7 @@ def test_a_documented_command_runs(
     for name, text in FILES.items():
         Path(name).write_text(text, "utf-8")
     shutil.copy(BUNDLED / "02-three-vectors.md", "30-my-lesson.md")
+    shutil.copy(BUNDLED / "20-attention.lecture.md", "50-my-course.lecture.md")
     shutil.copy(BUNDLED / "00-welcome.md", "31-slug.md")
     shutil.copy(BUNDLED / "00-welcome.de.md", "31-slug.de.md")
     Path("FOLDER").mkdir()

@@ -84,7 +84,7 @@ class Drill:
     def vote(self, number: int, round: int, choice: int) -> None:
         with self.browser(number) as phone:
             sent = {"question": 0, "round": round, "choice": choice}
-            assert phone.post(f"/class/{self.code}/vote", json=sent).raise_for_status().json() == {"saved": choice}
+            assert phone.post(f"/class/{self.code}/vote", json=sent).raise_for_status().json()["saved"] == choice
         self.own[number][round] = choice
 
     def step(self, to: str) -> None:

@@ -51,7 +51,7 @@ class Routes:
     def operations(self) -> Iterator[tuple[str, str, dict[str, Any]]]:
         for path, methods in self.document["paths"].items():
             for method, operation in methods.items():
-                if set(operation["tags"]) & set(ABOUT_RUNS):
+                if set(operation["tags"]) & set(ABOUT_RUNS) and "{key}" not in path:  # a shared run has a key, no id
                     yield path, method.upper(), operation
 
     def resolved(self, schema: dict[str, Any]) -> dict[str, Any]:
