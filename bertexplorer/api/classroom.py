@@ -302,7 +302,7 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
 
 def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str]:
     """The address for phones, and what to do if they cannot reach it."""
-    note = unreachable(explore.registry.settings, request.url, "This class")
+    note = unreachable(explore.registry.settings, request.url, "Phones cannot join yet", "This class stays open.")
     return {"address": address(explore, request, room.code), "note": note}
 
 

@@ -41,7 +41,7 @@ def routes(catalogue: LessonCatalogue) -> APIRouter:
 def summary(lecture: Lecture) -> dict[str, Any]:
     """The entry of a lecture in the list."""
     can = inline(str(lecture.about.get("can", "")))
-    about = {"slug": lecture.slug, "title": lecture.title, "minutes": lecture.about.get("minutes", 0), "can": can}
+    about = {"slug": lecture.slug, "title": lecture.title, "minutes": lecture.minutes, "can": can}
     return {**about, "votes": len(lecture.votes)}
 
 

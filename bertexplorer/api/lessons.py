@@ -20,8 +20,7 @@ from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
 from bertexplorer.learn.catalogue import LessonCatalogue, views_of
-from bertexplorer.learn.class_questions import is_for_class
-from bertexplorer.learn.lesson import Block, Lesson
+from bertexplorer.learn.lesson import Block, Lesson, is_for_class
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX, recording
 

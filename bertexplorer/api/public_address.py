@@ -23,17 +23,24 @@ def public_address(settings: Settings, url: URL, path: str) -> str:
     return f"{url.scheme}://{f'[{host}]' if ':' in host else host}{port}{settings.root_path}{path}"
 
 
-def unreachable(settings: Settings, url: URL, what: str) -> str:
-    """Why phones cannot open *what*, such as "This class", and what to do; "" if they can."""
+def unreachable(settings: Settings, url: URL, trouble: str, rest: str) -> str:
+    """Why phones cannot open an address, and what to do; "" if they can. *trouble*: what they cannot do, such as
+    "Phones cannot join yet"; *rest*: what stays."""
     if settings.local:
         return (
-            "Phones cannot join yet: only this computer can reach the page. Stop it, and start it again with "
-            f"--host 0.0.0.0 and an access code in BERTEXPLORER_CODE. {what} stays open."
+            f"{trouble}: only this computer can reach the page. Stop it, and start it again with --host 0.0.0.0 and an "
+            f"access code in BERTEXPLORER_CODE. {rest}"
         )
     if settings.loopback and url.hostname in OWN_NAMES:
         name = f" as {settings.hosts[0]}" if settings.hosts else " by its public name"
-        return f"Phones cannot reach this address. Open the page{name} to show them the right one. {what} stays open."
+        return f"Phones cannot reach this address. Open the page{name} to show them the right one. {rest}"
     return ""
+
+
+def shared_link(settings: Settings, url: URL, key: str) -> dict[str, str]:
+    """The link of a shared run: its key, its address, and what keeps others from opening it."""
+    note = unreachable(settings, url, "Others cannot open the link yet", "The link stays valid.")
+    return {"key": key, "address": public_address(settings, url, f"/r/{key}"), "note": note}
 
 
 def own_address() -> str:

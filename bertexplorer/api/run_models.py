@@ -79,7 +79,7 @@ class ReportModel(BaseModel):
     labels: list[str] = Field([], description="The labels of the confusion matrix, in its order.")
     rows: dict[str, Any] | None = Field(None, description="Wrongly answered validation rows, once it has ended.")
     texts: list[dict[str, str]] = Field([], description="The columns of a new row to try: name and label.")
-    shared: bool = Field(False, description="Whether others may watch its curve, see POST /api/v1/runs/{id}/share.")
+    shared: dict[str, str] | None = Field(None, description="The link with which others watch it: key, address, note.")
     cases: bool = Field(False, description="Suite only: whether GET /api/v1/suites/{id}/table has its cases.")
 
 

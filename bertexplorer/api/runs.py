@@ -20,6 +20,7 @@ from bertexplorer.api.files import FileModel, file_json
 from bertexplorer.api.models import of_type
 from bertexplorer.api.page import setting_schema
 from bertexplorer.api.problems import Route
+from bertexplorer.api.public_address import shared_link
 from bertexplorer.api.run_models import (
     AgainModel,
     ExportModel,
@@ -177,7 +178,9 @@ def add_results(router: APIRouter, service: RunService, admission: Admission) ->
 
         def answer(run: Run) -> dict[str, Any]:
             found = report(service, id, owner(request), [other for other in beside.split(",") if other])
-            return {**found, "run": run_json(run), "shared": bool(shared.key_of(run.id))}
+            key = shared.key_of(run.id)
+            link = shared_link(service.settings, request.url, key) if key else None
+            return {**found, "run": run_json(run), "shared": link}
 
         return to_response(find_run(service, id, owner(request), answer))
 

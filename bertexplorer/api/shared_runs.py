@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from typing import Any
 
 from fastapi import APIRouter
 from starlette.requests import Request
@@ -12,11 +11,13 @@ from starlette.responses import Response
 from bertexplorer.api.admission import Reply, json_reply, problem, to_response
 from bertexplorer.api.models import of_type
 from bertexplorer.api.problems import Route
-from bertexplorer.api.public_address import public_address, qr_code, unreachable
+from bertexplorer.api.public_address import public_address, qr_code, shared_link
 from bertexplorer.api.runs import Id, find_run, owner
 from bertexplorer.errors import ExplorerError
+from bertexplorer.runs.report import can_share
 from bertexplorer.runs.service import RunService
 from bertexplorer.runs.sharing import SharedRuns, shared_report
+from bertexplorer.store.runs import Run
 
 KEPT_S = 1.0  # how long an answer is given again: a whole class asks for the same
 
@@ -32,10 +33,10 @@ def routes(service: RunService) -> APIRouter:
         """Make a link with which others watch the run's curve, its name and its state, and nothing else. A run that is
         shared already keeps its link."""
 
-        def link(run: Any) -> dict[str, str]:
-            key = shared.share(run.id)
-            note = unreachable(service.settings, request.url, "The link")
-            return {"key": key, "address": address(request, key), "note": note}
+        def link(run: Run) -> dict[str, str]:
+            if not can_share(run):
+                raise ExplorerError(f"{run.name} cannot be shared: only runs of a task can, until they are deleted.")
+            return shared_link(service.settings, request.url, shared.share(run.id))
 
         return to_response(find_run(service, id, owner(request), link))
 
@@ -43,7 +44,7 @@ def routes(service: RunService) -> APIRouter:
     def unshare(request: Request, id: Id) -> Response:
         """End the link of a run."""
 
-        def end(run: Any) -> dict[str, str]:
+        def end(run: Run) -> dict[str, str]:
             answers.pop(shared.key_of(run.id), None)
             shared.end(run.id)
             return {"ended": run.id}
@@ -69,9 +70,6 @@ def routes(service: RunService) -> APIRouter:
     def code(request: Request, key: str) -> Response:
         """The address of a shared run as a QR code."""
         shared.run_of(key)
-        return qr_code(address(request, key))
-
-    def address(request: Request, key: str) -> str:
-        return public_address(service.settings, request.url, f"/r/{key}")
+        return qr_code(public_address(service.settings, request.url, f"/r/{key}"))
 
     return router

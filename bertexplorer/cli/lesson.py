@@ -13,7 +13,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import check
 from bertexplorer.learn.catalogue import NAME, LessonCatalogue, read_file
 from bertexplorer.learn.collect import MAX_FILES, collect
-from bertexplorer.learn.lecture import NAME as LECTURE_NAME, Lecture, find_lecture, lectures, read_lecture_file
+from bertexplorer.learn.lecture import SUFFIX, Lecture, find_lecture, lectures, read_lecture_file
 from bertexplorer.learn.lecture_check import check_lecture
 from bertexplorer.learn.lesson import Lesson
 from bertexplorer.learn.translation import template, translatable_parts, translate
@@ -95,7 +95,7 @@ def summary(slug: str, lesson: Lesson) -> dict[str, object]:
 
 
 def lecture_summary(lecture: Lecture) -> dict[str, object]:
-    about = {"lecture": lecture.slug, "title": lecture.title, "minutes": lecture.about.get("minutes", "")}
+    about = {"lecture": lecture.slug, "title": lecture.title, "minutes": lecture.minutes}
     return {**about, "steps": len(lecture.steps), "votes": len(lecture.votes)}
 
 
@@ -108,7 +108,7 @@ def check_all(library: CheckpointRegistry, catalogue: LessonCatalogue, names: Se
             problems += check_translation(catalogue, path, match[2])
             continue
         started = time.perf_counter()
-        if LECTURE_NAME.fullmatch(path.name) or name in lectures(catalogue):
+        if path.name.endswith(SUFFIX) or name in lectures(catalogue):
             lecture = read_lecture_file(path) if path.suffix == ".md" else find_lecture(catalogue, name)
             lines = check_lecture(explore, catalogue, lecture, opening(library.settings), checkpoint)
             size = counted(len(lecture.steps), "step")

@@ -14,12 +14,11 @@ from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.classroom import MAX_CHOICES
 from bertexplorer.learn.expressions import fill_slots
 from bertexplorer.learn.lecture import find_lecture
-from bertexplorer.learn.lesson import CHOOSING, Block, Lesson
+from bertexplorer.learn.lesson import CHOOSING, Block, Lesson, is_for_class
 from bertexplorer.learn.prose import inline, tree
 from bertexplorer.learn.recording import PREFIX
 from bertexplorer.learn.room import Question
 
-CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 LESSON_FIELDS = {"lesson", "checkpoint", "language", "first"}  # of a request that names a lesson
 LECTURE_FIELDS = {"lecture", "checkpoint"}
 YES_NO, OTHER = ("yes", "no"), "something else"
@@ -94,11 +93,6 @@ def class_blocks(lesson: Lesson, first: str = "") -> list[Block]:
     if first and first not in ids:
         raise ExplorerError(f"first: got {first!r:.60}; wanted one of {', '.join(ids)}.")
     return blocks[ids.index(first) if first else 0 :]
-
-
-def is_for_class(block: Block) -> bool:
-    """Whether a class can vote on *block*. On a share it can if the block says in vote: what each person chooses."""
-    return block.kind in CLASS_KINDS or "vote" in block.fields
 
 
 def question_of(explore: Explore, block: Block, opening: State, checkpoint: str = "") -> Question:

@@ -11,12 +11,16 @@ import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue, read_text
 from bertexplorer.learn.front_matter import MAX_MINUTES, Problem, front_matter
-from bertexplorer.learn.lesson import MAX_CHARACTERS, MAX_PROBLEMS, Block, Kinds, split_parts
+from bertexplorer.learn.lesson import MAX_CHARACTERS, MAX_PROBLEMS, Block, Kinds, is_for_class, split_parts
+from bertexplorer.learn.recording import PREFIX, recording
+from bertexplorer.views import VIEWS
 
+SUFFIX = ".lecture.md"
 NAME = re.compile(r"(\d{1,3})-([a-z0-9-]+)\.lecture\.md")
 NEEDED = ("title", "minutes", "can")
 KINDS: Kinds = {  # of steps
@@ -61,6 +65,10 @@ class Lecture:
         return str(self.about.get("title", self.slug))
 
     @property
+    def minutes(self) -> int:
+        return sum(step.minutes for step in self.steps)
+
+    @property
     def votes(self) -> tuple[Step, ...]:
         return tuple(step for step in self.steps if step.kind == "vote")
 
@@ -81,23 +89,28 @@ def read_lecture(source: str, slug: str) -> Lecture:
     about, start, problems = front_matter(lines, NEEDED, NEEDED)
     opening = ""
     steps: list[Step] = []
+    left_out = False  # whether the notes that follow belong to a step that cannot be used
     for part, number in split_parts(lines, start, problems, KINDS):
         if isinstance(part, Block):
-            if message := step_problem(part, [step.id for step in steps]):
+            message = step_problem(part, [step.id for step in steps])
+            left_out = bool(message)
+            if message:
                 problems.append(Problem(number, message))
             else:
                 fields = {**part.fields, "minutes": int(part.fields["minutes"])}
                 steps.append(Step(part.kind, part.id, number, prompt=part.prompt, **fields))  # type: ignore[arg-type]
+        elif left_out:
+            continue
         elif steps:
-            steps[-1] = replace(steps[-1], notes=part)
+            steps[-1] = replace(steps[-1], notes=f"{steps[-1].notes}\n\n{part}".strip())
         else:
             opening = part
     if not steps:
         problems.append(Problem(1, f"The lecture has no step; wanted blocks such as {', '.join(KINDS)}."))
-    planned = sum(step.minutes for step in steps)
-    if steps and not problems and planned != about["minutes"]:
-        problems.append(Problem(1, f"minutes: got {about['minutes']}; the steps take {planned} together."))
-    return Lecture(slug, about, opening, tuple(steps), tuple(problems[:MAX_PROBLEMS]))
+    lecture = Lecture(slug, about, opening, tuple(steps))
+    if steps and not problems and lecture.minutes != about["minutes"]:
+        problems.append(Problem(1, f"minutes: got {about['minutes']}; the steps take {lecture.minutes} together."))
+    return replace(lecture, problems=tuple(problems[:MAX_PROBLEMS]))
 
 
 def step_problem(block: Block, ids: list[str]) -> str:
@@ -126,18 +139,46 @@ def lectures(catalogue: LessonCatalogue) -> dict[str, Path]:
 
 
 def find_lecture(catalogue: LessonCatalogue, slug: str) -> Lecture:
-    """The lecture *slug*. Raises ExplorerError if there is none."""
+    """The lecture *slug*, without the steps that name no view, lesson or question; its problems name them. Raises
+    ExplorerError if there is no such lecture."""
     files = lectures(catalogue)
     if slug not in files:
         raise ExplorerError(f"There is no lecture {slug!r:.60}; there are {', '.join(files) or 'none'}.")
-    return read_lecture_file(files[slug])
+    lecture = read_lecture_file(files[slug])
+    steps, problems = [], list(lecture.problems)
+    for step in lecture.steps:
+        try:
+            check_names(catalogue, step)
+            steps.append(step)
+        except ExplorerError as error:
+            problems.append(Problem(step.line, str(error)))
+    return replace(lecture, steps=tuple(steps), problems=tuple(problems))
+
+
+def check_names(catalogue: LessonCatalogue, step: Step) -> None:
+    """Raises ExplorerError if *step* names a view, a lesson or a question that does not exist."""
+    if step.view.startswith(PREFIX):
+        recording(step.view)
+    elif step.kind == "view":
+        name = dict(parse_qsl(urlsplit(step.view).query)).get("view", "")
+        if name not in VIEWS:
+            raise ExplorerError(f"view: got {step.view!r:.80}; wanted the link of a view, such as /?view=fill-mask.")
+    else:
+        lesson = catalogue.lesson(step.lesson)
+        ids = [block.id for block in lesson.blocks if is_for_class(block)]
+        if step.kind == "vote" and step.question not in ids:
+            raise ExplorerError(f"question: got {step.question!r:.60}; wanted one of {', '.join(ids)}.")
 
 
 def read_lecture_file(path: Path) -> Lecture:
     """The lecture in the file *path*; without steps, and with a problem, if the file cannot be read."""
     match = NAME.fullmatch(path.name)
-    slug = match[2] if match else path.stem
+    slug = match[2] if match else path.name.removesuffix(SUFFIX)
     try:
-        return read_lecture(read_text(path), slug)
+        lecture = read_lecture(read_text(path), slug)
     except ExplorerError as error:
         return Lecture(slug, {}, problems=(Problem(1, str(error)),))
+    if match:
+        return lecture
+    message = f"The page does not list {path.name}; wanted a number and small letters, as in 50-my-course{SUFFIX}."
+    return replace(lecture, problems=(Problem(1, message), *lecture.problems))

@@ -39,6 +39,7 @@ KINDS: Kinds = {
 }
 QUESTIONS = ("predict", "choice", "number", "find", "click", "say", "share")
 CHOOSING = ("predict", "choice", "share")
+CLASS_KINDS = ("predict", "choice", "number", "click")  # blocks that a class can answer as they are
 GRADING = ("view", "start", "key", "accept", "tolerance")  # fields that decide what is right
 
 
@@ -141,6 +142,11 @@ class Lesson:
             if block.id == id:
                 return block
         raise ExplorerError(f"The lesson {self.slug} has no part {id!r:.60}; reload the page.")
+
+
+def is_for_class(block: Block) -> bool:
+    """Whether a class can vote on *block*. On a share it can if the block says in vote: what each person chooses."""
+    return block.kind in CLASS_KINDS or "vote" in block.fields
 
 
 def grades(item: Item) -> tuple[str, ...]:

@@ -64,6 +64,11 @@ def can(run: Run, ability: Ability) -> bool:
     return task is not None and ability in task.CAN
 
 
+def can_share(run: Run) -> bool:
+    """Whether others may watch *run*: it has a curve by epoch, and was not deleted."""
+    return run.task in BY_NAME and run.state != "deleted"
+
+
 def actions(detail: RunDetail) -> list[str]:
     """What can be done with a run in its state."""
     run, saved = detail.run, detail.best is not None
@@ -78,6 +83,7 @@ def actions(detail: RunDetail) -> list[str]:
         "influence": settled and can(run, "traces"),
         "suspects": settled and can(run, "suspects"),
         "export": saved,
+        "share": can_share(run),
     }
     return [action for action, is_possible in possible.items() if is_possible]
 

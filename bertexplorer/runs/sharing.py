@@ -1,12 +1,13 @@
 """Sharing: a run that its owner shows to others, who see its curve and nothing else.
 
 Whoever has the link sees the run's name, its state, its curve and its best values: no row, no checkpoint, no setting.
-FOLDER/KEY holds the id of the run; the key is random, so a link cannot be guessed.
+FOLDER/ID holds the key of the run; it is random, so a link cannot be guessed.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import re
 import secrets
 from collections.abc import Mapping
@@ -24,37 +25,42 @@ MAX_POINTS = 300  # of the loss of the training rows
 
 
 class SharedRuns:
-    """The runs that are shared, in *folder*."""
+    """The runs that are shared, in *folder*: a file for each, named by its id. Safe to call from many threads."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     def share(self, id: str) -> str:
         """The key under which the run *id* is shared from now on, or was before."""
-        if key := self.key_of(id):
-            return key
         self.folder.mkdir(parents=True, exist_ok=True)
-        key = secrets.token_hex(8)
-        (self.folder / key).write_text(id, "utf-8")
-        return key
+        new = self.folder / f".{secrets.token_hex(8)}"
+        new.write_text(secrets.token_hex(8), "utf-8")
+        try:
+            os.link(new, self.folder / id)  # in one piece, and only if there is none
+        except FileExistsError:
+            pass
+        finally:
+            new.unlink()
+        return self.key_of(id)
 
     def end(self, id: str) -> None:
         """Share the run *id* no longer."""
-        if key := self.key_of(id):
-            (self.folder / key).unlink(missing_ok=True)
+        (self.folder / id).unlink(missing_ok=True)
 
     def key_of(self, id: str) -> str:
         """The key of the run *id*; "" if it is not shared."""
-        if not self.folder.is_dir():
+        try:
+            return (self.folder / id).read_text("utf-8")
+        except FileNotFoundError:
             return ""
-        return next((path.name for path in self.folder.iterdir() if path.read_text("utf-8") == id), "")
 
     def run_of(self, key: str) -> str:
         """The id of the run with this *key*. Raises ExplorerError if there is none."""
-        path = self.folder / key
-        if not KEY.fullmatch(key) or not path.is_file():
-            raise ExplorerError("This run is not shared (any more). Ask its owner for a new link.", code="shared")
-        return path.read_text("utf-8")
+        if KEY.fullmatch(key) and self.folder.is_dir():
+            for path in self.folder.glob("[!.]*"):
+                if self.key_of(path.name) == key:
+                    return path.name
+        raise ExplorerError("This run is not shared (any more). Ask its owner for a new link.", code="shared")
 
 
 def shared_report(service: RunService, id: str) -> dict[str, Any]:

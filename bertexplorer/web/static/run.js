@@ -40,7 +40,7 @@ class Run extends HTMLElement {
     this.results = h("div", { id: "results" });
     this.confusion = h("bx-figure", { id: "difference", onjump: ({ detail }) => this.#cell(detail.set) });
     this.rows = h("div", { id: "rows" });
-    this.append(this.head, h("div", { id: "run-actions", class: "row" }, Object.values(this.actions), button("Share", "share", () => this.#share()), this.rename), this.message, this.sharing,
+    this.append(this.head, h("div", { id: "run-actions", class: "row" }, Object.values(this.actions), this.sharer = button("Share", "share", () => this.#share()), this.rename), this.message, this.sharing,
       this.figure, h("div", { id: "caption" }, this.said), this.advice, this.over, this.compared, this.row, this.answer,
       h("div", { id: "tracing", class: "row" }, this.why, this.suspects), this.taught, this.results, this.confusion, this.rows, this.#exports());
   }
@@ -117,7 +117,8 @@ class Run extends HTMLElement {
     if (document.activeElement !== this.rename) this.rename.placeholder = "New name, then Enter";
     this.#chart(this.figure, report.chart, report.said);
     this.said.textContent = unbroken(report.said ?? "");
-    if (report.shared && !this.sharing.firstChild) this.#share();
+    this.sharer.hidden = !can.includes("share");
+    this.#showLink(report.shared);
     this.#advise(report.advice);
     this.#compare(report);
     this.#playground(report);
@@ -191,11 +192,19 @@ class Run extends HTMLElement {
     this.#fire(run.id);
   }
 
-  /** Make a link with which others watch the curve, and show it. */
+  /** Make a link with which others watch the curve. */
   async #share() {
+    this.sharer.disabled = true;
     const shared = await this.#post("share", {});
-    if (!shared || this.sharing.querySelector(`[data-key="${shared.key}"]`)) return;
-    const end = async () => { if (await this.#post("unshare", {})) this.sharing.replaceChildren(); };
+    this.sharer.disabled = false;
+    if (shared) this.#showLink(shared);
+  }
+
+  /** Show the link of the run, if it is *shared*. */
+  #showLink(shared) {
+    if (!shared) { this.sharing.replaceChildren(); return; }
+    if (this.sharing.querySelector(`[data-key="${shared.key}"]`)) return;
+    const end = async () => { if (await this.#post("unshare", {})) this.#showLink(null); };
     this.sharing.replaceChildren(h("div", { class: "shared", "data-key": shared.key },
       h("img", { src: `api/v1/shared/${shared.key}/qr.svg?for=${encodeURIComponent(shared.address)}`, alt: `QR code of ${shared.address}`, width: 160, height: 160 }),
       h("div", {}, h("p", {}, "Whoever has this address watches the curve of this run, and sees nothing else of it."), h("p", {}, h("a", { class: "open", href: shared.address, target: "_blank", translate: "no" }, shared.address)),
