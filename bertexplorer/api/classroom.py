@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import URL
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -28,7 +30,7 @@ from bertexplorer.api.calls import Backend, Call
 from bertexplorer.api.lesson_calls import lesson_call
 from bertexplorer.api.models import TEXT, body, of_type
 from bertexplorer.api.problems import Route
-from bertexplorer.api.public_address import public_address, qr_code, unreachable
+from bertexplorer.api.public_address import OWN_NAMES, public_address, qr_code, unreachable
 from bertexplorer.core.ask import Explore
 from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
@@ -86,7 +88,8 @@ def routes(
 
         def open_room(send_line: SendLine) -> Reply:
             plan = parse_questions(own_explore, catalogue, fields, opening)
-            room = rooms.open(own_explore.owner, plan.questions, plan.lesson, plan.language, plan.lecture)
+            about = plan.lesson, plan.language, plan.lecture, plan.checkpoint
+            room = rooms.open(own_explore.owner, plan.questions, *about)
             return json_reply({"code": room.code})
 
         return admission.respond(request, open_room, queued=False)
@@ -178,7 +181,7 @@ def add_phone_routes(router: APIRouter, explore: Explore, rooms: Classroom) -> N
         the counts of a vote that has closed."""
         room, owner = find_room(rooms, request, code)
         if owner == room.teacher:
-            rooms.record_address(room, address(explore, request, room.code))
+            record_address(explore, request, rooms, room)
             return to_response(
                 json_reply(
                     {**snapshot(room, owner), **teacher_fields(room, peek), **join_fields(explore, request, room)}
@@ -293,6 +296,7 @@ def teacher_fields(room: Room, peek: bool) -> dict[str, Any]:
         "teacher": True,
         "lesson": room.lesson,
         "lecture": room.lecture,
+        "checkpoint": room.checkpoint,
         "here": room.present(),
         "door": room.door_open,
         "voted": len(room.votes.get((room.at, round), {})),
@@ -304,6 +308,15 @@ def join_fields(explore: Explore, request: Request, room: Room) -> dict[str, str
     """The address for phones, and what to do if they cannot reach it."""
     note = unreachable(explore.registry.settings, request.url, "Phones cannot join yet", "This class stays open.")
     return {"address": address(explore, request, room.code), "note": note}
+
+
+def record_address(explore: Explore, request: Request, rooms: Classroom, room: Room) -> None:
+    """Record how phones reach the class now. Without a network there is no such address, and nothing changes."""
+    now = address(explore, request, room.code)
+    if URL(now).hostname in OWN_NAMES and not explore.registry.settings.loopback:
+        return
+    with suppress(ExplorerError):  # the disk is full: the board is shown all the same
+        rooms.record_address(room, now)
 
 
 def address(explore: Explore, request: Request, code: str) -> str:

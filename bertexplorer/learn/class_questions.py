@@ -37,13 +37,16 @@ class ClassPlan:
     lesson: str = ""  # the slug of the lesson that asks them
     language: str = ""  # of its translation; "" for English
     lecture: str = ""  # the slug of the lecture that asks them
+    checkpoint: str = ""  # that answers; "" for the page's
 
 
 def parse_questions(explore: Explore, catalogue: LessonCatalogue, request: Any, opening: State) -> ClassPlan:
     """What a class is asked, from a request. Raises ExplorerError."""
     if isinstance(request, dict) and "lecture" in request and set(request) <= LECTURE_FIELDS:
         slug, checkpoint = str(request["lecture"]), str(request.get("checkpoint", ""))
-        return ClassPlan(lecture_questions(explore, catalogue, slug, opening, checkpoint), lecture=slug)
+        return ClassPlan(
+            lecture_questions(explore, catalogue, slug, opening, checkpoint), lecture=slug, checkpoint=checkpoint
+        )
     names_lesson = isinstance(request, dict) and "lesson" in request and set(request) <= LESSON_FIELDS
     if not names_lesson and (not isinstance(request, dict) or set(request) != {"question"}):
         raise ExplorerError(
@@ -57,7 +60,7 @@ def parse_questions(explore: Explore, catalogue: LessonCatalogue, request: Any, 
         blocks = class_blocks(lesson, str(request.get("first", "")))
         translated_to = language if language in catalogue.languages(lesson.slug) else ""
         questions = [question_of(explore, block, opening, checkpoint) for block in blocks]
-        return ClassPlan(questions, lesson.slug, translated_to)
+        return ClassPlan(questions, lesson.slug, translated_to, checkpoint=checkpoint)
     own_question = request["question"]
     if not isinstance(own_question, dict) or set(own_question) - {"prompt", "choices", "link"}:
         raise ExplorerError("question: wanted an object with prompt, choices and link.")

@@ -65,7 +65,13 @@ class Classroom:
         self.next_search = 0.0  # for expired rooms
 
     def open(
-        self, teacher: str, questions: Sequence[Question], lesson: str = "", language: str = "", lecture: str = ""
+        self,
+        teacher: str,
+        questions: Sequence[Question],
+        lesson: str = "",
+        language: str = "",
+        lecture: str = "",
+        checkpoint: str = "",
     ) -> Room:
         """Open a room. Raises ExplorerError for invalid questions, or if there are too many rooms."""
         check_questions(questions)
@@ -74,10 +80,11 @@ class Classroom:
             self.make_space(teacher)
             code = self.free_code()
             room = Room(code, teacher, lesson, tuple(questions), self.path(code), language=language, lecture=lecture)
-            room.clock = self.clock
+            room.checkpoint, room.clock = checkpoint, self.clock
             rows = [astuple(question) for question in questions]
-            about = {"teacher": teacher, "lesson": lesson, "language": language, "lecture": lecture, "questions": rows}
-            append_line(room, {"open": {**about, "time": self.clock()}})
+            about = {"teacher": teacher, "lesson": lesson, "language": language, "lecture": lecture}
+            about["checkpoint"] = checkpoint
+            append_line(room, {"open": {**about, "questions": rows, "time": self.clock()}})
             self.rooms[code] = room
             self.ended.pop(code, None)
             self.record_activity(room)
@@ -170,8 +177,8 @@ class Classroom:
         voter, now = room.voter(owner), self.clock()
         with self.lock:
             joined = voter in room.last_polls
-            if not joined and not room.door_open and voter not in room.voters:
-                raise ExplorerError("The door of this class is closed to further phones. Ask the teacher to open it.")
+            if not joined and not room.has_moved:  # after a change of address, those that were here come as new ones
+                self.check_door(room, voter)
             if not joined and len(room.last_polls) >= MAX_VOTERS:
                 room.last_polls = {name: at for name, at in room.last_polls.items() if now - at < JOINED_S}
                 if len(room.last_polls) >= MAX_VOTERS:
@@ -179,6 +186,11 @@ class Classroom:
                         f"This class is full: {MAX_VOTERS:,} phones have joined. Wait; a place may become free."
                     )
             room.last_polls[voter] = now
+
+    def check_door(self, room: Room, voter: str) -> None:
+        """Raises ExplorerError if the door is closed to *voter*, who has not voted in the class."""
+        if not room.door_open and voter not in room.voters:
+            raise ExplorerError("The door of this class is closed to further phones. Ask the teacher to open it.")
 
     def vote(self, room: Room, owner: str, question: int, round: int, choice: float) -> None:
         """Record the vote of *owner*, replacing an earlier one in the same round; on return it is on the disk. Raises
@@ -190,6 +202,8 @@ class Classroom:
             if count and (choice != int(choice) or not 0 <= choice < count):
                 raise ExplorerError(f"Got the choice {choice!r:.40}; there are {count}, counted from 0.")
             self.record_poll(room, owner)
+            if room.has_moved:
+                self.check_door(room, room.voter(owner))
             votes = room.votes.get((question, round), {})
             if len(votes) >= MAX_VOTES and room.voter(owner) not in votes:
                 raise ExplorerError(f"There are {MAX_VOTES:,} votes on this question, the most that a class may have.")
@@ -219,9 +233,10 @@ class Classroom:
             if voter in room.voters:
                 raise ExplorerError("This phone has voted at the new address already.")
             if self.clock() - room.last_polls.get(earlier, float("-inf")) < PRESENT_S:
-                raise ExplorerError(f"The phone with the number {number} is still here. Wait a moment, or compare it.")
+                raise ExplorerError(f"The phone with the number {number} is still here. Look at yours again, or wait.")
             append_line(room, {"rejoined": [voter, earlier]})
             apply_line(room, {"rejoined": [voter, earlier]})
+            room.last_polls[earlier] = self.clock()
 
     def set_door(self, room: Room, owner: str, is_open: bool) -> None:
         """Open or close the door to phones that have not joined. Raises ExplorerError for anyone but the teacher."""

@@ -55,6 +55,7 @@ class Room:
     votes: dict[tuple[int, int], dict[str, float]] = field(default_factory=dict)
     language: str = ""  # of the questions; "" for English
     lecture: str = ""  # the slug of the lecture that asks them
+    checkpoint: str = ""  # that answers; "" for the page's
     reveals: dict[int, dict[str, Any]] = field(default_factory=dict)  # question -> the checkpoint's answer
     changes: int = 0  # changes that phones see: steps and reveals
     last_polls: dict[str, float] = field(default_factory=dict)  # voter -> time of the phone's last poll
@@ -179,6 +180,7 @@ def replay(code: str, file: Path, clock: Callable[[], float]) -> Room:
     room = Room(code, opened["teacher"], opened["lesson"], questions, file)
     room.language = opened.get("language", "")
     room.lecture = opened.get("lecture", "")
+    room.checkpoint = opened.get("checkpoint", "")
     room.last_activity, room.clock = file.stat().st_mtime, clock
     for line in lines[1:-1]:
         try:

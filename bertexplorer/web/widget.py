@@ -6,6 +6,7 @@ VS Code.
 from __future__ import annotations
 
 import json
+import logging
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -27,7 +28,7 @@ from bertexplorer.api.view import read_state, state_json
 from bertexplorer.bert import Bert, Words, join_list, library, spans
 from bertexplorer.core.ask import DEFAULTS, Explore, opening, with_example
 from bertexplorer.core.state import State, to_link
-from bertexplorer.errors import ExplorerError
+from bertexplorer.errors import ExplorerError, unforeseen
 from bertexplorer.options import build
 from bertexplorer.result import Result
 from bertexplorer.settings import ASSETS
@@ -36,10 +37,12 @@ from bertexplorer.views import VIEWS
 if TYPE_CHECKING:
     from bertexplorer.model.checkpoint import Checkpoint
 
+log = logging.getLogger(__name__)
 STATIC = Path(__file__).parent / "static"
 IMPORT = re.compile(r'(?:from|import) "\./(\w+\.js)"')
 PLOTLY = ("plotly-cartesian", "plotly-gl3d")  # the bundles that a figure may ask for
 STYLES = (ASSETS / "style.css", STATIC / "explore.css", STATIC / "learn.css", STATIC / "widget.css")
+KEYFRAMES = re.compile(r"@keyframes \w+ \{(?:[^{}]*\{[^{}]*\})*[^{}]*\}")
 PAGES = re.compile(r":is\(#explore, #learn(?:, #train)?(?:, #pretrain)?\)|#learn\b")  # the pages' own elements
 
 
@@ -64,7 +67,8 @@ def styles() -> str:
     """The styles of the page, for the widget alone."""
     rules = PAGES.sub(".bx-page", "\n".join(path.read_text("utf-8") for path in STYLES))
     rules = rules.replace(":root", ".bx-theme").replace("body:not(.dark)", ".bx-theme:not(.dark)")
-    return f".bx-widget {{\n{rules}\n}}"
+    moves = KEYFRAMES.findall(rules)  # which no rule may contain
+    return "\n".join([*moves, f".bx-widget {{\n{KEYFRAMES.sub('', rules)}\n}}"])
 
 
 class Registry:
@@ -115,10 +119,17 @@ class Widget(anywidget.AnyWidget):
         return Result(name, value, checkpoint, state.as_text, self.explore.options(state))
 
     def show(
-        self, analysis: str = "", text: str = "", pair: str = "", *, mask: Words = (), pick: Words = (), **options: Any
+        self,
+        analysis: str = "",
+        text: str | None = None,
+        pair: str | None = None,
+        *,
+        mask: Words = (),
+        pick: Words = (),
+        **options: Any,
     ) -> None:
-        """Show another view, text or setting; what is not given stays, except for the settings of another view. Raises
-        ExplorerError for an unknown analysis, word, setting or value."""
+        """Show another view, text or setting; what is not given stays, except for the settings of another view, and for
+        the words of another text. Raises ExplorerError for an unknown analysis, word, setting or value."""
         name = (analysis or self.shown.view).replace("-", "_")
         self.shown = state_of(self.bert, name, text, pair, mask, pick, options, self.shown)
         self.link = to_link(self.shown, DEFAULTS[self.shown.view])
@@ -140,6 +151,8 @@ class Widget(anywidget.AnyWidget):
             reply = perform(self.explore, self.opening, Call("view", "", "", body))
         except ExplorerError as error:
             return error_reply(error)
+        except Exception:  # without an answer, the widget would wait for ever
+            return problem(500, "Internal error", unforeseen(log, "a widget failed"))
         if answered := json.loads(reply.body).get("state"):
             self.shown = read_state(answered, self.opening)
         return reply
@@ -148,26 +161,29 @@ class Widget(anywidget.AnyWidget):
 def state_of(
     bert: Bert,
     analysis: str,
-    text: str,
-    pair: str,
+    text: str | None,
+    pair: str | None,
     mask: Words,
     pick: Words,
     options: Mapping[str, Any],
     before: State | None = None,
 ) -> State:
-    """The state that shows *analysis*. What is not given is that of *before*, or of the view's first example. Raises
-    ExplorerError for an unknown analysis, word, setting or value."""
+    """The state that shows *analysis*. What is not given (None) is that of *before*, or of the view's first example.
+    Raises ExplorerError for an unknown analysis, word, setting or value."""
     if analysis not in NAMES:
         raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
     name = analysis.replace("_", "-")
     view, module = VIEWS[name], import_module(f"bertexplorer.analysis.{analysis}")
     if before is None:
-        before = with_example(view.examples[0], State("", checkpoint=bert.name, view=name))
+        before = State("", checkpoint=bert.name, view=name)
+        if text is None:
+            before = with_example(view.examples[0], before)
     given = {key: join_list(key, value) for key, value in options.items()}
-    if text:
-        defaults: Mapping[str, Any] = before.options if before.view == name and before.text == text else {}
-        before = replace(before, text=text, pair=pair, hidden=(), picked=(), options=defaults)
-    elif before.view != name:
+    if (text, pair) != (None, None):
+        texts = before.text if text is None else text, before.pair if pair is None else pair
+        if texts != (before.text, before.pair):  # spans count in the texts
+            before = replace(before, text=texts[0], pair=texts[1], hidden=(), picked=())
+    if before.view != name:
         before = replace(before, options={})
     settings = asdict(build(module.Options, {**before.options, **given}, by_name=True))
     hidden, picked = (

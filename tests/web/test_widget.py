@@ -61,6 +61,10 @@ def test_python_changes_what_it_shows(widget: Any) -> None:
     assert widget.state["options"]["layer"] == 3 and widget.state["picked"] == "0:4-7" and "layer=3" in widget.link
     widget.show("fill_mask", "A [MASK] sat.", top=2)
     assert widget.state["view"] == "fill-mask" and len(widget.result.rows) == 2
+    widget.show(pair="It rains.")
+    assert (widget.state["text"], widget.state["pair"]) == ("A [MASK] sat.", "It rains.")
+    widget.show(text="A [MASK] ran.")
+    assert (widget.state["text"], widget.state["pair"]) == ("A [MASK] ran.", "It rains.")
     assert bx.widget("saliency").state["text"] == "The fish swims in the [MASK].", "the first example"
 
 
@@ -96,5 +100,7 @@ def test_each_module_comes_after_those_that_it_imports(widget: Any) -> None:
 
 
 def test_its_styles_reach_nothing_else(widget: Any) -> None:
-    assert widget._css.startswith(".bx-widget {") and widget._css.count("{") == widget._css.count("}")
+    moves, _, rules = widget._css.partition(".bx-widget {")
+    assert all(line.startswith("@keyframes") for line in moves.splitlines()) and "@keyframes" not in rules
+    assert widget._css.count("{") == widget._css.count("}")
     assert not re.search(r"#explore|#learn\b|:root|\bbody:", widget._css)

@@ -45,6 +45,7 @@ async function read(reply, tell) {
   if (kind.startsWith("application/x-ndjson")) return lines(reply, tell);
   if (kind.startsWith("text/event-stream")) return events(reply, tell);
   if (kind.includes("json")) return { status, answer: await reply.json() };
+  if (kind.includes("zip")) return { status, answer: { content: await reply.blob(), name: reply.headers.get("x-file-name") } };
   if (status >= 502 && status <= 504) throw new TypeError("a proxy answers while the server restarts");
   if (status >= 400) return { status, answer: { detail: `The server answered with error ${status} and without a reason. Try again, or reload the page.` } };
   return { status, answer: { content: await reply.text(), name: reply.headers.get("x-file-name") } };

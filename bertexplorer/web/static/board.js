@@ -15,13 +15,14 @@ const CLASS_KEY = "bx-class";  // -> the code of the class that this browser ope
 const keepClass = (code) => { try { localStorage.setItem(CLASS_KEY, code); } catch { /* then its address leads back to it */ } };
 const forgetClass = (code) => { try { if (localStorage.getItem(CLASS_KEY) === code) localStorage.removeItem(CLASS_KEY); } catch { /* nothing was kept */ } };
 
-/** The code of the class that this browser opened last, if it is still open; "" if not. *lecture*: only if it is that one's. */
-export async function openClass(lecture) {
+/** The code of the class that this browser opened last, if it is still open; "" if not. *lecture*: only if it is that one's, and
+ *  *checkpoint* answers it. */
+export async function openClass(lecture, checkpoint = "") {
   try {
     const code = localStorage.getItem(CLASS_KEY);
     if (!code) return "";
     const { answer: room } = await ask(`class/${code}`);
-    if (room.teacher) return lecture === undefined || room.lecture === lecture ? code : "";
+    if (room.teacher) return lecture === undefined || (room.lecture === lecture && room.checkpoint === checkpoint) ? code : "";
     if (room.missing === "class") forgetClass(code);
   } catch { /* no storage, or no server */ }
   return "";
@@ -44,7 +45,8 @@ class Board extends HTMLElement {
     this.status = h("p", { class: "hint", role: "status" });
     this.buttons = h("div", { class: "row" });
     this.append(h("header", {}, this.join, h("div", { class: "next" }, this.buttons, this.status)), this.stage);
-    document.addEventListener("visibilitychange", () => { if (!document.hidden) this.#poll(); });
+    this.woken = () => { if (!document.hidden && !this.gone) this.#poll(); };
+    document.addEventListener("visibilitychange", this.woken);
     this.gone = !this.isConnected;  // then it polls once it is on the page
     this.#poll();
   }
@@ -56,15 +58,27 @@ class Board extends HTMLElement {
 
   disconnectedCallback() { clearTimeout(this.timer); this.gone = true; }
 
-  /** The desk says what the screen shows. */
+  /** Let go of what a board holds that will not be shown again. */
+  close() {
+    document.removeEventListener("visibilitychange", this.woken);
+    this.channel?.close();
+    clearTimeout(this.timer);
+    this.gone = true;
+  }
+
+  /** The desk says what the screen shows, also to a screen that comes later. */
   #connect() {
     this.dataset.role = this.role;
     this.channel = new BroadcastChannel(`bx-class:${this.code}`);
-    if (this.role === "screen") this.channel.onmessage = ({ data: { peek = this.#peek, questions = this.#questions } }) => {
-      this.#peek = peek;
-      this.#questions = questions;
-      this.#poll();
-    };
+    if (this.role === "desk") this.channel.onmessage = ({ data }) => { if (data.hello) this.channel.postMessage({ peek: this.#peek, questions: this.#questions }); };
+    else {
+      this.channel.onmessage = ({ data: { peek = this.#peek, questions = this.#questions } }) => {
+        this.#peek = peek;
+        this.#questions = questions;
+        this.#poll();
+      };
+      this.channel.postMessage({ hello: true });
+    }
   }
 
   /** Look at the class again, after *target* has changed. */
@@ -77,9 +91,12 @@ class Board extends HTMLElement {
   /** Whether the class is still at an earlier question than this step. */
   get #behind() { return this.target !== null && this.room.question < this.target; }
 
+  /** Whether the class has gone on to a later question than this step. */
+  get #past() { return this.target !== null && this.room.question > this.target; }
+
   async #poll() {
     clearTimeout(this.timer);
-    if (this.gone) return;
+    if (this.gone || !this.stage) return;
     try {
       const { status, answer: room } = await ask(`class/${this.code}?peek=${Boolean(this.#peek) || this.role === "desk"}`);
       if (status >= 500) throw new Error(room.detail);
@@ -188,6 +205,7 @@ class Board extends HTMLElement {
   /** The button that goes on: to the next phase, the next question, or the one of this step. */
   #goOn({ phase, question, of, lesson }) {
     const go = (words, to, at) => h("button", { type: "button", class: "go", onclick: () => this.#step(to, at) }, words);
+    if (this.#past && !phase.startsWith("vote")) return "";
     if (this.#behind && !phase.startsWith("vote")) return go("Start the vote", "next", this.target);
     const [to, words] = STEPS[phase];
     if (phase !== "reveal") return go(words, to);
@@ -202,8 +220,8 @@ class Board extends HTMLElement {
     const end = quiet("End and delete", () => this.#end());
     this.buttons.replaceChildren(
       this.#goOn(room),
-      phase === "closed1" && !this.#behind ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
-      CLOSED.includes(phase) && !this.#behind && !this.#peek ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () => this.#showVotes()) : "",
+      phase === "closed1" && !this.#behind && !this.#past ? quiet("Discuss, then vote again", () => this.#step("discuss")) : "",
+      CLOSED.includes(phase) && !this.#behind && !this.#past && !this.#peek ? quiet(this.role ? "Show the votes on the screen" : "Show the votes", () => this.#showVotes()) : "",
       phase === "reveal" ? quiet("Save the counts as CSV", () => h("a", { href: `api/v1/class/${this.code}/votes.csv`, download: `class-${this.code}.csv` }).click()) : "",
       phase === "reveal" && of > 1 ? quiet(this.#questions ? "Hide the summary" : "Show the summary", () => this.#toggleSummary()) : "",
       quiet(door ? "Close the door" : "Open the door", () => this.#setDoor(!door)), quiet("Change the code", () => this.#changeCode()), end);
@@ -212,6 +230,7 @@ class Board extends HTMLElement {
   #questionParts(room) {
     const { prompt, choices, phase, question, of, reveal, counts, numbers } = room;
     if (this.#questions) return [this.#summary()];
+    if (this.#past) return [h("p", { class: "hint" }, `This vote is over. The class is at question ${question + 1} of ${of}.`)];
     const out = [h("p", { class: "hint" }, `Question ${question + 1} of ${of}`), h("div", { class: "prompt" }, render(prompt))];
     if (CLOSED.includes(phase) && this.role !== "screen") out.push(h("p", { class: "after advice" }, this.#advice.words || "\u00a0"));  // its line is kept free
     if (phase === "discuss") out.push(h("p", { class: "after" }, "Find someone who answered differently, and convince them. Then vote again."));

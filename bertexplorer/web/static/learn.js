@@ -200,8 +200,7 @@ class Learn extends HTMLElement {
     const hand = h("button", { type: "button", class: "quiet", onclick: () => handIn(article, lesson, about(), records) }, "Hand in");
     const offline = h("button", { type: "button", class: "quiet", onclick: () => this.#offline(lesson, reveal, offline) }, "Save for offline");
     const questions = (kind, words) => h("button", { type: "button", class: "quiet", onclick: () => this.#questions(lesson.slug, kind) }, words);
-    const qti = h("a", { class: "quiet", href: `api/v1/lessons/${lesson.slug}/qti?${new URLSearchParams({ checkpoint, lang })}`, download: `${lesson.slug}.qti.zip` }, "Questions as QTI 2.1");
-    const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("moodle", "Questions for Moodle (XML)"), qti, questions("gift", "Questions as GIFT"), questions("csv", "Questions as CSV")));
+    const teachers = h("details", { class: "sources" }, h("summary", {}, "For teachers"), h("div", { class: "row" }, offline, questions("moodle", "Questions for Moodle (XML)"), questions("qti", "Questions as QTI 2.1"), questions("gift", "Questions as GIFT"), questions("csv", "Questions as CSV")));
     const next = this.lessons[this.lessons.findIndex((one) => one.slug === lesson.slug) + 1];
     const askClass = h("button", { type: "button", class: "quiet accent", onclick: () => openClass() }, "Ask the class");
     this.skipped = new Set();
@@ -248,7 +247,7 @@ class Learn extends HTMLElement {
   /** Save the questions and their answers as a file for another system. */
   async #questions(slug, kind) {
     const { status, answer } = await ask(`lessons/${slug}/${kind}?${new URLSearchParams({ checkpoint, lang })}`);
-    if (status === 200) save(`${slug}.${{ gift: "gift.txt", moodle: "moodle.xml" }[kind] ?? kind}`, URL.createObjectURL(new Blob([answer.content], { type: "text/plain;charset=utf-8" })));
+    if (status === 200) save(`${slug}.${{ gift: "gift.txt", moodle: "moodle.xml", qti: "qti.zip" }[kind] ?? kind}`, URL.createObjectURL(new Blob([answer.content], { type: kind === "qti" ? "application/zip" : "text/plain;charset=utf-8" })));
     else this.status.textContent = answer.detail;
   }
 

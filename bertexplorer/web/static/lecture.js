@@ -9,7 +9,7 @@ import { FIELDS, leave, outside, typeSize } from "./present.js";
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };  // keys, also those of a presenter's remote
 const SEEN_MS = 4000;  // for so long the buttons stay after the pointer has moved
 const CLOCK = "bx-clock:";  // + slug -> when the lecture began, in the browser's storage
-const TICK_MS = 1000;
+const TICK_MS = 1000, FORGOTTEN_MS = 6 * 3_600_000;  // of the clock; how long after its beginning a lecture is another one
 
 /** What both windows have: the lecture, the step, and the class that votes in it. */
 class Half extends HTMLElement {
@@ -27,12 +27,13 @@ class Half extends HTMLElement {
     this.keys = (event) => this.#press(event);
     document.addEventListener("keydown", this.keys);
     this.begin();
-    const code = this.votes.length ? await openClass(lecture.slug) : "";
+    const code = this.votes.length ? await openClass(lecture.slug, this.checkpoint) : "";
     if (code) this.setClass(code);
   }
 
   disconnectedCallback() {
     this.channel.close();
+    this.board?.close();
     document.removeEventListener("keydown", this.keys);
     this.end();
   }
@@ -66,12 +67,18 @@ class Half extends HTMLElement {
 
   setClass(code) {
     this.code = code;
-    this.board = null;
-    if (code) {
-      this.board = h("bx-board", { oncode: ({ detail }) => { this.channel.postMessage({ code: detail }); this.setClass(detail); } });
-      this.board.open(this.schema, code, this.lessons, this.link, this.role);
-    }
+    this.board?.close();
+    this.board = code ? h("bx-board", { oncode: ({ target, detail }) => this.#changed(target, detail) }) : null;
+    this.board?.open(this.schema, code, this.lessons, this.link, this.role);
     this.draw();
+  }
+
+  /** The class of *board* has another *code*, or "" if it has ended, unless the other window has changed the code. */
+  async #changed(board, code) {
+    const now = code || await openClass(this.lecture.slug, this.checkpoint);
+    if (board !== this.board || now === this.code) return;
+    this.channel.postMessage({ code: now });
+    this.setClass(now);
   }
 
   /** The button that opens the class. */
@@ -113,7 +120,8 @@ class Screen extends Half {
       button("Teacher’s window", () => this.#openDesk()), button("Full screen", () => this.#fill()), h("a", { href: this.link({}) }, "End"));
     this.place = h("div", { class: "lecture-step", tabindex: -1 });
     this.append(h("div", { class: "presenting lecture-stage" }, this.place), this.bar);
-    for (const one of outside(this)) one.inert = true;
+    this.others = outside(this);
+    for (const one of this.others) one.inert = true;
     this.addEventListener("pointermove", () => this.#tell());
     this.resized = () => this.#size();
     addEventListener("resize", this.resized);
@@ -125,7 +133,7 @@ class Screen extends Half {
 
   end() {
     removeEventListener("resize", this.resized);
-    for (const one of document.querySelectorAll("[inert]")) one.inert = false;
+    for (const one of this.others) one.inert = false;
     leave();
   }
 
@@ -137,6 +145,7 @@ class Screen extends Half {
   async draw() {
     const { step } = this, content = await this.#content(step);
     if (step !== this.step) return;  // another step was asked for meanwhile
+    const moves = this.contains(document.activeElement) && !this.bar.contains(document.activeElement);
     this.board?.aim(this.questionOf(step));
     this.place.replaceChildren(...(step.prompt.length ? [h("div", { class: "lecture-words" }, render(step.prompt))] : []), content);
     this.place.dataset.kind = step.kind;
@@ -144,6 +153,7 @@ class Screen extends Half {
     this.back.disabled = this.at === 0;
     this.next.disabled = this.at === this.lecture.steps.length - 1;
     this.place.parentElement.scrollTop = 0;
+    if (moves) this.place.focus({ preventScroll: true });
   }
 
   async #content(step) {
@@ -173,17 +183,18 @@ customElements.define("bx-lecture", Screen);
 
 class Desk extends Half {
   role = "desk";
+  #beganHere = 0;  // when the lecture began, if the browser stores nothing
 
   begin() {
     this.clock = h("p", { class: "clock" });
-    this.step_ = h("section", { class: "desk-step", "aria-label": "This step" });
-    this.class_ = h("section", { class: "desk-class", "aria-label": "The class" });
+    this.notes = h("section", { class: "desk-step", "aria-label": "This step" });
+    this.room = h("section", { class: "desk-class", "aria-label": "The class" });
     this.plan = h("ol", { class: "desk-plan" });
     const restart = h("button", { type: "button", class: "quiet", onclick: () => { this.#start(Date.now()); this.#tick(); } }, "Begin the time now");
     const { lecture } = this;
     this.append(h("header", { class: "masthead" }, h("h1", {}, lecture.title), h("div", { class: "row" }, this.clock, restart)),
       ...lecture.problems.map((words) => h("p", { class: "message error" }, `A step of this lecture is left out. ${words}`)),
-      h("div", { class: "desk-columns" }, h("div", { class: "desk-main" }, this.step_, this.class_), h("aside", {}, h("h2", {}, "Plan"), this.plan)));
+      h("div", { class: "desk-columns" }, h("div", { class: "desk-main" }, this.notes, this.room), h("aside", {}, h("h2", {}, "Plan"), this.plan)));
     this.timer = setInterval(() => this.#tick(), TICK_MS);
     this.leaving = () => this.channel.postMessage({ desk: false });
     addEventListener("pagehide", this.leaving);
@@ -200,27 +211,30 @@ class Desk extends Half {
   hear(said) {
     super.hear(said);
     if (said.hello) this.channel.postMessage({ desk: true, at: this.at, code: this.code });
+    if (said.desk === false) this.channel.postMessage({ desk: true });  // this one is still there
   }
 
   draw() {
     const { step, lecture: { steps, opening } } = this, next = steps[this.at + 1];
     const button = (words, by, kind) => h("button", { type: "button", class: kind, disabled: !steps[this.at + by], onclick: () => this.go(this.at + by) }, words);
-    this.step_.replaceChildren(
+    this.notes.replaceChildren(
       h("p", { class: "hint" }, `Step ${this.at + 1} of ${steps.length} · ${step.minutes} min`), h("h2", {}, this.title(step)),
       h("div", { class: "words" }, this.at === 0 ? render(opening) : "", render(step.notes)),
       h("div", { class: "row" }, button("← Back", -1, "quiet"), button("Next →", 1, "go")), next ? h("p", { class: "hint" }, `Next: ${this.title(next)}`) : "");
     this.plan.replaceChildren(...steps.map((one, i) => h("li", {}, h("button", { type: "button", "aria-current": i === this.at ? "step" : null, onclick: () => this.go(i) }, this.title(one), h("span", {}, `${one.minutes} min`)))));
     if (!this.votes.length) return;
     this.board?.aim(this.questionOf(step));
-    if (this.class_.firstChild !== this.board || !this.board) this.class_.replaceChildren(...(this.board ? [this.board] : [h("p", {}, "The class is not open yet."), ...this.opener()]));
+    if (this.room.firstChild !== this.board || !this.board) this.room.replaceChildren(...(this.board ? [this.board] : [h("p", {}, "The class is not open yet."), ...this.opener()]));
   }
 
   get #began() {
-    try { return Number(localStorage.getItem(CLOCK + this.lecture.slug)) || 0; } catch { return this.began_ ?? 0; }
+    let began = this.#beganHere;
+    try { began = Number(localStorage.getItem(CLOCK + this.lecture.slug)) || 0; } catch { /* as long as the window is open */ }
+    return Date.now() - began < FORGOTTEN_MS ? began : 0;
   }
 
   #start(now) {
-    this.began_ = now;
+    this.#beganHere = now;
     try { localStorage.setItem(CLOCK + this.lecture.slug, now); } catch { /* until the window is closed */ }
   }
 

@@ -4,9 +4,9 @@ import "./view.js";
 import { loadPlotly } from "./figure.js";
 import { h } from "./kit.js";
 
-const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark";  // how JupyterLab, Colab, marimo and VS Code mark a dark page
+const DARK = "[data-jp-theme-light=false], [theme=dark], .dark, .vscode-dark";  // of <html> or <body>: JupyterLab, Colab, marimo, VS Code
 
-/** A function like `ask`, which the kernel of *model* answers. It gets one question at a time, as it cannot stop one: while it
+/** A function like `ask`, which the kernel of *model* answers, and one that ends it. It gets one question at a time, as it cannot stop one: while it
  *  computes, only the newest question waits. */
 function kernel(model) {
   const waiting = new Map();  // number of a question -> what resolves it
@@ -19,16 +19,17 @@ function kernel(model) {
     waiting.set(question.number, question.done);
     model.send({ number: question.number, path: question.path, body: question.body ?? null });
   };
-  model.on("msg:custom", (message) => {
+  const hear = (message) => {
     const done = waiting.get(message.number);
     if (!done) return;  // of another picture of the same widget
     waiting.delete(message.number);
     busy = false;
     done({ status: message.status, answer: JSON.parse(message.answer) });
     next();
-  });
+  };
+  model.on("msg:custom", hear);
   const mark = Math.random().toString(36).slice(2);
-  return (path, { body, signal } = {}) => new Promise((done, failed) => {
+  const ask = (path, { body, signal } = {}) => new Promise((done, failed) => {
     const question = { number: `${mark}-${++last}`, path, body, done };
     open.push(question);
     signal?.addEventListener("abort", () => {
@@ -37,6 +38,7 @@ function kernel(model) {
     });
     next();
   });
+  return [ask, () => model.off("msg:custom", hear)];
 }
 
 /** Plotly from the source that the kernel sends. It runs inside a function, so that no module loader of the page catches it. */
@@ -49,18 +51,18 @@ const plotlyOf = (ask) => async (bundle) => {
 
 /** Show *model* in the element *el*, as anywidget asks. */
 export async function render({ model, el }) {
-  const ask = kernel(model);
+  const [ask, end] = kernel(model);
   loadPlotly(plotlyOf(ask));
   const { answer: schema } = await ask("page");
   const nav = h("bx-nav"), view = Object.assign(h("bx-view"), { schema, link: model.get("link"), backend: ask });
   const theme = h("div", { class: "bx-theme" }, h("div", { class: "bx-page" }, h("div", { class: "bx" }, nav, view)));
-  const paint = () => theme.classList.toggle("dark", Boolean(document.querySelector(DARK)));
+  const paint = () => theme.classList.toggle("dark", [document.documentElement, document.body].some((one) => one.matches(DARK)));
   const mark = () => { if (view.state) nav.mark(view.state.now.view); };
   nav.draw(schema.views);
   nav.addEventListener("view", ({ detail }) => view.state.set({ view: detail, checkpoint: schema.opening.checkpoint }));
-  view.addEventListener("filled", mark);
-  view.addEventListener("answered", () => {
-    if (model.get("link") === view.state.link) return;
+  view.addEventListener("filled", () => {
+    mark();
+    if (view.getAttribute("aria-busy") === "true" || model.get("link") === view.state.link) return;
     model.set("link", view.state.link);
     model.save_changes();
   });
@@ -71,5 +73,5 @@ export async function render({ model, el }) {
   mark();
   const moved = () => { if (model.get("link") !== view.state.link) view.state.open(model.get("link")); };
   model.on("change:link", moved);
-  return () => { watch.disconnect(); model.off("change:link", moved); };
+  return () => { watch.disconnect(); model.off("change:link", moved); end(); };
 }
