@@ -56,6 +56,14 @@ def test_a_lecture_with_a_vote(browser: Browser, address: str) -> None:
             desk.get_by_role("button", name="Start the vote").click()
             expect(screen.locator(".prompt")).to_contain_text("cut into pieces")
             choose(student, "gpu")
+            # 5. An earlier vote does not show the question of a later one.
+            screen.keyboard.press("PageUp")
+            screen.keyboard.press("PageUp")
+            expect(screen.locator("bx-board .asked")).to_have_text(
+                "This vote is over. The class is at question 2 of 5."
+            )
+            desk.locator(".desk-plan button").nth(3).click()
+            expect(screen.locator(".prompt")).to_contain_text("cut into pieces")
         wait_until_quiet(screen, 0.1)
         desk.once("dialog", lambda dialog: dialog.accept())
         desk.get_by_role("button", name="End and delete").click()

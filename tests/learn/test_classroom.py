@@ -51,8 +51,8 @@ def test_a_question_passes_through_all_phases(rooms):
 
 
 def test_a_restarted_server_knows_the_language(rooms):
-    room = rooms.open(TEACHER, QUESTIONS, "welcome", "de")
-    assert again(rooms).room(room.code).language == "de"
+    room = rooms.open(TEACHER, QUESTIONS, "welcome", "de", checkpoint="tiny")
+    assert again(rooms).room(room.code).language == "de" and again(rooms).room(room.code).checkpoint == "tiny"
     older = room.file.read_text("utf-8").replace('"language": "de", ', "")  # as classes were written before
     room.file.write_text(older, "utf-8")
     assert again(rooms).room(room.code).language == ""
@@ -111,7 +111,23 @@ def test_a_phone_keeps_its_vote_when_the_address_changes(rooms, clock):
     assert not room.has_moved and not room.rejoined
 
 
+def test_after_a_change_of_address_the_door_lets_voters_in_and_nobody_else(rooms, clock):
+    room = moved_class(rooms, clock)
+    rooms.set_door(room, TEACHER, False)
+    rooms.record_poll(room, "late")  # it may be one of those that were here
+    with pytest.raises(ExplorerError, match="The door of this class is closed"):
+        rooms.vote(room, "late", 0, 1, 0)
+    rooms.rejoin(room, "late", 2)
+    rooms.vote(room, "late", 0, 1, 2)
+    assert room.counts(0, 1) == [1, 0, 1]
+
+
 def test_a_number_is_given_to_nobody_else(rooms, clock):
+    room = moved_class(rooms, clock)
+    rooms.rejoin(room, "n", 2)
+    rooms.record_poll(room, "m")
+    with pytest.raises(ExplorerError, match="The phone with the number 2 is still here."):
+        rooms.rejoin(room, "m", 2)
     room = moved_class(rooms, clock)
     rooms.record_poll(room, "p")  # still here, at the old address
     with pytest.raises(ExplorerError, match="The phone with the number 1 is still here."):

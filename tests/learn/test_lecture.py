@@ -1,12 +1,14 @@
 """Lectures: the file, what is wrong in it, and the check of its steps."""
 
+from pathlib import Path
+
 import pytest
 
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import BUNDLED, LessonCatalogue
 from bertexplorer.learn.class_questions import parse_questions
-from bertexplorer.learn.lecture import find_lecture, lectures, read_lecture
+from bertexplorer.learn.lecture import find_lecture, lectures, read_lecture, read_lecture_file
 from bertexplorer.learn.lecture_check import check_lecture
 from bertexplorer.settings import Settings
 from bertexplorer.store.registry import CheckpointRegistry
@@ -53,6 +55,30 @@ def test_a_faulty_step_is_named_with_its_line(body: str, line: int, message: str
     assert (problem.line, problem.text.startswith(message)) == (line, True), problem
 
 
+def test_notes_belong_to_the_step_above_them() -> None:
+    faulty = VIEW.replace("view gap", "view other").replace("minutes: 4", "minutes: 0")
+    lecture = read_lecture(f"{HEAD.format(9)}{VIEW}Mine.\n\n{faulty}Of a faulty step.\n\n{LESSON}Of the last.", "masks")
+    assert [step.notes for step in lecture.steps] == ["Mine.", "Of the last."]
+
+
+def test_the_page_leaves_out_steps_that_name_nothing(tmp_path: Path) -> None:
+    dead = VIEW.replace("fill-mask", "no-such-view")
+    gone = VOTE.replace("which-is-cut", "gone").replace("vote ask", "vote other")
+    run = VIEW.replace("view gap", "view run").replace("/?view=fill-mask&text=A+[MASK].", "run:no-such-run")
+    (tmp_path / "10-mine.lecture.md").write_text(HEAD.format(14) + dead + VOTE + gone + run)
+    lecture = find_lecture(LessonCatalogue((BUNDLED, tmp_path)), "mine")
+    assert [step.id for step in lecture.steps] == ["ask"] and lecture.minutes == 3
+    assert [problem.line for problem in lecture.problems] == [6, 16, 21]
+    assert "question: got 'gone'; wanted one of biggest-part, which-is-cut" in lecture.problems[1].text
+
+
+def test_a_name_that_the_page_does_not_list_is_found(tmp_path: Path) -> None:
+    path = tmp_path / "13-Upper.lecture.md"
+    path.write_text(HEAD.format(4) + VIEW)
+    (problem,) = read_lecture_file(path).problems
+    assert problem.text.startswith("The page does not list 13-Upper.lecture.md; wanted a number and small letters")
+
+
 def test_a_dead_link_and_an_unknown_lesson_are_found(explore: Explore) -> None:
     dead = VIEW.replace("fill-mask", "no-such-view")
     steps = [dead, LESSON.replace("who-looks-at-whom", "nothing"), VOTE.replace("which-is-cut", "gone"), VOTE]
@@ -66,7 +92,7 @@ def test_a_dead_link_and_an_unknown_lesson_are_found(explore: Explore) -> None:
     assert lines[3].text == "Which of these words is cut into pieces?"
 
 
-def test_a_lecture_of_ones_own_takes_the_place_of_a_bundled_one(tmp_path) -> None:
+def test_a_lecture_of_ones_own_takes_the_place_of_a_bundled_one(tmp_path: Path) -> None:
     (tmp_path / "10-bert.lecture.md").write_text(HEAD.format(4) + VIEW)
     (tmp_path / "notes.lecture.md").write_text("no number, so it is no lecture")
     catalogue = LessonCatalogue((BUNDLED, tmp_path))
