@@ -106,7 +106,13 @@ function follow(svg, row) {
 
 const GATHERS = "in each: attention, then feed-forward";
 const layerCount = ({ length }) => `${NUMBERS[length] ?? length} layer${length === 1 ? "" : "s"}`;
-const heading = (x, y, number, words, size = USUAL.heading) => write(x, y, `${number} · ${words}`, { "font-weight": 700, "font-size": size });
+/** A heading; in a font that is too wide for its *room*, it is drawn narrower. */
+function heading(x, y, number, words, size = USUAL.heading, room = Infinity) {
+  const line = `${number} · ${words}`, pen = document.createElement("canvas").getContext("2d");
+  pen.font = `700 ${size}px ${getComputedStyle(document.body).fontFamily}`;
+  const squeezed = pen.measureText(line).width > room && { textLength: room, lengthAdjust: "spacingAndGlyphs" };
+  return write(x, y, line, { "font-weight": 700, "font-size": size, ...squeezed });
+}
 const middle = (data, top, row) => top + data.row * (row + 0.5);
 
 /** The names of the tokens, which end at *x*. */
@@ -181,9 +187,9 @@ function sideBySide(svg, data, width) {
   const start = label + 18, next = start + data.vectors.stages.length * pitch + 10, last = width - room, shown = last - 16 - next;
   const wide = layers.length === 1 ? shown : Math.max(110, Math.min(0.34 * shown, 360)), each = (shown - wide) / Math.max(1, layers.length - 1);
   svg.append(...tokens.map((_, row) => make("rect", { class: "band", "data-row": row, x: 0, y: TOP + data.row * row, width: last - 10, height: data.row, fill: "#2b6cb0", opacity: 0, rx: 4 })));
-  svg.append(part("pieces", pieces, area(0, 0, label, foot), heading(0, 16, 1, pieces.title, size), ...names(data, label, TOP)));
-  svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, compact ? data.vectors.title.split(",")[0] : data.vectors.title, size), ...vectors(data, start, TOP, pitch, stage)));
-  svg.append(heading(next, 16, 3, layerCount(layers), size), write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
+  svg.append(part("pieces", pieces, area(0, 0, label, foot), heading(0, 16, 1, pieces.title, size, start - 8), ...names(data, label, TOP)));
+  svg.append(part("vectors", data.vectors, area(start - 6, 0, next - start - 4, foot), heading(start, 16, 2, compact ? data.vectors.title.split(",")[0] : data.vectors.title, size, next - start - 8), ...vectors(data, start, TOP, pitch, stage)));
+  svg.append(heading(next, 16, 3, layerCount(layers), size, last - next - 8), write(next, 35, clip(GATHERS, Math.floor(shown / 6)), { fill: QUIET, "font-size": 12 }));
   let x = next;
   layers.forEach((layer, i) => {
     const here = i === open ? wide : each;
@@ -192,7 +198,7 @@ function sideBySide(svg, data, width) {
   });
   svg.append(...["strips: numbers of its vector,", "blue above 0, orange below;", "orange line: the strongest link"].map((line, i) => write(0, foot + 20 + 16 * i, line, { fill: QUIET, "font-size": 12 })));
   if (layers.some(({ answer }) => answer)) svg.append(write(next - 8, foot + 18, "answer after", { fill: QUIET, "text-anchor": "end", "font-size": 12 }), write(next - 8, foot + 34, "each layer", { fill: QUIET, "text-anchor": "end", "font-size": 12 }));
-  svg.append(part("end", end, area(last, 0, room, foot), heading(last, 16, 4, end.title, size), ...bars(data, last, 34, room)));
+  svg.append(part("end", end, area(last, 0, room, foot), heading(last, 16, 4, end.title, size, room), ...bars(data, last, 34, room)));
   return { height: detail(svg, data, foot + 78, width) };
 }
 
