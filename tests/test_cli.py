@@ -224,9 +224,10 @@ def test_a_run_is_exported_as_onnx(tiny: Callable[[str], Path], tmp_path: Path) 
 
 @pytest.mark.slow
 def test_an_interrupt_is_silent_at_any_moment() -> None:
-    begins = "import runpy; print(flush=True); runpy.run_module('bertexplorer', run_name='__main__', alter_sys=True)"
+    heard = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"  # a shell's background ignores it
+    runs = "import runpy; print(flush=True); runpy.run_module('bertexplorer', run_name='__main__', alter_sys=True)"
     for seconds in (0.15, 0.3, 0.6, 1.0, 1.5):
-        command = [sys.executable, "-c", begins, "suite", "agreement"]
+        command = [sys.executable, "-c", f"{heard}; {runs}", "suite", "agreement"]
         child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert child.stdout is not None and child.stdout.readline()  # Python itself has started
         time.sleep(seconds)

@@ -189,7 +189,7 @@ def test_from_a_file_to_what_was_learned(served: Served, browser: httpx.Client) 
     assert report["run"]["status"] == "finished" and report["chart"]["data"] and "at its best" in report["said"]
     assert report["best"]["metrics"][0]["metric"] == "Accuracy" and "--task classification" in report["best"]["command"]
     assert report["confusion"]["data"] and report["texts"] == [{"name": "text", "label": "Text"}]
-    assert {"again", "delete", "try", "influence", "suspects", "export"} == set(report["can"])
+    assert {"again", "delete", "try", "influence", "suspects", "export", "share"} == set(report["can"])
     assert any("attention" in link["title"] for link in report["links"])
     labels = browser.post(f"/runs/{id}/try", json={"row": {"text": "ein großartiger Film"}}).json()["labels"]
     assert {line["label"] for line in labels} == {"gut", "schlecht"}
