@@ -216,8 +216,9 @@ def split_parts(
 
 def parse_block(block: Block, lines: list[str], first: int, problems: list[Problem], kinds: Kinds) -> Block:
     """Add the question, fields and items in *lines* to *block*. *first* is the number of the first line."""
-    own_fields = frozenset[str]().union(*kinds[block.kind])
-    all_fields = own_fields.union(*(names for pair in kinds.values() for names in pair))
+    fields_of = {kind: needs | may for kind, (needs, may) in kinds.items()}
+    own_fields = fields_of[block.kind]
+    all_fields = frozenset[str]().union(*fields_of.values())
     prompt: list[str] = []
     fields: dict[str, str] = {}
     near: list[tuple[str, str]] = []

@@ -180,7 +180,9 @@ def state_of(
             before = with_example(view.examples[0], before)
     given = {key: join_list(key, value) for key, value in options.items()}
     if (text, pair) != (None, None):
-        texts = before.text if text is None else text, before.pair if pair is None else pair
+        first = before.text if text is None else text
+        second = before.pair if pair is None else pair
+        texts = first, second
         if texts != (before.text, before.pair):  # spans count in the texts
             before = replace(before, text=texts[0], pair=texts[1], hidden=(), picked=())
     if before.view != name:
