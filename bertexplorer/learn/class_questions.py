@@ -82,7 +82,7 @@ def lecture_questions(
     """The questions that the lecture *slug* puts to the class. Raises ExplorerError if there are none."""
     questions = []
     for step in find_lecture(catalogue, slug).votes:
-        block = class_blocks(catalogue.lesson(step.lesson), step.question)[0]
+        block = catalogue.lesson(step.lesson).block(step.question)
         questions.append(replace(question_of(explore, block, opening, checkpoint), lesson=step.lesson))
     if not questions:
         raise ExplorerError(f"The lecture {slug} has no question for the class.")

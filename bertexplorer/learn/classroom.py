@@ -39,6 +39,7 @@ MAX_OWN_ROOMS = 10
 MAX_VOTERS = 1000
 MAX_QUESTIONS = 50
 MAX_CHOICES = 40
+MAX_ADDRESSES = 20  # of the server, during one class
 JOINED_S = 180.0  # after its last poll a phone keeps its place in a full class for this long
 EXPIRY_S = 24 * 3600.0  # after this long without a request of its teacher's browser, a room is deleted
 IDLE_S = 600.0  # and after this long, if the server is full and another class is opened
@@ -216,7 +217,7 @@ class Classroom:
         """Record the *address* at which the teacher's browser reaches the class. Cookies belong to an address, so after
         a change every phone comes as a new one; `rejoin` makes it the one that it was."""
         with self.lock:
-            if not room.ended and address not in room.addresses:
+            if not room.ended and address not in room.addresses and len(room.addresses) < MAX_ADDRESSES:
                 append_line(room, {"address": address})
                 apply_line(room, {"address": address})
 

@@ -10,8 +10,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import grading
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.check import CheckLine
-from bertexplorer.learn.class_questions import class_blocks
-from bertexplorer.learn.lecture import Lecture, Step
+from bertexplorer.learn.lecture import Lecture, Step, check_names
 from bertexplorer.learn.prose import quoted
 from bertexplorer.learn.recording import PREFIX, recording
 
@@ -31,6 +30,7 @@ def check_lecture(
 
 def describe_step(explore: Explore, catalogue: LessonCatalogue, step: Step, opening: State, checkpoint: str) -> str:
     """What *step* shows. Raises ExplorerError if it cannot be shown."""
+    check_names(catalogue, step)
     if step.view.startswith(PREFIX):
         return recording(step.view).title
     if step.kind == "view":
@@ -42,4 +42,4 @@ def describe_step(explore: Explore, catalogue: LessonCatalogue, step: Step, open
     lesson = catalogue.lesson(step.lesson)
     if step.kind == "lesson":
         return f"{lesson.title}, {len(lesson.questions)} questions"
-    return quoted(class_blocks(lesson, step.question)[0].prompt)
+    return quoted(lesson.block(step.question).prompt)

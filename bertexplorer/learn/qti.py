@@ -59,7 +59,7 @@ def item(name: str, block: Block, facts: grading.Facts) -> Element:
 
 def add_choices(root: Element, block: Block, facts: grading.Facts) -> None:
     grades = [grading.grade(block, i, facts, grading.ATTEMPTS) for i in range(len(block.items))]
-    right = next(i for i, graded in enumerate(grades) if graded.right)
+    right = [graded.right for graded in grades].index(True)  # grading refuses a question without one
     declare(root, "identifier", choice_name(right))
     SubElement(root, "outcomeDeclaration", identifier="FEEDBACK", cardinality="single", baseType="identifier")
     body = SubElement(root, "itemBody")

@@ -8,7 +8,7 @@ import pytest
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn import room as one_room
 from bertexplorer.learn.class_votes import vote_table
-from bertexplorer.learn.classroom import NEXT, ROUND, Classroom
+from bertexplorer.learn.classroom import MAX_ADDRESSES, NEXT, ROUND, Classroom
 from bertexplorer.learn.room import Question
 
 QUESTIONS = (Question("Which?", ("a", "b", "c")), Question("How many?", ()), Question("And now?", ("x", "y")))
@@ -141,6 +141,13 @@ def test_a_number_is_given_to_nobody_else(rooms, clock):
     rooms.record_address(same, "http://10.0.0.1/j/Y")
     with pytest.raises(ExplorerError, match="The address of this class has not changed"):
         rooms.rejoin(same, "n", 1)
+
+
+def test_a_class_has_a_limit_of_addresses(rooms, clock):
+    room = moved_class(rooms, clock)
+    for number in range(50):
+        rooms.record_address(room, f"http://10.0.1.{number}/j/X")
+    assert len(room.addresses) == len(again(rooms).room(room.code).addresses) == MAX_ADDRESSES
 
 
 def test_an_address_before_the_first_vote_is_no_change(rooms):

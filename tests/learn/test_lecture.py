@@ -87,8 +87,9 @@ def test_a_dead_link_and_an_unknown_lesson_are_found(explore: Explore) -> None:
     lines = list(check_lecture(explore, CATALOGUE, lecture, START))
     assert [line.wrong for line in lines] == [True, True, True, False]
     assert [line.line for line in lines] == [6, 11, 15, 20]
+    assert lines[0].text.startswith("view: got '/?view=no-such-view")
     assert "no-such-view" in lines[0].text and "There is no lesson 'nothing'; there are welcome" in lines[1].text
-    assert "first: got 'gone'; wanted one of biggest-part, which-is-cut" in lines[2].text
+    assert "question: got 'gone'; wanted one of biggest-part, which-is-cut" in lines[2].text
     assert lines[3].text == "Which of these words is cut into pieces?"
 
 
