@@ -1,0 +1,204 @@
+// Answers: a state of the page, or a link -> all that the page shows for it, as the server's POST /api/v1/view gives it.
+import { Refusal, readSpans, TOKENS, writeSpans } from "./tokens.js";
+
+const MOST = 12;  // answers that are remembered
+const PRESS = {
+  hide: ["Press one to hide it or to show it again.", "Click any word to hide it from BERT."],
+  pick: ["Press one to pick it, with Shift to pick several.", "Click a word to look at it."],
+  "": ["", ""],
+};
+
+/** Answers from *bert*. *schema*: the page's views; *load* imports the module of a view; *lines* gives uploaded lines. */
+export class Answers {
+  #results = new Map();
+
+  constructor(bert, schema, load, lines) { Object.assign(this, { bert, schema, load, lines }); }
+
+  /** {status, answer} to the *body* of a question, as `parse_request` of the server reads it. */
+  async view(body) {
+    const { state, notice } = await this.read(body), view = this.schema.views[state.view];
+    const out = { state, notice, checkpoint: this.bert.card };
+    let encoding = null;
+    try {
+      if (view.text) encoding = await this.encode(state);
+      const module = await this.module(state.view), started = performance.now(), result = await this.result(state), took = performance.now() - started;
+      const colours = module.colours?.(result) ?? {}, figure = module.draw(result);
+      out.strip = encoding && strip(this.bert, encoding, view.press, colours);
+      Object.assign(out, { said: module.say(result), receipt: this.receipt(took), figure });
+      if (state.against) out.beside = await this.beside(state, module);
+      return { status: 200, answer: out };
+    } catch (error) {
+      if (!(error instanceof Refusal)) console.error(error);
+      out.strip = encoding && strip(this.bert, encoding, view.press, {});
+      const detail = error instanceof Refusal ? error.message : `This view failed (${error.message}). Reload the page, or change the text.`;
+      return { status: 422, answer: { ...out, title: "Invalid request", detail, ...(error.missing && { missing: error.missing }) } };
+    }
+  }
+
+  /** The rows of a state, with those of the other text if it is compared. */
+  async rows(body) {
+    const { state } = await this.read(body), module = await this.module(state.view);
+    const sides = [state, ...(state.against === "another text" && state.other.trim() ? [other(state)] : [])], out = [];
+    for (const side of sides) for (const row of module.rows(await this.result(side))) out.push(sides.length > 1 ? { side: side.text, ...row } : row);
+    return { state, rows: out };
+  }
+
+  receipt(took) {
+    const { name, packed } = this.bert.card;
+    return { short: `${name} · ${packed} · in this browser · ${Math.round(took)} ms`, whole: this.bert.card.provenance };
+  }
+
+  async module(view) {
+    if (!this.schema.views[view].offered) throw new Refusal(this.schema.views[view].instead);
+    return this.load(view);
+  }
+
+  async result(state) {
+    const key = JSON.stringify([state.view, state.text, state.pair, state.hidden, state.picked, state.options]);
+    if (this.#results.has(key)) return this.#results.get(key);
+    const module = await this.module(state.view), result = await module.run(this.bert, asText(state), this.checked(state), { lines: this.lines(state.options.lines) });
+    this.#results.set(key, result);
+    if (this.#results.size > MOST) this.#results.delete(this.#results.keys().next().value);
+    return result;
+  }
+
+  async encode(state) {
+    const module = this.schema.views[state.view].offered ? await this.module(state.view) : {}, text = asText(state);
+    if (!module.first || !text.first.includes("{")) return this.bert.tokenizer.encode(text);
+    const encoding = this.bert.tokenizer.encode(module.first(this.bert, text));
+    return { ...encoding, notes: [...encoding.notes, "The first of the sentences; the others are in the figure."] };
+  }
+
+  async beside(state, module) {
+    const ours = state.text;
+    if (state.against !== "another text") return { name: state.against, ours, said: "A site compares texts. For checkpoints and random weights, install the explorer.", figure: null, difference: null };
+    if (!state.other.trim()) return undefined;
+    try {
+      const result = await this.result(other(state));
+      const more = module.compare?.(await this.result(state), result) ?? "";
+      return { name: state.other, ours, said: `${module.say(result)} ${more}`.trim(), figure: module.draw(result), difference: null };
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { name: state.other, ours, said: error.message, figure: null, difference: null };
+    }
+  }
+
+  // The question.
+
+  async read({ state, link, counted_in: counted, fill }) {
+    if (link !== undefined) return this.follow(new URLSearchParams(link));
+    let now = { ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state, checkpoint: this.bert.card.name, precision: "auto" };
+    now.options = { ...this.defaults(now.view), ...now.options };
+    if (counted) now = this.edited({ ...now, text: counted.text ?? "", pair: counted.pair ?? "" }, now.text, now.pair);
+    if (fill) now = await this.filled(now, readSpans(fill)[0]);
+    return { state: now, notice: "" };
+  }
+
+  defaults(view) { return Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one.default])); }
+
+  follow(query) {
+    const { views, opening } = this.schema;
+    let notice = "", view = query.get("view") ?? opening.view;
+    if (!(view in views)) {
+      notice = `There is no view '${view.slice(0, 60)}'. Pick one of those shown.`;
+      view = opening.view;
+    }
+    const example = view === opening.view ? { text: opening.text, pair: "", picked: "", options: {} } : views[view].examples[0], bare = !query.has("text");
+    const given = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : "");
+    const options = { ...this.defaults(view), ...(bare && example.options) };
+    try {
+      for (const one of views[view].settings) if (query.has(one.name)) options[one.name] = check(one, query.get(one.name));
+    } catch (error) {
+      notice = `${notice} ${error.message} The link's settings are left out.`.trim();
+      Object.assign(options, this.defaults(view));
+    }
+    const named = query.get("checkpoint"), mine = this.bert.card.name;
+    if (named && named !== mine) notice = `${notice} The link names ${named.slice(0, 60)}; this site has ${mine} alone.`.trim();
+    const against = ["random weights", "another checkpoint", "another text", "its training"].includes(query.get("against")) ? query.get("against") : "";
+    const state = {
+      text: given("text", example.text), pair: given("pair", example.pair), hidden: writeSpans(readSpans(given("hidden"))), picked: writeSpans(readSpans(given("picked", example.picked))),
+      checkpoint: mine, precision: "auto", view, options, against, other: query.get("versus") ?? "",
+    };
+    return { state, notice };
+  }
+
+  checked(state) {
+    return Object.fromEntries(this.schema.views[state.view].settings.map((one) => [one.name, check(one, state.options[one.name] ?? one.default)]));
+  }
+
+  /** The state after an edit of its texts. Words stay hidden or picked if they are still there. */
+  edited(state, text, pair) {
+    if (state.text === text && state.pair === pair) return state;
+    const prepared = (one) => { try { return [...this.bert.tokenizer.prepare(one).text]; } catch { return [...one]; } };
+    let hidden = readSpans(state.hidden), picked = readSpans(state.picked).filter((span) => span.side !== TOKENS);
+    [[state.text, text], [state.pair, pair]].forEach(([before, after], side) => {
+      const texts = [prepared(before), prepared(after)];
+      hidden = shift(hidden, side, ...texts);
+      picked = shift(picked, side, ...texts);
+    });
+    return { ...state, text, pair, hidden: writeSpans(hidden), picked: writeSpans(picked) };
+  }
+
+  /** The state with the best answer in place of a typed mask. */
+  async filled(state, span) {
+    const encoding = this.bert.tokenizer.encode(asText(state)), position = encoding.masked.find((at) => span && writeSpans([encoding.spans[at]]) === writeSpans([span]));
+    if (position === undefined) return state;
+    const [[row]] = await this.bert.maskedLogProbs([encoding], [[position]]), best = row.reduce((top, one, i) => (one > row[top] ? i : top), 0);
+    const word = this.bert.tokenizer.pieces[best].replace(/^##/, ""), old = encoding.texts[span.side];
+    const filled = [...old.slice(0, span.start), word, ...old.slice(span.end)].join("");
+    return span.side ? this.edited(state, state.text, filled) : this.edited(state, filled, state.pair);
+  }
+}
+
+const other = (state) => ({ ...state, text: state.other, hidden: "", picked: "", against: "", other: "" });
+const asText = ({ text, pair, hidden, picked }) => ({ first: text, second: pair, hidden: readSpans(hidden), picked: readSpans(picked) });
+
+/** *value* as the setting *one* takes it. */
+function check({ name, label, kind, choices, low, high }, value) {
+  const wanted = choices.length ? `one of ${choices.join(", ")}` : { int: "a whole number", float: "a number", bool: "yes or no", str: "text" }[kind] + (low !== null && high !== null ? ` from ${low} to ${high}` : "");
+  const refuse = () => { throw new Refusal(`${label || name}: got '${String(value).slice(0, 60)}'; wanted ${wanted}.`); };
+  if (choices.length && !choices.includes(value)) refuse();
+  if (kind === "bool") {
+    const known = { true: true, yes: true, 1: true, false: false, no: false, 0: false }[String(value).toLowerCase()];
+    return known === undefined ? refuse() : known;
+  }
+  if (kind === "str") return String(value);
+  const number = typeof value === "number" || String(value).trim() ? Number(value) : NaN;
+  if (!Number.isFinite(number) || (kind === "int" && !Number.isInteger(number)) || (low !== null && number < low) || (high !== null && number > high)) refuse();
+  return number;
+}
+
+/** Move the spans of *side* after an edit; drop those that the edit touches. */
+function shift(spans, side, old, now) {
+  let head = 0, tail = 0;
+  while (head < Math.min(old.length, now.length) && old[head] === now[head]) head += 1;
+  while (tail < Math.min(old.length, now.length) - head && old.at(-1 - tail) === now.at(-1 - tail)) tail += 1;
+  const by = now.length - old.length, edge = old.length - tail;
+  return spans.flatMap((span) => {
+    if (span.side !== side || span.end <= head) return [span];
+    return span.start >= edge ? [{ side, start: span.start + by, end: span.end + by }] : [];
+  });
+}
+
+/** The text as chips. *press*: what a press on one does; *colours*: position -> shade. */
+function strip(bert, encoding, press, colours) {
+  const { tokenizer } = bert, { tokens, ids, originalIds, spans, words, segments, special, picked, cut } = encoding, picks = press === "pick";
+  const sides = spans.map((span, i) => span?.side ?? segments[i]), key = (i) => `${sides[i]} ${words[i]}`, sizes = {}, last = {};
+  tokens.forEach((_, i) => { sizes[key(i)] = (sizes[key(i)] ?? 0) + 1; if (spans[i]) last[spans[i].side] = i; });
+  const chips = tokens.map((token, i) => {
+    const span = spans[i], odd = !span || span.start === span.end || (special[i] && ids[i] !== tokenizer.unknownId && originalIds[i] !== tokenizer.unknownId);
+    const masked = ids[i] === tokenizer.maskId, typed = originalIds[i] === tokenizer.maskId, about = `token ${i}, id ${originalIds[i]}`;
+    const chip = {
+      label: masked ? tokenizer.mask : token, title: about, side: sides[i], word: words[i] === null || sizes[key(i)] < 2 ? -1 : words[i], more: i > 0 && words[i] !== null && words[i] === words[i - 1],
+      special: odd, span: "", on: false, masked: false, typed: false, colour: null, cut: last[sides[i]] === i ? cut[sides[i]] : 0,
+    };
+    if (!press || (odd && !picks)) return chip;
+    const target = span && !odd ? span : { side: TOKENS, start: i, end: i + 1 }, colour = colours[i];
+    return {
+      ...chip, title: masked && !typed ? `hidden: ${token}, ${about}` : about, span: writeSpans([target]), on: picks ? picked.includes(i) : masked, masked: masked && !picks, typed,
+      colour: colour !== undefined && (picks || !masked) ? Math.round(1000 * colour) / 1000 : null,
+    };
+  });
+  const [action, hint] = PRESS[press];
+  return { press, label: `Tokens. ${action}`.trim(), hint, notes: encoding.notes, chips };
+}

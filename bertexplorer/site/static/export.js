@@ -1,0 +1,15 @@
+// Rows as CSV (RFC 4180). A cell that a spreadsheet would take for a formula begins with an apostrophe.
+
+/** *rows* as CSV; the first row has the *provenance*. */
+export function csv(rows, provenance) {
+  const names = [...new Set(rows.flatMap(Object.keys)), "made_with"], lines = [names, ...rows.map((row, i) => names.map((name) => (name === "made_with" ? (i ? "" : provenance) : row[name])))];
+  return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
+}
+
+function cell(value) {
+  if (typeof value === "boolean") return value ? "True" : "False";
+  if (typeof value === "number") return String(value);
+  const words = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  const shown = /^\s*[=+\-@\t\r]/.test(words) ? `'${words}` : words;
+  return /[",\r\n]/.test(shown) ? `"${shown.replaceAll('"', '""')}"` : shown;
+}

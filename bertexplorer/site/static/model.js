@@ -1,0 +1,188 @@
+// The checkpoint in this browser: weights that travelled small, two sessions of onnxruntime-web, and what views ask of them.
+import { Refusal, Tokenizer } from "./tokens.js";
+
+const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 bits
+const BUDGET = 6_000_000;  // numbers of attention in one pass
+const REMEMBERED = 24;  // passes
+
+export class Bert {
+  #passes = new Map();  // the ids of an encoding -> its pass, the latest last
+
+  /** *about*: site.json; *graphs*: its ONNX files by name; *weights*: the packed weights; *ort*: onnxruntime-web. */
+  static async open({ about, graphs, weights, ort }) {
+    const bert = new Bert();
+    Object.assign(bert, { ...about.checkpoint, ort, places: new Map(about.places.map(([name, shape, start, transposed]) => [name, { shape, start, transposed }])) });
+    bert.tokenizer = new Tokenizer(about.tokenizer);
+    bert.numbers = expand(weights, about);
+    const externalData = [{ path: "weights", data: new Uint8Array(bert.numbers.buffer) }];
+    const load = (graph) => ort.InferenceSession.create(graph, { externalData, executionProviders: ["wasm"], graphOptimizationLevel: "all" });
+    bert.layersSession = await load(graphs.layers);
+    bert.readerSession = graphs.reader && await load(graphs.reader);
+    return bert;
+  }
+
+  /** The numbers of the tensor *name*, as it is stored: {data, shape, transposed}. */
+  tensor(name) {
+    const { shape, start, transposed } = this.places.get(name);
+    return { data: this.numbers.subarray(start, start + shape.reduce((a, b) => a * b, 1)), shape, transposed };
+  }
+
+  /** The word vector of a piece. */
+  wordVector(id) {
+    const size = this.word_size, { data } = this.tensor("encoder.embeddings.words.weight");
+    return data.subarray(id * size, (id + 1) * size);
+  }
+
+  /** *x*, rows of numbers, through the linear layer *name*. */
+  linear(name, x) {
+    const { data, shape, transposed } = this.tensor(`${name}.weight`), bias = this.places.has(`${name}.bias`) ? this.tensor(`${name}.bias`).data : null;
+    const [out, size] = transposed ? [shape[1], shape[0]] : shape, step = transposed ? out : 1;
+    return x.map((row) => {
+      const y = new Float32Array(out);
+      for (let o = 0; o < out; o += 1) {
+        let sum = bias ? bias[o] : 0;
+        for (let i = 0, at = transposed ? o : o * size; i < size; i += 1, at += step) sum += row[i] * data[at];
+        y[o] = sum;
+      }
+      return y;
+    });
+  }
+
+  /** The pass of one encoding, from memory if it was made lately. */
+  async forward(encoding) { return (await this.passes([encoding]))[0]; }
+
+  /** The passes of *encodings*; *heads*: for each a factor on each head's output, layers x heads. */
+  async passes(encodings, heads = null) {
+    const key = (one) => `${one.ids} ${one.segments}`, out = new Array(encodings.length);
+    const open = encodings.flatMap((one, i) => {
+      const kept = heads ? undefined : this.#passes.get(key(one));
+      if (kept) out[i] = kept;
+      return kept ? [] : [i];
+    });
+    open.sort((a, b) => encodings[a].ids.length - encodings[b].ids.length);
+    while (open.length) {
+      const batch = [open.shift()];
+      let longest = encodings[batch[0]].ids.length;
+      const fits = (length) => (batch.length + 1) * length * length * this.layers * this.heads <= BUDGET;
+      while (open.length && fits(encodings[open[0]].ids.length)) {
+        batch.push(open.shift());
+        longest = encodings[batch.at(-1)].ids.length;
+      }
+      const passes = await this.#run(batch.map((i) => encodings[i]), longest, heads && batch.map((i) => heads[i]));
+      batch.forEach((i, row) => { out[i] = passes[row]; });
+    }
+    if (!heads && encodings.length === 1) {
+      this.#passes.delete(key(encodings[0]));
+      this.#passes.set(key(encodings[0]), out[0]);
+      if (this.#passes.size > REMEMBERED) this.#passes.delete(this.#passes.keys().next().value);
+    }
+    return out;
+  }
+
+  async #run(batch, tokens, heads) {
+    const size = this.word_size, rows = batch.length, { Tensor } = this.ort;
+    const words = new Float32Array(rows * tokens * size), segments = new BigInt64Array(rows * tokens), mask = new BigInt64Array(rows * tokens);
+    const switches = new Float32Array(rows * this.layers * this.heads).fill(1);
+    batch.forEach(({ ids, segments: given }, row) => ids.forEach((id, i) => {
+      words.set(this.wordVector(id), (row * tokens + i) * size);
+      segments[row * tokens + i] = BigInt(given[i]);
+      mask[row * tokens + i] = 1n;
+    }));
+    heads?.forEach((one, row) => switches.set(one.flat(), row * this.layers * this.heads));
+    const feeds = {
+      words: new Tensor("float32", words, [rows, tokens, size]), segments: new Tensor("int64", segments, [rows, tokens]),
+      mask: new Tensor("int64", mask, [rows, tokens]), heads: new Tensor("float32", switches, [rows, this.layers, this.heads]),
+    };
+    for (const name of Object.keys(feeds)) if (!this.layersSession.inputNames.includes(name)) delete feeds[name];
+    const { hidden, attention } = await this.layersSession.run(feeds);
+    return batch.map(({ ids }, row) => new Pass(this, hidden.data, attention.data, { row, rows, tokens, length: ids.length }));
+  }
+
+  /** Natural-log probabilities over the vocabulary for each of *vectors*, which the MLM head reads. */
+  async logProbs(vectors) {
+    if (!this.readerSession) throw new Refusal(`${this.name} has no head that predicts words. Choose a checkpoint with one.`, "head");
+    if (!vectors.length) return [];
+    const size = this.hidden_size, flat = new Float32Array(vectors.length * size);
+    vectors.forEach((vector, i) => flat.set(vector, i * size));
+    const { logits } = await this.readerSession.run({ vectors: new this.ort.Tensor("float32", flat, [vectors.length, size]) });
+    const width = logits.dims[1];
+    return vectors.map((_, i) => logSoftmax(logits.data.subarray(i * width, (i + 1) * width)));
+  }
+
+  /** For each encoding, log-probabilities at its masks, or at *positions* of each. */
+  async maskedLogProbs(encodings, positions = encodings.map((one) => one.masked)) {
+    const passes = await this.passes(encodings);
+    const rows = await this.logProbs(passes.flatMap((pass, i) => positions[i].map((at) => pass.vector(this.layers, at))));
+    return positions.map((one) => rows.splice(0, one.length));
+  }
+
+  /** Logits of (is next, is not next) for each encoding. */
+  async nextSentence(encodings) {
+    if (!this.has.includes("next_sentence")) throw new Refusal(`${this.name} has no next-sentence head. Choose a checkpoint with one.`, "head");
+    const passes = await this.passes(encodings);
+    const pooled = this.linear("pooler.dense", passes.map((pass) => pass.vector(this.layers, 0))).map((row) => row.map(Math.tanh));
+    return this.linear("next_sentence.output", pooled);
+  }
+}
+
+/** One encoding's pass. Layer 0 of the vectors is the input of the first layer; of the attention, the first layer. */
+class Pass {
+  constructor(bert, hidden, attention, { row, rows, tokens, length }) {
+    Object.assign(this, { bert, hidden, weights: attention, row, rows, tokens, length });
+  }
+
+  /** The vector of a token after a layer. */
+  vector(layer, position) {
+    const size = this.bert.hidden_size, at = ((layer * this.rows + this.row) * this.tokens + position) * size;
+    return this.hidden.subarray(at, at + size);
+  }
+
+  vectors(layer) { return Array.from({ length: this.length }, (_, i) => this.vector(layer, i)); }
+
+  /** How a token divides its attention in a head, both from 0: a weight for each token. */
+  attention(layer, head, position) {
+    const at = (((layer * this.rows + this.row) * this.bert.heads + head) * this.tokens + position) * this.tokens;
+    return this.weights.subarray(at, at + this.length);
+  }
+}
+
+/** The packed *weights* as fp32. */
+function expand(weights, { places, packed }) {
+  const sizes = places.map(([, shape]) => shape.reduce((a, b) => a * b, 1)), out = new Float32Array(sizes.reduce((a, b) => a + b, 0));
+  if (packed === "fp32") { out.set(new Float32Array(weights)); return out; }
+  const halves = halfTable();
+  let at = 0, to = 0;
+  for (const size of sizes) {
+    if (packed === "8-bit" && size >= LARGE && size % BLOCK === 0) {
+      const whole = new Int8Array(weights, at, size), scales = new Uint16Array(weights.slice(at + size, at + size + size / BLOCK * 2));
+      for (let block = 0; block < size / BLOCK; block += 1) {
+        const scale = halves[scales[block]];
+        for (let i = block * BLOCK; i < (block + 1) * BLOCK; i += 1) out[to + i] = whole[i] * scale;
+      }
+      at += size + size / BLOCK * 2;
+    } else {
+      const half = new Uint16Array(weights.slice(at, at + 2 * size));
+      for (let i = 0; i < size; i += 1) out[to + i] = halves[half[i]];
+      at += 2 * size;
+    }
+    to += size;
+  }
+  if (at !== weights.byteLength) throw new Error("the weights have another size than their list says");
+  return out;
+}
+
+/** The number that each of the 65,536 halves stands for. */
+function halfTable() {
+  return Float32Array.from({ length: 65_536 }, (_, bits) => {
+    const exponent = (bits >> 10) & 31, fraction = bits & 1023, sign = bits >> 15 ? -1 : 1;
+    return sign * (exponent ? 2 ** (exponent - 15) * (1 + fraction / 1024) : 2 ** -14 * (fraction / 1024));
+  });
+}
+
+function logSoftmax(logits) {
+  let most = -Infinity, sum = 0;
+  for (const one of logits) if (one > most) most = one;
+  for (const one of logits) sum += Math.exp(one - most);
+  const less = most + Math.log(sum);
+  return Float32Array.from(logits, (one) => one - less);
+}

@@ -1,0 +1,52 @@
+// Small mathematics that views share.
+
+export const sum = (values) => values.reduce((total, one) => total + one, 0);
+export const mean = (values) => sum(values) / values.length;
+export const range = (count, from = 0) => Array.from({ length: count }, (_, i) => from + i);
+export const argmax = (values) => values.reduce((best, one, i) => (one > values[best] ? i : best), 0);
+export const most = (values, otherwise = -Infinity) => values.reduce((best, one) => (one > best ? one : best), otherwise);
+export const least = (values, otherwise = Infinity) => values.reduce((best, one) => (one < best ? one : best), otherwise);
+export const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
+
+export function dot(a, b) {
+  let total = 0;
+  for (let i = 0; i < a.length; i += 1) total += a[i] * b[i];
+  return total;
+}
+
+export const length = (a) => Math.sqrt(dot(a, a));
+export const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
+
+/** The sum of *rows*, each times its weight, divided by their count unless there are *weights*. */
+export function meanRow(rows, weights = null) {
+  const out = new Float64Array(rows[0].length);
+  rows.forEach((row, j) => { for (let i = 0; i < out.length; i += 1) out[i] += weights ? weights[j] * row[i] : row[i] / rows.length; });
+  return out;
+}
+
+/** The indices of the *count* largest of *values*, the largest first; of equals, the first one. */
+export function topk(values, count) {
+  const best = [];
+  for (let i = 0; i < values.length; i += 1) {
+    if (best.length === count && values[i] <= values[best[count - 1]]) continue;
+    let at = best.length;
+    while (at && values[best[at - 1]] < values[i]) at -= 1;
+    best.splice(at, 0, i);
+    if (best.length > count) best.pop();
+  }
+  return best;
+}
+
+/** Entropy in bits of natural-log probabilities. */
+export function entropyBits(logProbs) {
+  let total = 0;
+  for (const one of logProbs) total -= Math.exp(one) * one;
+  return total / Math.LN2;
+}
+
+/** The rank, from 1, of the value at *index* among *values*. */
+export function rankOf(values, index) {
+  let rank = 1;
+  for (const one of values) if (one > values[index]) rank += 1;
+  return rank;
+}

@@ -1,0 +1,153 @@
+// The site's answer to `ask`: a worker in this browser in place of a server. Recorded answers stand in for views that need one.
+import { connect } from "../scripts/backend.js";
+
+const base = new URL("../", import.meta.url);
+const MINUTES = "The first visit fetches the checkpoint; then it stays in this browser.";
+const missing = (what) => ({ status: 404, answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` } });
+
+const read = async (path) => {
+  const reply = await fetch(new URL(path, base));
+  if (!reply.ok) throw new Error(`${path} is missing (${reply.status})`);
+  return reply.json();
+};
+const page = read("data/page.json");
+
+// The checkpoint and its worker.
+
+const waiting = new Map();  // number of a question -> what resolves it
+let worker = null, last = 0, opened = null;
+
+function send(task, given, transfer = []) {
+  const number = ++last;
+  worker.postMessage({ number, task, ...given }, transfer);
+  return new Promise((done) => waiting.set(number, done));
+}
+
+/** Open the checkpoint, once; *tell* hears how much has arrived. A failed attempt can be repeated. */
+function open(tell) {
+  opened ??= openNow(tell).catch((error) => { opened = null; worker?.terminate(); throw error; });
+  return opened;
+}
+
+async function openNow(tell) {
+  if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") throw new Error("This browser lacks WebAssembly or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both");
+  const about = await read("data/site.json"), total = about.files.reduce((sum, one) => sum + one.bytes, 0), files = {};
+  let done = 0;
+  const hear = (bytes) => { done += bytes; tell({ notice: `Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB. ${MINUTES}` }); };
+  await Promise.all(about.files.map(async ({ name, path, bytes }) => { files[name] = await content(path, bytes, hear); }));
+  files.runtime = await new Response(new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  tell({ notice: "Opening the checkpoint…" });
+  worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  worker.onmessage = ({ data: { number, ...result } }) => { waiting.get(number)?.(result); waiting.delete(number); };
+  worker.onerror = ({ message }) => { for (const done of waiting.values()) done({ status: 500, answer: { detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.` } }); waiting.clear(); };
+  const { status, answer } = await send("open", { about, schema: await page, files }, Object.values(files));
+  if (status !== 200) throw new Error(answer.detail);
+}
+
+/** The bytes of a file whose name holds its hash: from this browser's cache, else from the site. A broken download goes on where
+ *  it stopped. */
+async function content(path, bytes, hear) {
+  const url = new URL(path, base), cache = await globalThis.caches?.open("bert-explorer").catch(() => null), kept = await cache?.match(url).catch(() => null);
+  if (kept) { hear(bytes); return kept.arrayBuffer(); }
+  const buffer = new Uint8Array(bytes);
+  let at = 0;
+  for (let tries = 0; at < bytes; tries += 1) {
+    try {
+      const reply = await fetch(url, at ? { headers: { range: `bytes=${at}-` } } : {});
+      if (!reply.ok) throw new Error(`the site answers with error ${reply.status}`);
+      if (at && reply.status !== 206) { hear(-at); at = 0; }
+      for (const reader = reply.body.getReader(); ;) {
+        const { done, value } = await reader.read();
+        if (done) break;
+        if (at + value.length > bytes) throw new Error("the site has another version of it by now. Reload the page");
+        buffer.set(value, at);
+        at += value.length;
+        hear(value.length);
+      }
+    } catch (error) {
+      if (tries >= 3) throw new Error(`${path} did not arrive (${error.message})`);
+      await new Promise((go) => setTimeout(go, 500 * 2 ** tries));
+    }
+  }
+  cache?.put(url, new Response(buffer)).then(() => forget(cache, path)).catch(() => {});  // no storage: fetched again next time
+  return buffer.buffer;
+}
+
+/** Remove the other versions of a file. */
+async function forget(cache, path) {
+  const stem = path.replace(/-[0-9a-f]{12}\.\w+$/, "");
+  for (const request of await cache.keys()) if (request.url.includes(stem) && !request.url.endsWith(path)) await cache.delete(request);
+}
+
+// The questions.
+
+const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
+const keyOf = ({ view, text, pair, hidden, picked, against, other, options }) => JSON.stringify([view, text, pair, hidden, picked, against, against ? other : "", Object.entries(options).sort().map(([name, value]) => `${name}=${value}`)]);
+
+/** The answer to a state or a link of a view. */
+async function view(body, tell) {
+  const { views, opening } = await page, name = body.state?.view ?? (new URLSearchParams(body.link).get("view") ?? opening.view), known = await recorded;
+  if (views[name]?.offered === false) {
+    const state = body.state ?? stateOf(body.link, await page), file = known[keyOf(state)];
+    if (!file) return { status: 422, answer: { state, notice: "", detail: `${views[name].instead} Its examples are recorded: choose one under the text.` } };
+    return { status: 200, answer: await read(`data/recorded/${file}`) };
+  }
+  try { await open(tell); } catch (error) {
+    const state = body.state ?? stateOf(body.link, await page);
+    return { status: 422, answer: { state, notice: "", detail: `The checkpoint did not open: ${error.message}. Change the text to try again.` } };
+  }
+  return send("view", { body });
+}
+
+/** The state of a link to a view that is recorded. */
+function stateOf(link, { views, opening }) {
+  const query = new URLSearchParams(link), view = query.get("view") ?? opening.view, example = views[view].examples[0], bare = !query.has("text");
+  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...defaults(views[view]), ...(bare && example.options) };
+  for (const { name, kind } of views[view].settings) {
+    if (!query.has(name)) continue;
+    const value = query.get(name);
+    options[name] = kind === "bool" ? value === "True" : kind === "str" ? value : Number(value);
+  }
+  return { view, text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked), checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
+}
+const defaults = (view) => Object.fromEntries(view.settings.map((one) => [one.name, one.default]));
+
+/** The grade of an answer to a question of a lesson, from its keys. */
+async function grade(slug, block, { answer, attempt }, lang) {
+  const { judge } = await import("./grading.js"), keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`);
+  return judge(keys[block], answer, attempt);
+}
+
+async function local(path, { body, tell = () => {} } = {}) {
+  const [where, query = ""] = path.split("?"), [first, second, third] = where.split("/"), lang = new URLSearchParams(query).get("lang") ?? "", spoken = lang === "en" ? "" : lang;
+  if (where === "page") return { status: 200, answer: await page };
+  if (where === "view") return view(body, tell);
+  if (first === "view") {
+    if (second === "python") return missing("The program that repeats an answer");
+    await open(tell);
+    return send("rows", { kind: second, body });
+  }
+  if (where === "checkpoints") {
+    const { checkpoint } = await read("data/site.json"), { name, label } = checkpoint.card;
+    return body ? missing(`Another checkpoint than ${name}`) : { status: 200, answer: [{ name, label, here: true }] };
+  }
+  if (where === "lines") {
+    const file = body.get("file");
+    await open(tell);
+    return send("keep", { text: await file.text(), name: file.name });
+  }
+  if (first === "lectures") return { status: 200, answer: [] };
+  if (first === "lessons") {
+    const version = (name) => read(`data/lessons/${name}${spoken ? `.${spoken}` : ""}.json`).catch(() => read(`data/lessons/${name}.json`));
+    try {
+      if (!second) return { status: 200, answer: await version("list") };
+      if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
+      if (!third) return { status: 200, answer: await version(second) };
+      if (third === "keys") return { status: 200, answer: { content: JSON.stringify(await version(`${second}.keys`)) } };
+      if (body) return await grade(second, third, body, spoken);
+    } catch (error) { return { status: 404, answer: { detail: `This part of the site is missing (${error.message}). Reload the page.` } }; }
+  }
+  return missing("This");
+}
+
+connect(local);

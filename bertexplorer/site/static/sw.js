@@ -1,0 +1,18 @@
+// Keeps the files of the site in the browser, so that it opens without a network. The checkpoint is kept by site.js.
+const NAME = "bert-explorer-" + VERSION, SHELL = FILES;
+
+addEventListener("install", (event) => event.waitUntil(caches.open(NAME).then((cache) => cache.addAll([...SHELL, "./", "learn/"])).then(() => skipWaiting())));
+
+addEventListener("activate", (event) => event.waitUntil((async () => {
+  for (const name of await caches.keys()) if (name.startsWith("bert-explorer-") && name !== NAME) await caches.delete(name);
+  await clients.claim();
+})()));
+
+addEventListener("fetch", (event) => {
+  const { request } = event, url = new URL(request.url), home = new URL("./", location).pathname;
+  if (request.method !== "GET" || url.origin !== location.origin) return;
+  const path = url.pathname.slice(home.length);
+  if (path.startsWith("model/")) return;
+  const page = request.mode === "navigate" && (path === "learn" || path === "learn/" ? "learn/" : path === "" ? "./" : null);
+  event.respondWith(caches.open(NAME).then((cache) => cache.match(page || request, { ignoreSearch: Boolean(page) })).then((kept) => kept ?? fetch(request)));
+});

@@ -1,0 +1,50 @@
+"""Compare the views of a site with the golden files while its scripts are written.
+
+    python -m bertexplorer site FOLDER --weights fp32     once
+    python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/site/static
+"""
+
+import shutil
+import sys
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from bertexplorer.core.ask import opening
+from bertexplorer.learn.catalogue import LessonCatalogue
+from bertexplorer.settings import Settings
+from bertexplorer.site.folder import STATIC, page as page_json, write_json
+from bertexplorer.site.pages import offered
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import VIEWS
+from tests.browser.conftest import FLAGS, chromium
+from tests.site.answers import of_view, served
+
+SHOWN = 12
+
+
+def main(folder: Path, views: list[str]) -> int:
+    """Returns the number of examples that differ."""
+    shutil.copytree(STATIC, folder / "local", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.gz", "sw.js"))
+    library, wrong = CheckpointRegistry(Settings()), 0
+    catalogue = LessonCatalogue.of(library.settings)
+    write_json(folder / "data" / "page.json", page_json(library, catalogue, opening(library.settings)))
+    with served(folder) as address, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
+        page = browser.new_page()
+        page.on("console", lambda message: print("console:", message.text[:400]))
+        page.on("pageerror", lambda error: print("error:", str(error)[:400]))
+        page.goto(address)
+        page.wait_for_selector("#figure .bars", timeout=60_000)
+        for view in views or [name for name in VIEWS if offered(name)]:
+            for label, changes in of_view(page, view):
+                wrong += bool(changes)
+                print(f"{view}, {label}: {len(changes) or 'no'} differences")
+                for line in changes[:SHOWN]:
+                    print(f"  {line}")
+        browser.close()
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit(bool(main(Path(sys.argv[1]), sys.argv[2:])))
