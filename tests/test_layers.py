@@ -26,7 +26,7 @@ FLOORS = (  # lowest first
     {"runs"},
     {"api"},
     {"web"},
-    {"cluster", "notebook"},
+    {"cluster", "notebook", "site"},
     {"server"},
     {"cli"},
     {"__main__"},
@@ -34,7 +34,7 @@ FLOORS = (  # lowest first
 )
 FLOOR = {part: height for height, parts in enumerate(FLOORS) for part in parts}
 ALLOWED = {  # library -> the only parts that may import it
-    "torch": {"model", "engine", "analysis", "training", "store"},
+    "torch": {"model", "engine", "analysis", "training", "store", "site"},
     "plotly": {"charts", "figures", "result"},
     "bertviz": {"views"},
     "accelerate": {"training"},

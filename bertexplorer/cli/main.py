@@ -19,6 +19,8 @@ from bertexplorer.store import runs
 from bertexplorer.store.catalogue import CATALOGUE
 from bertexplorer.store.registry import CheckpointRegistry
 
+WRITERS = {"encode": "files", "export": "files", "site": "site"}  # commands that write files -> their module
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command. Returns 0; 2 after printing an error to stderr; 3 for a run that was stopped and can be resumed;
@@ -62,8 +64,8 @@ def run(arguments: list[str]) -> int:
     if flags.command == "completion":
         print(import_module("bertexplorer.cli.completion").completion(flags.shell))
         return 0
-    if flags.command in ("encode", "export"):
-        return int(getattr(import_module("bertexplorer.cli.files"), flags.command)(library, flags))
+    if module := WRITERS.get(flags.command):
+        return int(getattr(import_module(f"bertexplorer.cli.{module}"), flags.command)(library, flags))
     return int(import_module("bertexplorer.cli.analyse").analyse(library, flags))
 
 

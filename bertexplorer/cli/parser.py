@@ -46,6 +46,7 @@ def make_parser() -> argparse.ArgumentParser:
     listing.add_argument("--json", action="store_true", help="print JSON")
     add_encode(commands)
     add_export(commands)
+    add_site(commands)
     completion = commands.add_parser("completion", help="print what makes a shell complete these commands")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
     for name in NAMES:
@@ -143,6 +144,26 @@ def example(view: View) -> str:
     for name, value in options.items():
         words += [f"--{hyphenated(name)}", hyphenated(str(value)) if name in choices else str(value)]
     return shlex.join(words)
+
+
+def add_site(commands: Any) -> None:
+    site = commands.add_parser(
+        "site",
+        help="write the explorer as a folder of files that needs no server",
+        description="Write a folder for any web server: the checkpoint runs in the visitor's browser. A page of a "
+        "university, a static Space or `python -m http.server` serves it.",
+        epilog="example:\n  bertexplorer site public",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    site.add_argument("out", type=Path, metavar="FOLDER", help="an empty folder, or that of an earlier site")
+    site.add_argument("--checkpoint", default="mini", help=f"{CHECKPOINT}; with BERT's tokenizer", metavar="NAME")
+    site.add_argument(
+        "--weights",
+        default="auto",
+        choices=("auto", "8-bit", "fp16", "fp32"),
+        help="how the weights travel; auto: 8-bit unless answers change, else fp16",
+    )
+    site.add_argument("--address", default="", metavar="URL", help="where it will be, for previews of its link")
 
 
 def add_encode(commands: Any) -> None:

@@ -1,7 +1,8 @@
 """The encoder and its MLM head as two ONNX graphs without weights, for a runtime in the browser.
 
-The graphs of the bundled checkpoint are files of this package, so that a site needs no exporter. Those of another
-checkpoint are exported; this needs onnx and onnxscript."""
+The graphs of the bundled checkpoint are files of this package, so that a site needs no exporter. After a change of the
+encoder, `export(load(folder, precision="fp32")).save(HERE / "mini")` writes them anew. Those of another checkpoint are
+exported; this needs onnx and onnxscript."""
 
 from __future__ import annotations
 
@@ -49,8 +50,7 @@ class Layers(nn.Module):
 
 
 class Reader(nn.Module):
-    """From vectors to the logits of the MLM head. Where the encoder ends in a norm, that is part of `Layers` for the
-    last layer only, and *early* vectors get it here."""
+    """From vectors to the logits of the MLM head."""
 
     def __init__(self, checkpoint: Checkpoint) -> None:
         super().__init__()
@@ -144,12 +144,18 @@ def without_weights(checkpoint: Checkpoint, graphs: dict[str, Any]) -> Graphs:
             part.ClearField("doc_string")
         model.graph.ClearField("value_info")
         model.graph.ClearField("metadata_props")
-    return Graphs({name: model.SerializeToString() for name, model in graphs.items()}, tuple(places.values()), str(checkpoint.config))
+    return Graphs(
+        {name: model.SerializeToString() for name, model in graphs.items()},
+        tuple(places.values()),
+        str(checkpoint.config),
+    )
 
 
 def named_tensors(checkpoint: Checkpoint) -> dict[str, Tensor]:
     """The parameters of the encoder and of the pretraining heads, by name. What two modules share has one name."""
-    modules = nn.ModuleDict({"encoder": checkpoint.encoder, **{name: checkpoint.heads[name] for name in checkpoint.heads}})
+    modules = nn.ModuleDict(
+        {"encoder": checkpoint.encoder, **{name: checkpoint.heads[name] for name in checkpoint.heads}}
+    )
     return dict(modules.named_parameters())
 
 

@@ -2,66 +2,86 @@
 
 from __future__ import annotations
 
+import html
+from collections.abc import Mapping
 from pathlib import Path
+from string import Template
 from typing import Any
 
-VIEWS_HERE = Path(__file__).parent / "static" / "views"
+from bertexplorer.options import option_specs
+from bertexplorer.views import VIEWS
+
+HERE = Path(__file__).parent
+PAGES = {"explore": "./", "learn": "learn"}  # script -> address
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {}  # view -> setting -> the choices that a browser has
 LEFT_OUT: dict[str, tuple[str, ...]] = {}  # view -> settings that need a server
-
-HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="description" content="See how BERT reads a sentence. The checkpoint runs in your browser; nothing leaves it.">
-<meta http-equiv="Content-Security-Policy" content="default-src 'self'; script-src 'self' 'unsafe-inline' 'wasm-unsafe-eval'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; connect-src 'self' data: blob:; worker-src 'self'; object-src 'none'">
-<base href="{base}">
-<title>{title}</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="local/site.css">
-<link rel="stylesheet" href="scripts/style.css">
-<link rel="stylesheet" href="scripts/explore.css">
-{styles}</head>
-"""
-BODY = """<body>
-<script>
-const dark = matchMedia("(prefers-color-scheme: dark)"), paint = () => document.body.classList.toggle("dark", dark.matches);
-dark.addEventListener("change", paint);
-paint();
-</script>
-<div class="gradio-container"><div class="nav-holder"><nav aria-label="Pages"><a href="./"{explore}>Explore</a><a href="learn"{learn}>Learn</a></nav></div>
-<main class="main fillable"><div id="{name}" class="column"></div></main></div>
-<script type="module">
-import "./{up}local/site.js";
-import "./{up}scripts/{name}.js";
-</script>
-<noscript>BERT runs in this page as a script. Allow scripts, and reload it.</noscript>
-</body>
-</html>
-"""
-CURRENT = ' class="active" aria-current="page"'
+SCRIPTED = """<div id="$name" class="column"></div>
+<script type="module" src="local/site.js"></script>
+<script type="module" src="scripts/$name.js"></script>
+<noscript>BERT runs in this page as a script. Allow scripts, and reload it.</noscript>"""
 
 
 def offered(view: str) -> bool:
     """Whether *view* runs in a browser: whether it has a script."""
-    return (VIEWS_HERE / f"{view.replace('-', '_')}.js").is_file()
+    return (HERE / "static" / "views" / f"{view.replace('-', '_')}.js").is_file()
 
 
 def settings_of(view: str, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of *settings* that a browser has, each with its choices."""
+    """Those of *settings* that a browser has, each with its choices; the first of them is the default, if the usual one
+    is missing."""
     if not offered(view):
         return settings
     kept = [setting for setting in settings if setting["name"] not in LEFT_OUT.get(view, ())]
-    choices = CHOICES.get(view, {})
-    return [{**setting, "choices": choices.get(setting["name"], setting["choices"])} for setting in kept]
+    return [{**setting, **fewer(setting, CHOICES.get(view, {}).get(setting["name"]))} for setting in kept]
 
 
-def make_page(name: str, title: str, base: str, styles: str = "") -> str:
-    head = HEAD.format(base=base, title=title, styles=styles)
-    current = {"explore": "", "learn": "", name: CURRENT}
-    return head + BODY.format(name=name, up="" if base == "./" else "../", **current)
+def supports(view: str, options: Mapping[str, Any]) -> bool:
+    """Whether a browser can compute *view* with these *options*."""
+    left_out, choices = LEFT_OUT.get(view, ()), CHOICES.get(view, {})
+    usual = {setting.name: setting.default for setting in option_specs(VIEWS[view].analysis.Options)}
+    return offered(view) and all(
+        value in choices[name] if name in choices else name not in left_out or value == usual[name]
+        for name, value in options.items()
+    )
 
 
-EXPLORE = make_page("explore", "BERT Explorer", "./")
-LEARN = make_page("learn", "Learn · BERT Explorer", "../", '<link rel="stylesheet" href="scripts/learn.css">\n')
+def fewer(setting: dict[str, Any], choices: tuple[str, ...] | None) -> dict[str, Any]:
+    if not choices:
+        return {}
+    default = setting["default"] if setting["default"] in choices else choices[0]
+    return {"choices": choices, "default": default, "usual": setting["default"]}
+
+
+def explore(address: str = "") -> str:
+    """The page Explore of a site at *address*."""
+    return make_page("explore", "BERT Explorer", "./", address)
+
+
+def learn(address: str = "") -> str:
+    """The page Learn."""
+    return make_page(
+        "learn", "Learn · BERT Explorer", "../", address, '<link rel="stylesheet" href="scripts/learn.css">\n'
+    )
+
+
+def absent(title: str) -> str:
+    """A page that a site does not have, which says how to get it."""
+    content = Template((HERE / "absent.html").read_text("utf-8")).substitute(title=title)
+    return make_page("", title, "../", content=content)
+
+
+def make_page(name: str, title: str, base: str, address: str = "", more: str = "", content: str = "") -> str:
+    """*name*: of the script and of the element that it fills, unless there is *content*. *base*: the way to the top of
+    the site. *more*: for the head."""
+    if address:
+        picture = html.escape(f"{address.rstrip('/')}/thumbnail.png")
+        more += f'<meta property="og:title" content="{title}">\n<meta property="og:image" content="{picture}">\n'
+    links = "".join(link(page, to, current=page == name) for page, to in PAGES.items())
+    content = content or Template(SCRIPTED).substitute(name=name)
+    template = Template((HERE / "page.html").read_text("utf-8"))
+    return template.substitute(base=base, title=title, more=more, links=links, content=content)
+
+
+def link(page: str, to: str, *, current: bool) -> str:
+    mark = ' class="active" aria-current="page"' if current else ""
+    return f'<a href="{to}"{mark}>{page.title()}</a>'

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
+from functools import cache
 from typing import Any
+
+from tokenizers import normalizers, pre_tokenizers
 
 from bertexplorer.errors import ExplorerError
 from bertexplorer.model.text import Tokenizer
@@ -36,8 +40,43 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
         "chinese": normalizer["handle_chinese_chars"],
         "clean": normalizer["clean_text"],
         "max_tokens": tokenizer.max_tokens,
+        **character_classes(),
         "frame": {"single": frame(tokenizer, "a"), "pair": frame(tokenizer, "a", "a")},
     }
+
+
+@cache
+def character_classes() -> dict[str, str]:
+    """The characters that BERT's rules treat apart, as classes of a regular expression. The library of the tokenizer
+    and a browser may follow different versions of Unicode; with these lists they agree."""
+    characters = [chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000] + [
+        chr(0xE0000 + code) for code in range(0x200)
+    ]
+    bare = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)
+    accents = normalizers.BertNormalizer(
+        clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False
+    )
+    splitter = pre_tokenizers.BertPreTokenizer()
+    cleaned = {character: bare.normalize_str(character) for character in characters}
+    return {
+        "space": as_class(c for c in characters if cleaned[c] == " "),
+        "control": as_class(c for c in characters if cleaned[c] == ""),
+        "marks": as_class(c for c in characters if accents.normalize_str(c) == ""),
+        "punctuation": as_class(
+            c for c in characters if [part for part, _ in splitter.pre_tokenize_str(f"a{c}")] == ["a", c]
+        ),
+    }
+
+
+def as_class(characters: Iterable[str]) -> str:
+    """*characters* in ascending order as ranges, such as \\u{21}-\\u{2f}."""
+    ranges: list[list[int]] = []
+    for code in map(ord, characters):
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"\\u{{{low:x}}}" + (f"-\\u{{{high:x}}}" if high > low else "") for low, high in ranges)
 
 
 def frame(tokenizer: Tokenizer, *texts: str) -> list[dict[str, int]]:

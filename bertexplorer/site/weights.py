@@ -76,7 +76,5 @@ def bears_8_bits(checkpoint: Checkpoint, places: Sequence[Place]) -> bool:
     other = load(checkpoint.folder, precision="fp32")
     rounded(other, places)
     encodings = [checkpoint.tokenizer.encode(sentence) for sentence in SENTENCES]
-    before, after = (
-        torch.cat(list(masked_log_probs(each, encodings))).exp() for each in (checkpoint, other)
-    )
+    before, after = (torch.cat(list(masked_log_probs(each, encodings))).exp() for each in (checkpoint, other))
     return bool((before.argmax(dim=1) == after.argmax(dim=1)).all()) and float((before - after).abs().max()) < CLOSE

@@ -1,9 +1,10 @@
 """Compare the views of a site with the golden files while its scripts are written.
 
-    python -m bertexplorer site FOLDER --weights fp32     once
-    python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/site/static
+python -m bertexplorer site FOLDER --weights fp32     once
+python -m tests.site FOLDER [VIEW …]                  after each change of bertexplorer/site/static
 """
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -13,7 +14,8 @@ from playwright.sync_api import sync_playwright
 from bertexplorer.core.ask import opening
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.settings import Settings
-from bertexplorer.site.folder import STATIC, page as page_json, write_json
+from bertexplorer.site.content import page as page_json, write_json
+from bertexplorer.site.folder import STATIC
 from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
@@ -28,7 +30,8 @@ def main(folder: Path, views: list[str]) -> int:
     shutil.copytree(STATIC, folder / "local", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.gz", "sw.js"))
     library, wrong = CheckpointRegistry(Settings()), 0
     catalogue = LessonCatalogue.of(library.settings)
-    write_json(folder / "data" / "page.json", page_json(library, catalogue, opening(library.settings)))
+    recorded = json.loads((folder / "data" / "recorded.json").read_text("utf-8"))
+    write_json(folder / "data" / "page.json", page_json(library, catalogue, opening(library.settings), recorded))
     with served(folder) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page()

@@ -22,7 +22,7 @@ export class Answers {
     try {
       if (view.text) encoding = await this.encode(state);
       const module = await this.module(state.view), started = performance.now(), result = await this.result(state), took = performance.now() - started;
-      const colours = module.colours?.(result) ?? {}, figure = module.draw(result);
+      const colours = module.colours?.(result) ?? {}, figure = await module.draw(result);
       out.strip = encoding && strip(this.bert, encoding, view.press, colours);
       Object.assign(out, { said: module.say(result), receipt: this.receipt(took), figure });
       if (state.against) out.beside = await this.beside(state, module);
@@ -76,7 +76,7 @@ export class Answers {
     try {
       const result = await this.result(other(state));
       const more = module.compare?.(await this.result(state), result) ?? "";
-      return { name: state.other, ours, said: `${module.say(result)} ${more}`.trim(), figure: module.draw(result), difference: null };
+      return { name: state.other, ours, said: `${module.say(result)} ${more}`.trim(), figure: await module.draw(result), difference: null };
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       return { name: state.other, ours, said: error.message, figure: null, difference: null };
@@ -88,10 +88,16 @@ export class Answers {
   async read({ state, link, counted_in: counted, fill }) {
     if (link !== undefined) return this.follow(new URLSearchParams(link));
     let now = { ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state, checkpoint: this.bert.card.name, precision: "auto" };
-    now.options = { ...this.defaults(now.view), ...now.options };
+    now.options = { ...this.defaults(now.view), ...this.known(now.view, now.options) };
     if (counted) now = this.edited({ ...now, text: counted.text ?? "", pair: counted.pair ?? "" }, now.text, now.pair);
     if (fill) now = await this.filled(now, readSpans(fill)[0]);
     return { state: now, notice: "" };
+  }
+
+  /** Those of *options* that this site has. */
+  known(view, options = {}) {
+    const has = Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one]));
+    return Object.fromEntries(Object.entries(options).filter(([name, value]) => name in has && (has[name].usual === undefined || has[name].choices.includes(value))));
   }
 
   defaults(view) { return Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one.default])); }

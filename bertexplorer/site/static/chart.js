@@ -4,6 +4,8 @@ export const ACCENT = "#2b6cb0", PALE = "#a9c8ea", ORANGE = "#d55e00", GREEN = "
 export const BLUE = [[0, "#eef4fb"], [0.5, "#a9c8ea"], [0.72, "#4f8fce"], [0.85, "#2b6cb0"], [1, "#12406f"]];
 export const GROUPS = [ACCENT, ORANGE, GREEN, "#cc79a7", "#b88a00", "#56b4e9", "#a0693a"];
 export const SHADES = [[0, "#f0f5fb"], [1, "#86b3e4"]], LIGHT_SIGNED = [[0, "#eda063"], [0.5, "#f4f6f8"], [1, "#86b3e4"]], SIGNED = [[0, ORANGE], [0.5, "#f7f9fb"], [1, ACCENT]];
+export const ROOT = BLUE.map(([place, colour]) => [place ** 2, colour]);  // the same shades for the root of a number
+export const LIGHT = Array.from({ length: 9 }, (_, i) => [(i / 8) ** 2, `rgb(${240 - Math.floor(106 * i / 8)},${245 - Math.floor(66 * i / 8)},${251 - Math.floor(23 * i / 8)})`]);  // light enough for INK
 export const SANS = "IBM Plex Sans, system-ui, sans-serif", MONO = "IBM Plex Mono, ui-monospace, monospace";
 export const HOVER = "%{customdata}<extra></extra>";
 export const HIDDEN = { visible: false, fixedrange: true };
@@ -12,7 +14,7 @@ const LINE = 17;  // pixels between two labels
 
 // Numbers and words in sentences.
 
-export const grouped = (number) => number.toLocaleString("en");
+export const grouped = (number, digits = 0) => number.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 export const counted = (number, noun) => `${grouped(number)} ${noun}${number === 1 ? "" : "s"}`;
 export const quote = (token) => `“${token}”`;
 export const safe = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
@@ -21,6 +23,7 @@ export const label = (text, length = 24) => safe(clip(text, length));
 export const decimal = (value, digits = 2) => value.toFixed(digits).replace("-", "−");
 export const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 export const joinNames = (names) => (names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names.join(""));
+export const ordinal = (rank) => `${rank}${[11, 12, 13].includes(rank % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[rank % 10] ?? "th"}`;
 export const coloured = (text, colour) => `<span style="color:${colour}">${text}</span>`;
 
 /** A probability with sensible digits: 97 %, 3.2 %, < 0.1 %. */
@@ -85,6 +88,21 @@ function spread(ends, height) {
   return moved;
 }
 
+/** Lines over the layers in the second panel, {name, text, values, colour, dash}, with *text* next to their ends; a thin line marks
+ *  the *chosen* layer, and a press on a marker chooses another. *ends*: of the y axis; *share*: of the width. */
+export function layerLines(chart, lines, ends, chosen, height, share) {
+  const count = lines[0].values.length, customdata = range(count).map((layer) => ({ set: { layer } }));
+  for (const { name, values, colour, dash } of lines) {
+    const hovertext = values.map((value, i) => `${name}, ${layerName(i)}: ${value.toFixed(2)}`);
+    chart.add(line(range(count), values, colour, { dash, hovertext, size: count <= 13 ? 8 : 5, hoverinfo: "text", customdata }), 2);
+  }
+  const column = (name) => lines.map((one) => one[name]);
+  chart.add(lineNames(count - 1 + room(count), column("values").map((values) => values.at(-1)), column("text"), column("colour"), ends, height), 2);
+  chart.axes("x", layerAxis(count, share), 2);
+  chart.axes("y", { range: ends, nticks: 6 }, 2);
+  chart.shape({ type: "line", x0: chosen, x1: chosen, y0: ends[0], y1: ends[1], line: { color: TEXT, width: 1 } }, 2);
+}
+
 // Axes, and text around the figure.
 
 export const axis = (letter, row) => (row === 1 ? letter : `${letter}${row}`);
@@ -134,6 +152,19 @@ export class Chart {
       start = end + apart;
     });
     chart.rows = heights.length;
+    return chart;
+  }
+
+  /** Panels side by side, *widths* wide in any unit and *apart* from each other, a share of the whole. */
+  static columns(widths, apart) {
+    const chart = new Chart(), space = (1 - apart * (widths.length - 1)) / widths.reduce((a, b) => a + b, 0);
+    let start = 0;
+    widths.forEach((width, i) => {
+      const number = i ? String(i + 1) : "";
+      chart.layout[`xaxis${number}`] = { anchor: `y${number}`, domain: [start, start + space * width] };
+      chart.layout[`yaxis${number}`] = { anchor: `x${number}`, domain: [0, 1] };
+      start += space * width + apart;
+    });
     return chart;
   }
 

@@ -1,5 +1,5 @@
 // What the views of masks share: the text with its mask, and words of one or several pieces at a mask.
-import { range, rankOf, sum } from "./numbers.js";
+import { range, rankOf, sum, topk } from "./numbers.js";
 import { Refusal } from "./tokens.js";
 
 const MAX_WORDS = 50, MAX_PIECES = 20;
@@ -11,6 +11,9 @@ export function encodeMasked(bert, text) {
   if (encoding.masked.length) return encoding;
   throw new Refusal(`Nothing is hidden${encoding.leftOut ? " within the tokens that are read" : ""}, so there is nothing to predict. Put ${bert.tokenizer.mask} where a word is missing, or click a word to hide it.`, "mask");
 }
+
+/** The *count* likeliest pieces of a row of log-probabilities. */
+export const bestPieces = (bert, row, count) => topk(row, count).map((id, i) => ({ token: bert.tokenizer.pieces[id], id, probability: Math.exp(row[id]), rank: i + 1 }));
 
 /** The words of a line with commas, each once. */
 export function parseWords(words) {

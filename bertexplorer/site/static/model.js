@@ -53,12 +53,28 @@ export class Bert {
 
   /** The passes of *encodings*; *heads*: for each a factor on each head's output, layers x heads. */
   async passes(encodings, heads = null) {
-    const key = (one) => `${one.ids} ${one.segments}`, out = new Array(encodings.length);
-    const open = encodings.flatMap((one, i) => {
+    const out = [];
+    for await (const [i, pass] of this.#each(encodings, heads)) out[i] = pass;
+    return out;
+  }
+
+  /** The vectors after the last layer at *positions* of each encoding, without the rest of the passes, which would fill the memory. */
+  async #lastVectors(encodings, positions, heads) {
+    const out = [];
+    for await (const [i, pass] of this.#each(encodings, heads)) out[i] = positions[i].map((at) => pass.vector(this.layers, at).slice());
+    return out;
+  }
+
+  /** [index, pass] of each of *encodings*, batch by batch; those of like length share a batch. */
+  async *#each(encodings, heads) {
+    const key = (one) => `${one.ids} ${one.segments}`, open = [];
+    for (const [i, one] of encodings.entries()) {
       const kept = heads ? undefined : this.#passes.get(key(one));
-      if (kept) out[i] = kept;
-      return kept ? [] : [i];
-    });
+      if (kept) {
+        this.#remember(key(one), kept);
+        yield [i, kept];
+      } else open.push(i);
+    }
     open.sort((a, b) => encodings[a].ids.length - encodings[b].ids.length);
     while (open.length) {
       const batch = [open.shift()];
@@ -69,14 +85,15 @@ export class Bert {
         longest = encodings[batch.at(-1)].ids.length;
       }
       const passes = await this.#run(batch.map((i) => encodings[i]), longest, heads && batch.map((i) => heads[i]));
-      batch.forEach((i, row) => { out[i] = passes[row]; });
+      if (!heads && encodings.length === 1) this.#remember(key(encodings[0]), passes[0]);
+      for (const [row, i] of batch.entries()) yield [i, passes[row]];
     }
-    if (!heads && encodings.length === 1) {
-      this.#passes.delete(key(encodings[0]));
-      this.#passes.set(key(encodings[0]), out[0]);
-      if (this.#passes.size > REMEMBERED) this.#passes.delete(this.#passes.keys().next().value);
-    }
-    return out;
+  }
+
+  #remember(key, pass) {
+    this.#passes.delete(key);
+    this.#passes.set(key, pass);
+    if (this.#passes.size > REMEMBERED) this.#passes.delete(this.#passes.keys().next().value);
   }
 
   async #run(batch, tokens, heads) {
@@ -110,17 +127,16 @@ export class Bert {
   }
 
   /** For each encoding, log-probabilities at its masks, or at *positions* of each. */
-  async maskedLogProbs(encodings, positions = encodings.map((one) => one.masked)) {
-    const passes = await this.passes(encodings);
-    const rows = await this.logProbs(passes.flatMap((pass, i) => positions[i].map((at) => pass.vector(this.layers, at))));
+  async maskedLogProbs(encodings, positions = encodings.map((one) => one.masked), heads = null) {
+    const rows = await this.logProbs((await this.#lastVectors(encodings, positions, heads)).flat());
     return positions.map((one) => rows.splice(0, one.length));
   }
 
   /** Logits of (is next, is not next) for each encoding. */
-  async nextSentence(encodings) {
+  async nextSentence(encodings, heads = null) {
     if (!this.has.includes("next_sentence")) throw new Refusal(`${this.name} has no next-sentence head. Choose a checkpoint with one.`, "head");
-    const passes = await this.passes(encodings);
-    const pooled = this.linear("pooler.dense", passes.map((pass) => pass.vector(this.layers, 0))).map((row) => row.map(Math.tanh));
+    const first = (await this.#lastVectors(encodings, encodings.map(() => [0]), heads)).flat();
+    const pooled = this.linear("pooler.dense", first).map((row) => row.map(Math.tanh));
     return this.linear("next_sentence.output", pooled);
   }
 }
@@ -179,7 +195,7 @@ function halfTable() {
   });
 }
 
-function logSoftmax(logits) {
+export function logSoftmax(logits) {
   let most = -Infinity, sum = 0;
   for (const one of logits) if (one > most) most = one;
   for (const one of logits) sum += Math.exp(one - most);

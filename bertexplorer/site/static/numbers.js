@@ -8,6 +8,11 @@ export const most = (values, otherwise = -Infinity) => values.reduce((best, one)
 export const least = (values, otherwise = Infinity) => values.reduce((best, one) => (one < best ? one : best), otherwise);
 export const sigmoid = (x) => (x >= 0 ? 1 / (1 + Math.exp(-x)) : Math.exp(x) / (1 + Math.exp(x)));
 
+export function median(values) {
+  const sorted = [...values].sort((a, b) => a - b), half = (sorted.length - 1) / 2;
+  return (sorted[Math.floor(half)] + sorted[Math.ceil(half)]) / 2;
+}
+
 export function dot(a, b) {
   let total = 0;
   for (let i = 0; i < a.length; i += 1) total += a[i] * b[i];

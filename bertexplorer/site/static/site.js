@@ -82,41 +82,44 @@ async function forget(cache, path) {
 // The questions.
 
 const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
-const keyOf = ({ view, text, pair, hidden, picked, against, other, options }) => JSON.stringify([view, text, pair, hidden, picked, against, against ? other : "", Object.entries(options).sort().map(([name, value]) => `${name}=${value}`)]);
+/** The name of a recorded state: with the settings that are not at the defaults of a server. */
+function keyOf({ view, text, pair, hidden, picked, against, other, options }, { settings }) {
+  const usual = Object.fromEntries(settings.map((one) => [one.name, one.usual ?? one.default]));
+  const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(usual[name])).sort();
+  return JSON.stringify([view, text, pair, hidden, picked, against, against ? other : "", changed.map(([name, value]) => `${name}=${value}`)]);
+}
 
 /** The answer to a state or a link of a view. */
 async function view(body, tell) {
-  const { views, opening } = await page, name = body.state?.view ?? (new URLSearchParams(body.link).get("view") ?? opening.view), known = await recorded;
-  if (views[name]?.offered === false) {
-    const state = body.state ?? stateOf(body.link, await page), file = known[keyOf(state)];
-    if (!file) return { status: 422, answer: { state, notice: "", detail: `${views[name].instead} Its examples are recorded: choose one under the text.` } };
-    return { status: 200, answer: await read(`data/recorded/${file}`) };
-  }
+  const { views } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
+  if (file) return { status: 200, answer: await read(`data/recorded/${file}`) };
+  if (own?.offered === false) return { status: 422, answer: { state, notice: "", detail: `${own.instead} Its examples are recorded: choose one under the text.` } };
   try { await open(tell); } catch (error) {
-    const state = body.state ?? stateOf(body.link, await page);
     return { status: 422, answer: { state, notice: "", detail: `The checkpoint did not open: ${error.message}. Change the text to try again.` } };
   }
   return send("view", { body });
 }
 
-/** The state of a link to a view that is recorded. */
+const FIELDS = new Set(["view", "text", "pair", "hidden", "picked", "against", "versus", "checkpoint", "precision"]);
+
+/** The state of a link as a server understands it, with all settings that it names. */
 function stateOf(link, { views, opening }) {
-  const query = new URLSearchParams(link), view = query.get("view") ?? opening.view, example = views[view].examples[0], bare = !query.has("text");
-  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...defaults(views[view]), ...(bare && example.options) };
-  for (const { name, kind } of views[view].settings) {
-    if (!query.has(name)) continue;
-    const value = query.get(name);
-    options[name] = kind === "bool" ? value === "True" : kind === "str" ? value : Number(value);
+  const query = new URLSearchParams(link), view = query.get("view") in views ? query.get("view") : opening.view, { settings, examples: [example] } = views[view], bare = !query.has("text");
+  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = Object.fromEntries(settings.map((one) => [one.name, one.usual ?? one.default]));
+  if (bare) Object.assign(options, example.options);
+  for (const [name, value] of query) {
+    if (!FIELDS.has(name)) options[name] = { True: true, False: false }[value] ?? (settings.some((one) => one.name === name && one.kind !== "str") ? Number(value) : value);
   }
   return { view, text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked), checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
 }
-const defaults = (view) => Object.fromEntries(view.settings.map((one) => [one.name, one.default]));
 
 /** The grade of an answer to a question of a lesson, from its keys. */
 async function grade(slug, block, { answer, attempt }, lang) {
   const { judge } = await import("./grading.js"), keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`);
   return judge(keys[block], answer, attempt);
 }
+
+const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
 
 async function local(path, { body, tell = () => {} } = {}) {
   const [where, query = ""] = path.split("?"), [first, second, third] = where.split("/"), lang = new URLSearchParams(query).get("lang") ?? "", spoken = lang === "en" ? "" : lang;
@@ -143,7 +146,8 @@ async function local(path, { body, tell = () => {} } = {}) {
       if (!second) return { status: 200, answer: await version("list") };
       if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
       if (!third) return { status: 200, answer: await version(second) };
-      if (third === "keys") return { status: 200, answer: { content: JSON.stringify(await version(`${second}.keys`)) } };
+      if (third === "keys") return { status: 200, answer: await version(`${second}.keys`) };
+      if (EXPORTS.includes(third)) return { status: 200, answer: { content: await (await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base))).blob() } };
       if (body) return await grade(second, third, body, spoken);
     } catch (error) { return { status: 404, answer: { detail: `This part of the site is missing (${error.message}). Reload the page.` } }; }
   }
@@ -151,3 +155,6 @@ async function local(path, { body, tell = () => {} } = {}) {
 }
 
 connect(local);
+
+// Where a service worker may run (https, localhost), the site opens without a network after one visit.
+if (window.isSecureContext) navigator.serviceWorker?.register(new URL("sw.js", base)).catch(() => {});

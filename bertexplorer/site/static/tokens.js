@@ -13,7 +13,6 @@ const MAX_CHARACTERS = 20_000, MAX_WORD = 200, LONGEST = 100;  // of a text; of 
 export const TOKENS = 2;  // the side of a span that counts tokens
 const TYPED_MASK = /\[mask\]|<mask>|_{3,}/giu;
 const INVISIBLE = /[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\u200b\u2060]/gu;  // but tab and line ends
-const PUNCTUATION = /[!-/:-@[-`{-~\p{P}]/u, SPACE = /[\t\n\r\p{White_Space}]/u, CONTROL = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\ufffd]/u;
 const CHINESE = /[\u4e00-\u9fff\u3400-\u4dbf\u{20000}-\u{2a6df}\u{2a700}-\u{2b73f}\u{2b740}-\u{2b81f}\u{2b820}-\u{2ceaf}\uf900-\ufaff\u{2f800}-\u{2fa1f}]/u;
 export const count = (number, noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 const overlap = (a, b) => a.side === b.side && a.start < b.end && b.start < a.end;
@@ -29,6 +28,7 @@ export class Tokenizer {
   /** *about*: vocabulary, special tokens and rules, as the site's builder writes them. */
   constructor(about) {
     Object.assign(this, about);
+    for (const name of ["space", "control", "marks", "punctuation"]) this[name] = new RegExp(`[${about[name]}]`, "u");
     this.ids = new Map(this.pieces.map((piece, id) => [piece, id]));
     this.mask = this.special.mask;
     this.maskId = this.ids.get(this.mask) ?? null;
@@ -81,14 +81,14 @@ export class Tokenizer {
     const end = () => { if (word.length) words.push(word); word = []; };
     [...text].forEach((char, i) => {
       const at = from + i;
-      if (SPACE.test(char)) { end(); return; }
-      if (this.clean && CONTROL.test(char)) return;
+      if (this.space.test(char)) { end(); return; }
+      if (this.clean && this.control.test(char)) return;
       if (this.chinese && CHINESE.test(char)) { end(); words.push([{ char, at }]); return; }
       let parts = [char];
-      if (this.strip_accents) parts = [...char.normalize("NFD")].filter((one) => !/\p{Mn}/u.test(one));
+      if (this.strip_accents) parts = [...char.normalize("NFD")].filter((one) => !this.marks.test(one));
       if (this.lowercase) parts = parts.flatMap((one) => [...one.toLowerCase()]);
       for (const one of parts) {
-        if (PUNCTUATION.test(one)) { end(); words.push([{ char: one, at }]); } else word.push({ char: one, at });
+        if (this.punctuation.test(one)) { end(); words.push([{ char: one, at }]); } else word.push({ char: one, at });
       }
     });
     end();
@@ -173,8 +173,8 @@ export class Tokenizer {
 
   /** The text of the pieces of one or several words, as it is written. */
   join(ids) {
-    const glued = ids.map((id) => this.pieces[id]).reduce((text, piece) => (text && piece.startsWith(this.continuation) ? text + piece.slice(this.continuation.length) : text ? `${text} ${piece}` : piece), "");
-    return glued.replaceAll(" .", ".").replaceAll(" ?", "?").replaceAll(" !", "!").replaceAll(" ,", ",").replaceAll(" ' ", "'").replaceAll(" n't", "n't").replaceAll(" 'm", "'m").replaceAll(" do not", " don't").replaceAll(" 's", "'s").replaceAll(" 've", "'ve").replaceAll(" 're", "'re").trim();
+    const parts = ids.map((id) => this.pieces[id]).map((piece, i) => (!i ? piece : piece.startsWith(this.continuation) ? piece.slice(this.continuation.length) : ` ${piece}`));
+    return parts.map((part) => part.replace(/^ (?=[.?!,])/, "")).join("").trim();
   }
 }
 

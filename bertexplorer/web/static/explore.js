@@ -38,7 +38,7 @@ class Explore extends HTMLElement {
     this.presentation = new Presentation(this, { example: (by) => this.#nextExample(by), view: (by) => this.#nextView(by), redraw: () => this.stage.redraw() });
     this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views);
-    this.picker.draw(schema.precisions);
+    this.picker.draw(schema.precisions, schema.site);
     const query = new URLSearchParams(location.search), view = query.get("view") in schema.views ? query.get("view") : schema.opening.view;
     const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
@@ -106,7 +106,7 @@ class Explore extends HTMLElement {
       onadd: ({ detail }) => this.#add(detail),
     });
     this.receipt = h("p", { class: "receipt" });
-    const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", "Python", "Link"].map((kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)));
+    const exports = ["PNG", "SVG", "HTML", "CSV", "JSON", ...(this.schema.site ? [] : ["Python"]), "Link"].map((kind) => small(kind, `export-${kind.toLowerCase()}`, (event) => this.#export(kind.toLowerCase(), event.target)));
     this.teaching = h("p", { id: "teaching" });
     return h("section", { id: "main", "aria-label": "View" }, this.nav, this.stage,
       h("div", { id: "exports", role: "group", "aria-label": "Export" }, exports, h("div", { id: "receipt" }, this.receipt)), this.teaching);

@@ -63,12 +63,12 @@ class Learn extends HTMLElement {
     const topics = [...new Set(this.lessons.map((one) => one.topic))].sort((a, b) => place(a) - place(b));
     return [
       h("header", { class: "masthead" }, h("h1", {}, "Learn"), h("p", {}, "Guess first. Then BERT answers, live, and you see why.")),
-      h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
-      this.#ownClass(),
+      this.schema.site ? "" : h("p", { class: "hint" }, "With a class: open a lesson and press “Ask the class”. Phones join with a QR code, and vote before BERT answers."),
+      this.schema.site ? "" : this.#ownClass(),
       this.lectures.length ? h("section", {}, h("h2", {}, "Lectures"), h("ul", { class: "lessons" }, this.lectures.map((one) => this.#lectureCard(one)))) : "",
       ...topics.map((topic) => h("section", {}, h("h2", {}, topic), h("ul", { class: "lessons" },
         this.lessons.filter((one) => one.topic === topic).map((one) => this.#card(one))))),
-      this.#uploadForm(),
+      this.schema.site ? "" : this.#uploadForm(),
     ];
   }
 
@@ -187,7 +187,7 @@ class Learn extends HTMLElement {
     article.append(
       h("header", { class: "masthead" }, h("h1", { tabindex: -1 }, lesson.title), h("p", {}, render(lesson.question))),
       h("p", { class: "hint" }, ...summary(lesson)),
-      this.#answering(lesson.slug),
+      this.schema.site ? "" : this.#answering(lesson.slug),
       ...lesson.problems.map((words) => en("p", { class: "message error" }, `A part of this lesson is left out. ${words}`)),
       ...parts,
       h("aside", { class: "guards" }, en("h2", {}, "How not to misread this"), h("p", {}, en("span", {}, "It is easy to think: "), h("q", {}, render(lesson.misreading)), " ", render(lesson.instead))),
@@ -208,7 +208,7 @@ class Learn extends HTMLElement {
     this.#advance(article);
     const others = lesson.languages.length ? ["en", ...lesson.languages].filter((one) => one !== (lang || "en")) : [];
     const translations = others.map((one) => h("a", { class: "quiet", hreflang: one, lang: one, href: link({ lesson: lesson.slug }, one) }, new Intl.DisplayNames([one], { type: "language" }).of(one)));
-    return [h("div", { class: "row" }, this.#backLink(), askClass, translations), ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
+    return [h("div", { class: "row" }, this.#backLink(), this.schema.site ? "" : askClass, translations), ...(this.#uploaded?.slug === lesson.slug ? [this.#uploadForm(lesson.slug)] : []), article, this.status, teachers, h("div", { class: "row" }, student, hand, again,
       next && h("a", { class: "go", href: link({ lesson: next.slug }), onclick: (event) => this.#go(next.slug, event) }, `Next: ${next.title}`))];
   }
 

@@ -30,14 +30,14 @@ function isNewUser() {
 const LESSONS = 3;
 
 /** Fill *place* with the lessons on the view of *state*, answered by its checkpoint, and with the class. */
-export function teach(place, { lessons, opening }, state) {
+export function teach(place, { lessons, opening, site }, state) {
   const { view, checkpoint } = state.now, shown = `${view} ${checkpoint}`;
   if (place.dataset.shown === shown) return;
   place.dataset.shown = shown;
   const query = (lesson) => new URLSearchParams({ lesson, ...(checkpoint !== opening.checkpoint && { checkpoint }) });
   const links = (lessons[view] ?? []).slice(0, LESSONS).map(({ slug, title }) => h("a", { href: `learn?${query(slug)}` }, title));
   place.replaceChildren(...(links.length ? ["Lessons on this view: ", ...links.flatMap((one, i) => (i ? [" · ", one] : [one]))] : []),
-    h("span", { id: "ask-class" }, links.length ? " · " : "",
+    site ? "" : h("span", { id: "ask-class" }, links.length ? " · " : "",
       h("button", { type: "button", id: "do-ask", onclick: () => askClass(location.search || state.link) }, "Ask the class…")));
 }
 

@@ -3,7 +3,8 @@ import { ask } from "./backend.js";
 import { choosing, h } from "./kit.js";
 
 class Picker extends HTMLElement {
-  draw(precisions) {
+  /** *only*: the page has this checkpoint alone, so there is nothing to choose. */
+  draw(precisions, only = false) {
     this.named = h("span", {}, "Checkpoint");
     this.summary = h("summary", {}, this.named);
     this.list = h("select", { id: "checkpoint-list" });
@@ -17,13 +18,13 @@ class Picker extends HTMLElement {
     this.table = h("tbody");
     const titles = ["checkpoint", "parameters", "MB", "heads", "licence", "here"].map((title) => h("th", { scope: "col" }, title));
     this.drawer = h("details", { id: "picker", ontoggle: () => { if (this.drawer.open) this.refresh(); } }, this.summary, h("div", { class: "drawer" },
-      h("div", { class: "setting", id: "checkpoint" }, h("label", { for: "checkpoint-list" }, "Checkpoint"), this.list,
+      h("div", { class: "setting", id: "checkpoint", hidden: only }, h("label", { for: "checkpoint-list" }, "Checkpoint"), this.list,
         h("label", { for: "checkpoint-name" }, "Another one"), this.box,
         h("small", { id: "checkpoint-help" }, "A hub name, or a folder of the models folder. Press Enter.")),
-      h("fieldset", { class: "setting", id: "precision" }, h("legend", {}, "Precision"), h("div", { class: "choices" },
+      h("fieldset", { class: "setting", id: "precision", hidden: only }, h("legend", {}, "Precision"), h("div", { class: "choices" },
         this.precisions.map((one) => h("label", {}, one, " ", one.value)))),
       this.facts,
-      h("details", { class: "catalogue" }, h("summary", {}, "All checkpoints and their facts"), h("div", { class: "scroll", tabindex: "0" },
+      h("details", { class: "catalogue", hidden: only }, h("summary", {}, "All checkpoints and their facts"), h("div", { class: "scroll", tabindex: "0" },
         h("table", {}, h("thead", {}, h("tr", {}, titles)), this.table))),
     ));
     this.append(this.drawer);

@@ -1,0 +1,24 @@
+"""bertexplorer site: writes the explorer as a folder of files."""
+
+import argparse
+import sys
+
+from bertexplorer.cli.analyse import fetch
+from bertexplorer.cli.waiting import tell
+from bertexplorer.site.folder import write
+from bertexplorer.store.registry import CheckpointRegistry
+
+
+def site(library: CheckpointRegistry, flags: argparse.Namespace) -> int:
+    """Write the site, and say how large it is and how to see it."""
+    fetch(library, flags.checkpoint)
+    kind = None if flags.weights == "auto" else flags.weights
+    written = write(library, flags.out, flags.checkpoint, kind, address=flags.address, tell=tell)
+    tell("")
+    print(
+        f"{flags.out}: {written['bytes'] / 1e6:,.1f} MB, of which a first visit fetches about "
+        f"{written['first_visit'] / 1e6:,.1f}; weights in {written['weights']}.",
+        file=sys.stderr,
+    )
+    print(f"python -m http.server --directory {flags.out}")
+    return 0

@@ -1,0 +1,84 @@
+// Saliency: which tokens a prediction depends on, by hiding them (Zeiler and Fergus, 2014; Li et al., 2016).
+import {
+  above, ACCENT, bars, beyondLimit, Chart, coloured, decimal, fromZero, grouped, joinNames, label, onlyFirstMask, ORANGE, percent, quote, range, signed, TEXT, ticks,
+} from "../chart.js";
+import { most, sum } from "../numbers.js";
+import { ask } from "../question.js";
+import { Refusal } from "../tokens.js";
+import { unitsOf } from "../units.js";
+
+const PASS_TOKENS = 16_384, FEWEST = 16;  // tokens that are read in all; groups of tokens in a long text
+const DRAWN = 40, ROW = 24, LETTERS = 12;  // units; pixels of one; letters of its name
+
+export async function run(bert, text, { method, target, word, merge }) {
+  if (method !== "occlusion") throw new Refusal("In a browser the method is occlusion; for the others, install the explorer.");
+  const question = await ask(bert, text, target, word), { encoding } = question, units = unitsOf(bert, encoding, merge);
+  const open = range(encoding.ids.length).filter((i) => encoding.ids[i] !== bert.tokenizer.maskId);
+  const size = Math.ceil(open.length / Math.max(FEWEST, Math.floor(PASS_TOKENS / encoding.ids.length)));
+  const groups = range(Math.ceil(open.length / size)).map((i) => open.slice(i * size, (i + 1) * size));
+  const [value, ...without] = (await question.rows([encoding, ...groups.map((group) => bert.tokenizer.hide(encoding, group))])).map(question.number);
+  const drops = new Float64Array(encoding.ids.length);
+  groups.forEach((group, i) => { for (const at of group) drops[at] = (value - without[i]) / group.length; });
+  return {
+    target: question.target, answer: question.answer, value, probability: question.probability(value),
+    units: units.map((unit) => ({ ...unit, score: sum(unit.positions.map((at) => drops[at])) })), group: size, otherMasks: question.target === "mask" ? encoding.masked.length - 1 : 0, leftOut: encoding.leftOut,
+  };
+}
+
+/** The scores divided by the sum of their absolute values. */
+function shares(units) {
+  const total = sum(units.map((unit) => Math.abs(unit.score)));
+  return units.map((unit) => (total ? unit.score / total : 0));
+}
+
+export function rows({ target, answer, value, units }) {
+  const parts = shares(units);
+  return units.map(({ positions: [position], label: token, special, score }, i) => (
+    { method: "occlusion", position, token, special, score, share: parts[i], target, answer, value, completeness_error: "" }
+  ));
+}
+
+export function draw({ target, answer, units }) {
+  const parts = shares(units), strongest = range(units.length).sort((a, b) => Math.abs(parts[b]) - Math.abs(parts[a])).slice(0, DRAWN).sort((a, b) => a - b);
+  const drawn = strongest.map((i) => units[i]);
+  const scores = drawn.map((unit) => unit.score), text = scores.map((score) => signed(score)), name = label(answer, 14);
+  const hover = strongest.map((i) => `${label(units[i].label, 30)}, occlusion: ${signed(units[i].score)}, ${signed(100 * parts[i], 0)} % of the total`);
+  const chart = new Chart({
+    ...bars(scores, "", { text, hover, textfont: { size: 13, color: TEXT } }),
+    marker: { color: scores.map((score) => (score >= 0 ? ACCENT : ORANGE)), opacity: drawn.map((unit) => (unit.special ? 0.5 : 1)) },
+  });
+  chart.axes("x", { range: fromZero(scores), showticklabels: false, showgrid: false });
+  chart.axes("y", { range: [drawn.length - 0.5, -0.5], showgrid: false, ...ticks(drawn.map((unit) => label(unit.label, LETTERS)), { mono: 13 }) });
+  chart.vline(0, 1, { line: { color: "rgba(138,148,163,0.6)", width: 1 } });
+  const lines = [`${coloured("◀", ORANGE)} against ${name} for ${coloured("▶", ACCENT)}, in nats`];
+  if (units.length > DRAWN) lines.push(`the ${DRAWN} strongest of ${grouped(units.length)}`);
+  const top = 14 + 20 * lines.length;
+  chart.note(above(lines.join("<br>"), 4));
+  return chart.finish(Math.max(300, top + 16 + ROW * drawn.length), { bargap: 0.25, margin: { l: 8, r: 8, t: top, b: 8 } });
+}
+
+/** Position -> score, from -1 (against the answer) to 1. */
+export function colours({ units }) {
+  const top = most(units.map((unit) => Math.abs(unit.score))) || 1;
+  return Object.fromEntries(units.flatMap((unit) => unit.positions.map((at) => [at, unit.score / top])));
+}
+
+export function say({ target, answer, value, probability, units, group, otherMasks, leftOut }) {
+  const number = target === "mask" ? `log-probability ${logProbability(value)}` : `log-odds ${signed(value)}`;
+  const ordered = [...units].sort((a, b) => b.score - a.score), worst = ordered.at(-1);
+  const told = (unit) => `${quote(unit.label)} (${signed(unit.score)})`, best = ordered.slice(0, 3).filter((unit) => unit.score > 0).map(told);
+  const against = worst.score < 0 ? `; ${quote(worst.label)} speaks against it most (${signed(worst.score)})` : "";
+  return [
+    `${quote(answer)} has ${percent(probability)} here (${number}).`,
+    `By occlusion ${best.length ? `it rests most on ${joinNames(best)}` : "nothing speaks for it"}${against}.`,
+    ...(group > 1 ? [`The text is long: Occlusion hid up to ${group} neighbouring tokens at a time.`] : []),
+    ...(units.length > DRAWN ? [`The ${DRAWN} strongest of ${grouped(units.length)} are drawn.`] : []),
+    ...onlyFirstMask(otherMasks), ...beyondLimit(leftOut),
+  ].join(" ");
+}
+
+/** A log-probability; one near 0 with a third digit, because only certainty is 0. */
+function logProbability(value) {
+  if (value > -0.0005) return value < 0 ? "> −0.001" : "0";
+  return decimal(value, value <= -0.005 ? 2 : 3);
+}

@@ -1,0 +1,276 @@
+"""A site in Chromium: a folder on a plain web server, whose answers are those of the server's golden files."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from bertexplorer.api.lesson_calls import grade_answer
+from bertexplorer.core.ask import Explore, opening
+from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.catalogue import LessonCatalogue
+from bertexplorer.learn.lesson import Block
+from bertexplorer.model.load import load
+from bertexplorer.settings import Settings
+from bertexplorer.site.content import write_json
+from bertexplorer.site.folder import graphs_of, write, write_checkpoint
+from bertexplorer.site.pages import offered
+from bertexplorer.store.registry import CheckpointRegistry
+from bertexplorer.views import VIEWS
+from tests.browser.conftest import opened
+from tests.conftest import BUNDLED
+from tests.site.answers import ask, of_view, served
+
+OFFERED = [name for name in VIEWS if offered(name)]
+PAINTED = "#figure .bars, #figure .plot, #figure .model"
+ODD = (
+    "🙂 emoji 👩‍👩‍👧 and مرحبا",
+    "<img src=x onerror='window.__pwn=1'> & <b>bold</b>",
+    "[MASK] [MASK] [MASK]",
+    "word " * 600,
+    "日本語のテキスト",
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A site of mini as `bertexplorer site` writes it."""
+    out = tmp_path_factory.mktemp("site") / "public"
+    written = write(CheckpointRegistry(Settings()), out)
+    assert written["weights"] == "8-bit"
+    assert written["bytes"] < 70e6 and written["first_visit"] < 40e6
+    return out
+
+
+@pytest.fixture(scope="module")
+def exact(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same site with weights in fp16."""
+    out = tmp_path_factory.mktemp("exact") / "public"
+    shutil.copytree(folder, out, ignore=shutil.ignore_patterns("model", "sw.js"))
+    checkpoint = load(BUNDLED, precision="fp32")
+    site = json.loads((out / "data" / "site.json").read_text("utf-8"))
+    site |= {"packed": "fp16", "files": write_checkpoint(out, checkpoint, graphs_of(checkpoint), "fp16")}
+    write_json(out / "data" / "site.json", site)
+    return out
+
+
+@pytest.fixture(scope="module")
+def exact_page(browser: Browser, exact: Path) -> Iterator[Page]:
+    with served(exact) as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        yield page
+
+
+@pytest.fixture(scope="module")
+def page(browser: Browser, folder: Path) -> Iterator[Page]:
+    """The site, watched for errors and requests to other hosts."""
+    with served(folder) as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        yield page
+
+
+@pytest.mark.parametrize("view", OFFERED)
+def test_a_view_answers_as_the_server_does(exact_page: Page, view: str) -> None:
+    changes = {label: lines[:5] for label, lines in of_view(exact_page, view) if lines}
+    assert not changes
+
+
+def test_weights_in_8_bits_change_no_first_answer(page: Page, exact_page: Page) -> None:
+    """Probabilities stay within 0.02 and attention within 0.03."""
+    for example in VIEWS["fill-mask"].examples:
+        state = {"view": "fill-mask", "text": example.text, "options": {"top": 30, "words": "dog, city"}}
+        small, large = (rows_of(each, state) for each in (page, exact_page))
+        assert small[0]["token"] == large[0]["token"]
+        shares = {row["token"]: row["probability"] for row in large}
+        assert all(
+            abs(row["probability"] - shares.get(row["token"], 0)) < 0.02 for row in small if row["token"] in shares
+        )
+    for example in VIEWS["attention"].examples[:2]:
+        state = {"view": "attention", "text": example.text, "options": {"show": "head", "layer": 4, "head": 2}}
+        pairs = zip(rows_of(page, state), rows_of(exact_page, state), strict=True)
+        assert all(abs(one["weight"] - other["weight"]) < 0.03 for one, other in pairs)
+
+
+def rows_of(page: Page, state: dict[str, Any]) -> list[dict[str, Any]]:
+    answer = ask(page, "view/json", {"body": {"state": state}})["answer"]
+    rows: list[dict[str, Any]] = json.loads(answer["content"])["rows"]
+    return rows
+
+
+def test_a_person_types_hides_compares_and_saves(page: Page) -> None:
+    page.locator("#text-box").fill("The old dog sleeps near the fire.")
+    page.get_by_role("button", name="fire", exact=True).click()
+    expect(page.locator(".said").first).to_contain_text("the hidden “fire”")
+    page.get_by_role("button", name="Compare").click()
+    page.locator("#against").get_by_label("another text").check()
+    page.locator("#other-box").fill("The old cat sleeps near the [MASK].")
+    page.locator("#other-box").press("Enter")
+    expect(page.locator("#beside .bars")).to_be_visible()
+    with page.expect_download() as download:
+        page.locator("#export-csv").click()
+    assert "probability" in download.value.path().read_text("utf-8").splitlines()[0]
+    assert "hidden=" in page.url and "against=another" in page.url
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_texts_are_read_as_on_the_server(page: Page, text: str) -> None:
+    """The words of the page, or the same refusal."""
+    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
+    for view in ("fill-mask", "attention", "tokenization"):
+        state = {"view": view, "text": text, "options": {}}
+        found = ask(page, "view", {"body": {"state": state}})["answer"]
+        from bertexplorer.api.view import read_state
+
+        wanted = explore.answer(read_state({**state, "precision": "fp32"}, opening(Settings())))
+        assert found.get("detail", "") == wanted.error
+        if wanted.strip:
+            assert found["strip"]["notes"] == list(wanted.strip["notes"])
+            assert [chip["title"] for chip in found["strip"]["chips"]] == [
+                chip["title"] for chip in wanted.strip["chips"]
+            ]
+
+
+def test_empty_texts_and_unknown_words_are_refused_as_on_the_server(page: Page) -> None:
+    for state, said in (
+        ({"view": "fill-mask", "text": " "}, "The text is empty. Type a sentence."),
+        ({"view": "fill-mask", "text": "No mask."}, "Nothing is hidden, so there is nothing to predict. Put [MASK]"),
+        ({"view": "next-sentence", "text": "One."}, "There is no second sentence"),
+        (
+            {"view": "fill-mask", "text": "A [MASK].", "options": {"top": 0}},
+            "Answers: got '0'; wanted a whole number from 1",
+        ),
+    ):
+        answer = ask(page, "view", {"body": {"state": state}})
+        assert answer["status"] == 422 and answer["answer"]["detail"].startswith(said)
+
+
+def test_a_view_that_needs_a_server_shows_its_examples_and_says_so(page: Page) -> None:
+    name = next(name for name in ("head-roles", "embedding-map", "neurons") if not offered(name))
+    shown = ask(page, "view", {"body": {"link": f"?view={name}"}})
+    assert shown["status"] == 200 and "recorded" in shown["answer"]["receipt"]["short"]
+    own = {
+        **shown["answer"]["state"],
+        "text": "Another text.",
+        "options": {**shown["answer"]["state"]["options"], "off": "1·1"},
+    }
+    assert "needs the explorer on a computer" in str(ask(page, "view", {"body": {"state": own}})["answer"])
+
+
+def test_every_lesson_is_graded_as_on_the_server(page: Page) -> None:
+    """Each choice, a near and a far number, each token, and the claims."""
+    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
+    catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
+    compared = 0
+    for slug in list(catalogue.files)[::4]:
+        for block in catalogue.lesson(slug).blocks:
+            for answer in answers_to(block):
+                try:
+                    wanted = grade_answer(explore, block, {"answer": answer, "attempt": 1}, first)
+                except ExplorerError:
+                    continue
+                found = ask(page, f"lessons/{slug}/{block.id}?lang=", {"body": {"answer": answer, "attempt": 1}})
+                assert found["status"] == 200
+                for part in ("right", "done", "key", "text", "after", "holds", "criteria", "answer"):
+                    if part in wanted:
+                        assert found["answer"][part] == json.loads(json.dumps(wanted[part])), (slug, block.id, part)
+                compared += 1
+    assert compared > 40
+
+
+def answers_to(block: Block) -> list[Any]:
+    if block.kind in ("predict", "choice"):
+        return list(range(len(block.items)))
+    return {"number": ["0.5", "97 %", "3"], "say": ["It reads both sides."], "claim": [None]}.get(block.kind, [])
+
+
+def test_a_lesson_is_answered_on_the_page(page: Page) -> None:
+    address = page.evaluate("document.baseURI")
+    page.goto(f"{address}learn?lesson=next-sentence")
+    page.locator("bx-question input[type=radio]").first.check()
+    page.locator("bx-question button[type=submit]").first.click()
+    expect(page.locator("bx-question .feedback").first).to_contain_text("The train was not late.")
+    expect(page.locator("bx-question bx-figure").first).to_be_visible()
+    assert page.get_by_text("Ask the class").count() == 0
+    page.goto(address)
+    page.wait_for_selector(PAINTED)
+
+
+def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Path) -> None:
+    context = browser.new_context()
+    page = context.new_page()
+    with served(folder) as address:
+        page.goto(address)
+        page.wait_for_selector(PAINTED)
+        page.wait_for_function("caches.keys().then((names) => names.length === 2)")
+        page.wait_for_function("caches.open('bert-explorer').then(async (cache) => (await cache.keys()).length === 4)")
+        page.evaluate("navigator.serviceWorker.ready")
+    page.goto(address)
+    page.wait_for_selector(PAINTED)
+    page.goto(f"{address}learn?lesson=welcome")
+    expect(page.locator("h1")).to_have_text("Three things to try")
+    page.goto(f"{address}?view=attention")
+    page.wait_for_selector("#figure .plot")
+    context.close()
+
+
+class Cutting(SimpleHTTPRequestHandler):
+    """A server that closes the first connection of the weights half way, and then goes on where a browser asks."""
+
+    cut = 0
+
+    def log_message(self, *words: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        if "/weights-" not in self.path:
+            super().do_GET()
+            return
+        content = Path(self.translate_path(self.path)).read_bytes()
+        start = int((self.headers.get("range") or "bytes=0-").removeprefix("bytes=").rstrip("-"))
+        type(self).cut += 1
+        stop = len(content) // 2 if type(self).cut == 1 else len(content)
+        self.send_response(206 if start else 200)
+        self.send_header("content-length", str(len(content) - start))
+        self.end_headers()
+        self.wfile.write(content[start:stop])
+        if stop < len(content):
+            self.connection.close()
+
+
+def test_a_broken_download_goes_on_below_a_path(browser: Browser, folder: Path) -> None:
+    root = folder.parent
+    handler = type("Handler", (Cutting,), {"cut": 0})
+    server = ThreadingHTTPServer(("127.0.0.1", 0), lambda *given: handler(*given, directory=str(root)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"http://127.0.0.1:{server.server_port}/{folder.name}/")
+    page.wait_for_selector(PAINTED)
+    assert handler.cut == 2  # type: ignore[attr-defined]
+    context.close()
+    server.shutdown()
+    server.server_close()
+
+
+def test_without_storage_and_without_webassembly(browser: Browser, folder: Path) -> None:
+    """As in a private window; and what is missing is said."""
+    for script, wanted in (
+        ("delete globalThis.caches; delete Navigator.prototype.serviceWorker", ""),
+        ("delete globalThis.WebAssembly", "This browser lacks WebAssembly"),
+    ):
+        context = browser.new_context()
+        context.add_init_script(script)
+        page = context.new_page()
+        with served(folder) as address:
+            page.goto(address)
+            if wanted:
+                expect(page.locator("#message")).to_contain_text(wanted)
+            else:
+                page.wait_for_selector(PAINTED)
+        context.close()
