@@ -44,6 +44,7 @@ runs/                   runs for others: started, watched and kept for the peopl
 api/                    the HTTP API, which the page uses too, and the same for MCP clients
 web/                    the pages in a browser: gradio's shell, and the scripts that speak to the API
 notebook.py             the widget that shows the views in a notebook
+site/                   the explorer as files: the checkpoint runs in the visitor's browser
 cluster/                answers and runs in other processes: workers on this machine, or actors on a Ray cluster
 server/                 the page inside layers, each with one task
 cli/                    every analysis as a command, its Options as flags; checkpoints; training runs

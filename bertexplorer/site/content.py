@@ -53,6 +53,7 @@ def page(
             "offered": offered(name),
             "instead": "" if offered(name) else INSTEAD,
             "settings": settings_of(name, view["settings"]),
+            "usual": DEFAULTS[name],  # of all settings on a server
             "upload": view["upload"] if name == "search" else "",
             "several": False,
         }
@@ -89,8 +90,10 @@ def record(explore: Explore, catalogue: LessonCatalogue, first: State, out: Path
             continue
         answer["receipt"]["short"] = f"{state.checkpoint} · recorded, not computed here"
         answer["state"]["precision"] = "auto"
-        known[key] = f"{sha256(key.encode()).hexdigest()[:12]}.json"
-        write_json(out / "data" / "recorded" / known[key], answer)
+        rows = json.loads(perform(explore, first, Call("export", "json", "", {"state": state_json(state)})).body)["rows"]
+        known[key] = sha256(key.encode()).hexdigest()[:12]
+        write_json(out / "data" / "recorded" / f"{known[key]}.json", answer)
+        write_json(out / "data" / "recorded" / f"{known[key]}.rows.json", rows)
     write_json(out / "data" / "recorded.json", known)
     return known
 
@@ -122,10 +125,9 @@ def key_of(state: State) -> str:
     fields = state_json(state)
     changed = {name: value for name, value in state.options.items() if value != DEFAULTS[state.view][name]}
     options = [f"{name}={plain(value)}" for name, value in sorted(changed.items())]
-    parts = [*(fields[name] for name in ("view", "text", "pair", "hidden", "picked")), state.against]
-    return json.dumps(
-        [*parts, state.other if state.against else "", options], ensure_ascii=False, separators=(",", ":")
-    )
+    texts = [fields[name] for name in ("view", "text", "pair", "hidden", "picked")]
+    parts = [*texts, state.against, state.other if state.against else "", options]
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
 
 
 def plain(value: Any) -> str:

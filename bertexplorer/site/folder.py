@@ -16,6 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Explore, opening
 from bertexplorer.errors import ExplorerError
@@ -143,7 +144,9 @@ def about(checkpoint: Checkpoint, name: str, kind: weights.Kind) -> dict[str, An
         "word_size": config.word_size,
         "intermediate_size": config.intermediate_size,
         "norm_eps": config.norm_eps,
+        "first_position": config.first_position,
         "has": list(checkpoint.heads),
+        "sentences": [[topic, sentence] for topic, group in TOPICS.items() for sentence in group],
         "card": {**card, "series": [], "packed": kind, "provenance": f"checkpoint {name}, {made_with}"},
     }
 

@@ -13,8 +13,16 @@ from bertexplorer.views import VIEWS
 
 HERE = Path(__file__).parent
 PAGES = {"explore": "./", "learn": "learn"}  # script -> address
-CHOICES: dict[str, dict[str, tuple[str, ...]]] = {}  # view -> setting -> the choices that a browser has
-LEFT_OUT: dict[str, tuple[str, ...]] = {}  # view -> settings that need a server
+TARGETS = ("answer", "mask", "next sentence")
+CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # view -> setting -> the choices that a browser has
+    "switchboard": {"target": TARGETS},
+    "saliency": {"method": ("occlusion",), "target": TARGETS},
+}
+LEFT_OUT: dict[str, tuple[str, ...]] = {  # view -> settings that need a server
+    "switchboard": ("neurons", "how", "source", "controls", "tagged_word"),
+    "saliency": ("baseline", "steps", "samples", "tagged_word"),
+    "layers": ("lens", "target", "tagged_word"),
+}
 SCRIPTED = """<div id="$name" class="column"></div>
 <script type="module" src="local/site.js"></script>
 <script type="module" src="scripts/$name.js"></script>
@@ -49,7 +57,7 @@ def fewer(setting: dict[str, Any], choices: tuple[str, ...] | None) -> dict[str,
     if not choices:
         return {}
     default = setting["default"] if setting["default"] in choices else choices[0]
-    return {"choices": choices, "default": default, "usual": setting["default"]}
+    return {"choices": choices, "default": default}
 
 
 def explore(address: str = "") -> str:

@@ -79,10 +79,10 @@ def as_class(characters: Iterable[str]) -> str:
     return "".join(f"\\u{{{low:x}}}" + (f"-\\u{{{high:x}}}" if high > low else "") for low, high in ranges)
 
 
-def frame(tokenizer: Tokenizer, *texts: str) -> list[dict[str, int]]:
-    """What is read for *texts*, from left to right: the id of a special token, or the side of a text, each with its
+def frame(tokenizer: Tokenizer, text: str, pair: str | None = None) -> list[dict[str, int]]:
+    """What is read for one text or a *pair*, from left to right: the id of a special token, or the side of a text, each with its
     segment."""
-    encoded = tokenizer.backend.encode(*texts)
+    encoded = tokenizer.backend.encode(text, pair)
     return [
         {"id": token, "segment": segment} if side is None else {"side": side, "segment": segment}
         for token, side, segment in zip(encoded.ids, encoded.sequence_ids, encoded.type_ids, strict=True)

@@ -97,7 +97,7 @@ export class Answers {
   /** Those of *options* that this site has. */
   known(view, options = {}) {
     const has = Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one]));
-    return Object.fromEntries(Object.entries(options).filter(([name, value]) => name in has && (has[name].usual === undefined || has[name].choices.includes(value))));
+    return Object.fromEntries(Object.entries(options).filter(([name, value]) => name in has && (!has[name].choices.length || has[name].choices.includes(value))));
   }
 
   defaults(view) { return Object.fromEntries(this.schema.views[view].settings.map((one) => [one.name, one.default])); }

@@ -26,6 +26,20 @@ export const joinNames = (names) => (names.length > 1 ? `${names.slice(0, -1).jo
 export const ordinal = (rank) => `${rank}${[11, 12, 13].includes(rank % 100) ? "th" : { 1: "st", 2: "nd", 3: "rd" }[rank % 10] ?? "th"}`;
 export const coloured = (text, colour) => `<span style="color:${colour}">${text}</span>`;
 
+/** The lines of *text*, at most *width* characters each: broken between words and after hyphens, and within longer words. */
+export function wrap(text, width) {
+  const lines = [""];
+  for (const word of text.trim().split(/\s/)) {
+    for (const [i, part] of word.split(/(?<=[\p{L}\p{N}]\p{L}-)(?=[\p{L}\p{N}]+\p{L})/u).entries()) {
+      const longer = `${lines.at(-1)}${i || !lines.at(-1) ? "" : " "}${part}`;
+      if (longer.length <= width) lines[lines.length - 1] = longer;
+      else if (part.length <= width) lines.push(part);
+      else lines.splice(-1, 1, ...longer.match(new RegExp(`.{1,${width}}`, "gu")));
+    }
+  }
+  return lines.map((line) => line.trim());
+}
+
 /** A probability with sensible digits: 97 %, 3.2 %, < 0.1 %. */
 export function percent(p) {
   const share = 100 * p;

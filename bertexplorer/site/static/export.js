@@ -1,7 +1,13 @@
-// Rows as CSV (RFC 4180). A cell that a spreadsheet would take for a formula begins with an apostrophe.
+// Rows as a file: JSON, or CSV (RFC 4180), in which a cell that a spreadsheet would take for a formula begins with an apostrophe.
+
+/** {content, name} of the *rows* of a state as *kind*, csv or json. */
+export function fileOf(kind, state, rows, provenance) {
+  const content = kind === "csv" ? csv(rows, provenance) : JSON.stringify({ analysis: state.view.replaceAll("-", "_"), state, provenance, rows }, null, 2);
+  return { content, name: `${state.view}.${kind}` };
+}
 
 /** *rows* as CSV; the first row has the *provenance*. */
-export function csv(rows, provenance) {
+function csv(rows, provenance) {
   const names = [...new Set(rows.flatMap(Object.keys)), "made_with"], lines = [names, ...rows.map((row, i) => names.map((name) => (name === "made_with" ? (i ? "" : provenance) : row[name])))];
   return lines.map((line) => `${line.map(cell).join(",")}\r\n`).join("");
 }

@@ -1,9 +1,10 @@
 // The checkpoint in this browser: weights that travelled small, two sessions of onnxruntime-web, and what views ask of them.
+import { mean } from "./numbers.js";
 import { Refusal, Tokenizer } from "./tokens.js";
 
 const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 bits
 const BUDGET = 6_000_000;  // numbers of attention in one pass
-const REMEMBERED = 24;  // passes
+const REMEMBERED = 30_000_000;  // numbers of passes that are kept
 
 export class Bert {
   #passes = new Map();  // the ids of an encoding -> its pass, the latest last
@@ -48,21 +49,31 @@ export class Bert {
     });
   }
 
+  /** *x*, rows of numbers, through the layer norm *name*. */
+  norm(name, x) {
+    const { data: scale } = this.tensor(`${name}.weight`), bias = this.places.has(`${name}.bias`) && this.tensor(`${name}.bias`).data;
+    return x.map((row) => {
+      const middle = mean(row), spread = Math.sqrt(mean(row.map((one) => (one - middle) ** 2)) + this.norm_eps);
+      return row.map((one, i) => (one - middle) / spread * scale[i] + (bias ? bias[i] : 0));
+    });
+  }
+
   /** The pass of one encoding, from memory if it was made lately. */
   async forward(encoding) { return (await this.passes([encoding]))[0]; }
 
   /** The passes of *encodings*; *heads*: for each a factor on each head's output, layers x heads. */
-  async passes(encodings, heads = null) {
+  async passes(encodings, heads = null) { return this.take(encodings, (pass) => pass, heads); }
+
+  /** What *read* takes from each pass, without the rest of the passes, which would fill the memory. */
+  async take(encodings, read, heads = null) {
     const out = [];
-    for await (const [i, pass] of this.#each(encodings, heads)) out[i] = pass;
+    for await (const [i, pass] of this.#each(encodings, heads)) out[i] = read(pass, i);
     return out;
   }
 
-  /** The vectors after the last layer at *positions* of each encoding, without the rest of the passes, which would fill the memory. */
+  /** The vectors after the last layer at *positions* of each encoding. */
   async #lastVectors(encodings, positions, heads) {
-    const out = [];
-    for await (const [i, pass] of this.#each(encodings, heads)) out[i] = positions[i].map((at) => pass.vector(this.layers, at).slice());
-    return out;
+    return this.take(encodings, (pass, i) => positions[i].map((at) => pass.vector(this.layers, at).slice()), heads);
   }
 
   /** [index, pass] of each of *encodings*, batch by batch; those of like length share a batch. */
@@ -93,7 +104,11 @@ export class Bert {
   #remember(key, pass) {
     this.#passes.delete(key);
     this.#passes.set(key, pass);
-    if (this.#passes.size > REMEMBERED) this.#passes.delete(this.#passes.keys().next().value);
+    let numbers = 0;
+    for (const [name, one] of [...this.#passes].reverse()) {
+      numbers += one.weights.length + one.hidden.length;
+      if (numbers > REMEMBERED && name !== key) this.#passes.delete(name);
+    }
   }
 
   async #run(batch, tokens, heads) {
@@ -115,16 +130,19 @@ export class Bert {
     return batch.map(({ ids }, row) => new Pass(this, hidden.data, attention.data, { row, rows, tokens, length: ids.length }));
   }
 
-  /** Natural-log probabilities over the vocabulary for each of *vectors*, which the MLM head reads. */
-  async logProbs(vectors) {
+  /** Logits over the vocabulary for each of *vectors*, which the MLM head reads. */
+  async logits(vectors) {
     if (!this.readerSession) throw new Refusal(`${this.name} has no head that predicts words. Choose a checkpoint with one.`, "head");
     if (!vectors.length) return [];
     const size = this.hidden_size, flat = new Float32Array(vectors.length * size);
     vectors.forEach((vector, i) => flat.set(vector, i * size));
     const { logits } = await this.readerSession.run({ vectors: new this.ort.Tensor("float32", flat, [vectors.length, size]) });
     const width = logits.dims[1];
-    return vectors.map((_, i) => logSoftmax(logits.data.subarray(i * width, (i + 1) * width)));
+    return vectors.map((_, i) => logits.data.subarray(i * width, (i + 1) * width));
   }
+
+  /** Their natural-log probabilities. */
+  async logProbs(vectors) { return (await this.logits(vectors)).map(logSoftmax); }
 
   /** For each encoding, log-probabilities at its masks, or at *positions* of each. */
   async maskedLogProbs(encodings, positions = encodings.map((one) => one.masked), heads = null) {

@@ -42,6 +42,12 @@ export function topk(values, count) {
   return best;
 }
 
+/** The number below which *share* of *values* lie, between neighbours in proportion. */
+export function percentile(values, share) {
+  const sorted = Float64Array.from(values).sort(), at = share * (sorted.length - 1), low = Math.floor(at);
+  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+
 /** Entropy in bits of natural-log probabilities. */
 export function entropyBits(logProbs) {
   let total = 0;

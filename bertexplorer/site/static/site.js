@@ -83,8 +83,7 @@ async function forget(cache, path) {
 
 const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
 /** The name of a recorded state: with the settings that are not at the defaults of a server. */
-function keyOf({ view, text, pair, hidden, picked, against, other, options }, { settings }) {
-  const usual = Object.fromEntries(settings.map((one) => [one.name, one.usual ?? one.default]));
+function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options }, { usual }) {
   const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(usual[name])).sort();
   return JSON.stringify([view, text, pair, hidden, picked, against, against ? other : "", changed.map(([name, value]) => `${name}=${value}`)]);
 }
@@ -92,7 +91,7 @@ function keyOf({ view, text, pair, hidden, picked, against, other, options }, { 
 /** The answer to a state or a link of a view. */
 async function view(body, tell) {
   const { views } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
-  if (file) return { status: 200, answer: await read(`data/recorded/${file}`) };
+  if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) return { status: 422, answer: { state, notice: "", detail: `${own.instead} Its examples are recorded: choose one under the text.` } };
   try { await open(tell); } catch (error) {
     return { status: 422, answer: { state, notice: "", detail: `The checkpoint did not open: ${error.message}. Change the text to try again.` } };
@@ -100,15 +99,23 @@ async function view(body, tell) {
   return send("view", { body });
 }
 
-const FIELDS = new Set(["view", "text", "pair", "hidden", "picked", "against", "versus", "checkpoint", "precision"]);
+/** The rows of a state as a file: csv or json. */
+async function rows(kind, body, tell) {
+  const { state } = body, { views } = await page, file = (await recorded)[keyOf(state, views[state.view])];
+  if (!file) {
+    await open(tell);
+    return send("rows", { kind, body });
+  }
+  const { fileOf } = await import("./export.js"), [content, { receipt }] = await Promise.all([read(`data/recorded/${file}.rows.json`), read(`data/recorded/${file}.json`)]);
+  return { status: 200, answer: fileOf(kind, state, content, receipt.whole) };
+}
 
 /** The state of a link as a server understands it, with all settings that it names. */
 function stateOf(link, { views, opening }) {
-  const query = new URLSearchParams(link), view = query.get("view") in views ? query.get("view") : opening.view, { settings, examples: [example] } = views[view], bare = !query.has("text");
-  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = Object.fromEntries(settings.map((one) => [one.name, one.usual ?? one.default]));
-  if (bare) Object.assign(options, example.options);
+  const query = new URLSearchParams(link), view = query.get("view") in views ? query.get("view") : opening.view, { usual, examples: [example] } = views[view], bare = !query.has("text");
+  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...usual, ...(bare && example.options) };
   for (const [name, value] of query) {
-    if (!FIELDS.has(name)) options[name] = { True: true, False: false }[value] ?? (settings.some((one) => one.name === name && one.kind !== "str") ? Number(value) : value);
+    if (name in usual) options[name] = typeof usual[name] === "boolean" ? value === "True" : typeof usual[name] === "number" ? Number(value) : value;
   }
   return { view, text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked), checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
 }
@@ -127,8 +134,7 @@ async function local(path, { body, tell = () => {} } = {}) {
   if (where === "view") return view(body, tell);
   if (first === "view") {
     if (second === "python") return missing("The program that repeats an answer");
-    await open(tell);
-    return send("rows", { kind: second, body });
+    return rows(second, body, tell);
   }
   if (where === "checkpoints") {
     const { checkpoint } = await read("data/site.json"), { name, label } = checkpoint.card;

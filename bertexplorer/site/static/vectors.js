@@ -4,7 +4,6 @@ import { dot, length, meanRow, range, sum } from "./numbers.js";
 import { Refusal } from "./tokens.js";
 
 const WORD = /[\p{L}\p{N}_]+/gu;
-const AT_ONCE = 50;  // passes that are in memory
 const MOST_STEPS = 3_000, CLOSE = 1e-9;  // of the power method
 const kept = new Map();  // what is the same for all texts: a worker has one checkpoint
 
@@ -50,8 +49,8 @@ export const piecePositions = ({ spans }, { side, start, end }) => range(spans.l
 
 /** The vectors of words at every layer. *groups*: for each encoding its words, each a list of positions, whose mean is taken. */
 export async function wordVectors(bert, encodings, groups) {
-  const passes = await bert.passes(encodings);
-  return range(bert.layers + 1).map((layer) => passes.flatMap((pass, i) => groups[i].map((positions) => (positions.length === 1 ? pass.vector(layer, positions[0]) : meanRow(positions.map((at) => pass.vector(layer, at)))))));
+  const layers = range(bert.layers + 1), taken = await bert.take(encodings, (pass, i) => layers.map((layer) => groups[i].map((positions) => meanRow(positions.map((at) => pass.vector(layer, at))))));
+  return layers.map((layer) => taken.flatMap((one) => one[layer]));
 }
 
 /** The mean cosine of two different words in different sentences, at every layer. */
@@ -71,9 +70,13 @@ export const baseline = (bert) => once("words", async () => {
 export async function sentenceVectors(bert, encodings, layer, pooling) {
   const pool = { CLS: (tokens) => tokens[0].slice(), max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))) }[pooling] ?? ((tokens) => meanRow(tokens));
   const lastFour = (pass, at) => meanRow(range(Math.min(4, bert.layers)).map((i) => pass.vector(bert.layers - i, at)), [1, 1, 1, 1]);
-  const tokensOf = (pass) => (pooling === "last four summed" ? range(pass.length).map((at) => lastFour(pass, at)) : pass.vectors(layer)), out = [];
-  for (let at = 0; at < encodings.length; at += AT_ONCE) out.push(...(await bert.passes(encodings.slice(at, at + AT_ONCE))).map((pass) => pool(tokensOf(pass))));
-  return out;
+  return bert.take(encodings, (pass) => pool(pooling === "last four summed" ? range(pass.length).map((at) => lastFour(pass, at)) : pass.vectors(layer)));
+}
+
+/** The uploaded lines as [label, text], which have no labels; null if the built-in ones are asked for. */
+export function linesOf(options, { lines }) {
+  if (options.lines && !lines) throw new Refusal(`The lines '${options.lines}' are no longer stored. Upload the file again.`);
+  return lines ? lines.map((line) => ["", line]) : null;
 }
 
 /** The encodings of *lines*, [[label, text], …], their indices there, and a note on those that are left out or cut. */

@@ -1,6 +1,6 @@
 // The worker: opens the checkpoint, and answers questions about it while the page goes on.
 import { Answers } from "./answer.js";
-import { csv } from "./export.js";
+import { fileOf } from "./export.js";
 import { Bert } from "./model.js";
 import { Refusal } from "./tokens.js";
 import * as ort from "./vendor/ort.wasm.min.mjs";
@@ -37,9 +37,8 @@ const TASKS = {
 
   /** The rows of a state as a file: csv or json. */
   async rows({ kind, body }) {
-    const { bert, ...rest } = await answers, { state, rows } = await (await answers).rows(body), name = `${state.view}_${bert.name}.${kind}`;
-    const content = kind === "csv" ? csv(rows, bert.card.provenance) : JSON.stringify({ analysis: state.view.replaceAll("-", "_"), state, provenance: bert.card.provenance, rows }, null, 2);
-    return { status: 200, answer: { content, name } };
+    const { state, rows } = await (await answers).rows(body);
+    return { status: 200, answer: fileOf(kind, state, rows, (await answers).bert.card.provenance) };
   },
 
   /** Keep the *text* of a file of lines, for the search. */

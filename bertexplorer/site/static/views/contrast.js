@@ -1,7 +1,6 @@
 // Contrast: one mask in two sentences, compared over the whole vocabulary.
 import { ACCENT, Chart, clip, GREY, grouped, label, MONO, ORANGE, quote, range, safe, title } from "../chart.js";
 import { encodeMasked } from "../masks.js";
-import { sum } from "../numbers.js";
 import { Refusal } from "../tokens.js";
 
 const FLOOR = 1e-4;  // a word is listed only if it is at least this probable in one of the two
@@ -130,7 +129,8 @@ export function say({ words, divergence, notes }) {
   const side = (sign) => leaning(sign).map((word) => `${quote(word.token)} (${timesAsLikely(word)})`).join(", ") || "no word";
   return [
     `More likely in the first sentence: ${side(-1)}. In the second: ${side(1)}.`,
-    `Overall, the two answers differ by ${divergence.toFixed(2)} bits (Jensen-Shannon: 0 the same, 1 nothing in common).`, ...notes.map((note) => `Second sentence: ${note}`),
+    `Overall, the two answers differ by ${divergence.toFixed(2)} bits (Jensen-Shannon: 0 the same, 1 nothing in common).`,
+    ...notes.map((note) => `Second sentence: ${note}`),
   ].join(" ");
 }
 

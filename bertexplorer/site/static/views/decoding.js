@@ -95,7 +95,7 @@ function drawWorth(chart, fillings, methods) {
 
 /** A readable ratio: digits if it is small, words if it is large. */
 function times(ratio) {
-  const [size, word] = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]].find(([least]) => ratio >= least) ?? [1, ""];
+  const [size, word] = [[1e12, " trillion"], [1e9, " billion"], [1e6, " million"]].find(([floor]) => ratio >= floor) ?? [1, ""];
   return word || ratio >= 100 ? grouped(ratio / size) + word : ratio.toFixed(1);
 }
 

@@ -87,7 +87,8 @@ function drawRanks(chart, { followed }) {
 /** The uncertainty of each layer's answer, and its distance from the final one. */
 function drawBits(chart, layers) {
   const lines = [
-    ["uncertainty", "unsure", ACCENT, "solid", layers.map((one) => one.entropy)], ["to the final answer", "to final", ORANGE, "dash", layers.map((one) => one.divergence)],
+    ["uncertainty", "unsure", ACCENT, "solid", layers.map((one) => one.entropy)],
+    ["to the final answer", "to final", ORANGE, "dash", layers.map((one) => one.divergence)],
   ];
   const top = 1.08 * Math.max(1, ...lines.flatMap(([, , , , values]) => values));
   for (const [name, , colour, dash, values] of lines) {

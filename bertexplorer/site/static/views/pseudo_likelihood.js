@@ -42,8 +42,8 @@ export function draw({ scored }) {
 export const colours = ({ scored }) => Object.fromEntries(scored.map((one) => [one.position, one.probability]));
 
 export function say({ scored, total, perplexity, unscored }) {
-  const worst = scored[argmax(scored.map((one) => -one.logProbability))];
+  const ownChoices = scored.filter((one) => one.rank === 1).length, worst = scored[argmax(scored.map((one) => -one.logProbability))];
   const part = unscored ? `the first ${scored.length} of ${scored.length + unscored}` : scored.length;
   return `The pseudo-log-likelihood is ${decimal(total, 1)} nats over ${part} tokens, a perplexity of ${grouped(perplexity, 1)}. `
-    + `The most surprising token is ${quote(worst.token)} with ${percent(worst.probability)}; ${scored.filter((one) => one.rank === 1).length} of ${scored.length} are the checkpoint's own first choice.`;
+    + `The most surprising token is ${quote(worst.token)} with ${percent(worst.probability)}; ${ownChoices} of ${scored.length} are the checkpoint's own first choice.`;
 }

@@ -21,7 +21,8 @@ export async function run(bert, text, { method, target, word, merge }) {
   groups.forEach((group, i) => { for (const at of group) drops[at] = (value - without[i]) / group.length; });
   return {
     target: question.target, answer: question.answer, value, probability: question.probability(value),
-    units: units.map((unit) => ({ ...unit, score: sum(unit.positions.map((at) => drops[at])) })), group: size, otherMasks: question.target === "mask" ? encoding.masked.length - 1 : 0, leftOut: encoding.leftOut,
+    units: units.map((unit) => ({ ...unit, score: sum(unit.positions.map((at) => drops[at])) })),
+    group: size, otherMasks: question.target === "mask" ? encoding.masked.length - 1 : 0, leftOut: encoding.leftOut,
   };
 }
 

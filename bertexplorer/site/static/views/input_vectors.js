@@ -1,0 +1,44 @@
+// Input vectors: the word, position and segment vectors of one token, number by number, and how they add up.
+import { cells, Chart, decimal, down, heightOf, quote, SIGNED, ticks } from "../chart.js";
+import { inputParts, longestPiece } from "../inputs.js";
+import { argmax, cosine, length, range } from "../numbers.js";
+
+const STRIPE = 46, CELL = 40, GAP = 84;  // pixels
+const BROKEN = { position: "posi-<br>tion", segment: "seg-<br>ment", LayerNorm: "Layer-<br>Norm" };  // for a phone
+
+export async function run(bert, text, { clip }) {
+  const encoding = bert.tokenizer.encode(text), { picked } = encoding, position = picked[0] ?? longestPiece(encoding), named = inputParts(bert, encoding), parts = Object.keys(named);
+  const vectors = parts.map((name) => [...named[name][position]]), added = vectors.slice(0, -1), most = percentile(added.flat(), clip);
+  return {
+    token: bert.tokenizer.pieces[encoding.ids[position]], position, parts, vectors, cosines: vectors.map((a) => vectors.map((b) => (length(a) && length(b) ? cosine(a, b) : null))),
+    limits: [...added.map(() => most), percentile(vectors.at(-1), clip)], others: Math.max(0, picked.length - 1),
+  };
+}
+
+/** The size that *share* per cent of *values* do not exceed, between two of them if need be. */
+function percentile(values, share) {
+  const sorted = values.map(Math.abs).sort((a, b) => a - b), place = share / 100 * (sorted.length - 1), low = Math.floor(place);
+  return sorted[low] + (place - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]) || 1;
+}
+
+export const rows = ({ token, position, parts, vectors }) => parts.flatMap((part, i) => vectors[i].map((value, dimension) => ({ token, position, part, dimension, value })));
+
+export function draw({ parts, vectors, cosines, limits }) {
+  const names = parts.map((part) => (part === "normalised" ? "LayerNorm" : part)), heights = [STRIPE * names.length, CELL * names.length], rounded = (row, digits) => row.map((one) => (one === null ? null : Number(one.toFixed(digits))));
+  const chart = Chart.panels(heights, GAP, ["each number: orange −, blue +", "cosine between them"]), shades = vectors.map((vector, i) => rounded(vector.map((one) => one / limits[i]), 4));
+  const stripes = cells(shades, SIGNED, -1, 1, { customdata: vectors.map((vector) => rounded(vector, 4)), hovertemplate: "dimension %{x}: %{customdata:.3f}<extra></extra>" });
+  chart.add({ ...stripes, xgap: undefined, ygap: 6 }, 1);
+  const table = cells(cosines.map((row) => rounded(row, 3)), SIGNED, -1.6, 1.6, { text: cosines.map((row) => row.map((one) => (one === null ? "" : decimal(one)))), hoverinfo: "skip" });  // paler, so that one can read on it
+  chart.add({ ...table, ygap: 6 }, 2);
+  chart.axes("y", { ...down(names.map((name, i) => `${name}<br>${length(vectors[i]).toFixed(1)}`)), fixedrange: true }, 1);
+  chart.axes("y", { ...down(names), fixedrange: true }, 2);
+  chart.axes("x", { showgrid: false, fixedrange: true });
+  chart.axes("x", { tickangle: 0, tickfont: { size: 12 }, ...ticks(names.map((name) => BROKEN[name] ?? name)) }, 2);
+  return chart.finish(heightOf(heights, GAP) + 90, { margin: { l: 8, r: 12, t: 32, b: 44 } });
+}
+
+export function say({ token, position, parts, vectors, cosines, others }) {
+  const lengths = vectors.map((vector) => length(vector).toFixed(1)), into = parts.indexOf("sum"), closest = argmax(range(into).map((i) => cosines[into][i]));
+  return `For ${quote(token)} at position ${position}, vectors of these lengths are added: ${parts.slice(0, into).map((part, i) => `${part} ${lengths[i]}`).join(", ")}. The sum, ${lengths[into]} long, is closest in direction to the ${parts[closest]} vector `
+    + `(cosine ${cosines[into][closest].toFixed(2)}); LayerNorm makes it ${lengths[into + 1]} long (its colours have their own scale).${others ? ` ${others} more picked tokens are not shown.` : ""}`;
+}
