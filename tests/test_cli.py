@@ -30,7 +30,19 @@ from tests.conftest import ROOT
 
 FRANCE = "Paris is the [MASK] of France."
 Run = Callable[..., tuple[int, str, str]]
-OTHERS = {"checkpoints", "cluster", "lesson", "mcp", "serve", "train", "pretrain", "encode", "export", "completion", "site"}
+OTHERS = {
+    "checkpoints",
+    "cluster",
+    "lesson",
+    "mcp",
+    "serve",
+    "train",
+    "pretrain",
+    "encode",
+    "export",
+    "completion",
+    "site",
+}
 
 
 @pytest.fixture

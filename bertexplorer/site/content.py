@@ -42,9 +42,14 @@ Tell = Callable[[str], None]
 
 
 def page(
-    library: CheckpointRegistry, catalogue: LessonCatalogue, first: State, recorded: dict[str, str]
+    library: CheckpointRegistry,
+    catalogue: LessonCatalogue,
+    first: State,
+    recorded: dict[str, str],
+    card: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The schema of the page: views that run in a browser, and those of which something is *recorded*."""
+    """The schema of the page: views that run in a browser, and those of which something is *recorded*. *card*: what the
+    page shows of the checkpoint."""
     schema = page_schema(library.settings)
     shown = {json.loads(key)[0] for key in recorded}
     views = {
@@ -69,6 +74,7 @@ def page(
         "opening": {**state_json(first), "precision": "auto"},
         "lessons": catalogue.by_view,
         "site": True,
+        "card": card,
     }
 
 
@@ -90,7 +96,9 @@ def record(explore: Explore, catalogue: LessonCatalogue, first: State, out: Path
             continue
         answer["receipt"]["short"] = f"{state.checkpoint} · recorded, not computed here"
         answer["state"]["precision"] = "auto"
-        rows = json.loads(perform(explore, first, Call("export", "json", "", {"state": state_json(state)})).body)["rows"]
+        rows = json.loads(perform(explore, first, Call("export", "json", "", {"state": state_json(state)})).body)[
+            "rows"
+        ]
         known[key] = sha256(key.encode()).hexdigest()[:12]
         write_json(out / "data" / "recorded" / f"{known[key]}.json", answer)
         write_json(out / "data" / "recorded" / f"{known[key]}.rows.json", rows)

@@ -38,7 +38,7 @@ IMPORT = re.compile(r'(?:from|import)\s*\(?\s*"\./([\w/]+\.js)"')
 PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fonts")
 MAX_BYTES = 500e6  # of a checkpoint in fp32
 FONTS = ("IBMPlexSans/IBMPlexSans-Regular", "IBMPlexSans/IBMPlexSans-Bold", "IBMPlexMono/IBMPlexMono-Regular")
-NOT_KEPT = (".bin", ".md", ".txt")  # files that a service worker leaves alone
+NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
 
 
 def write(
@@ -80,7 +80,7 @@ def write(
     explore, catalogue = Explore(library), LessonCatalogue.of(library.settings)
     first = replace(opening(library.settings), checkpoint=name, precision="fp32")
     recorded = record(explore, catalogue, first, out, tell)
-    write_json(out / "data" / "page.json", page(library, catalogue, first, recorded))
+    write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, site["checkpoint"]["card"]))
     write_lessons(explore, catalogue, first, out, tell)
     # 3. The pages.
     write_scripts(out)
@@ -193,13 +193,11 @@ def write_pages(out: Path, address: str) -> None:
     for name in ("README.md", "NOTICE.txt", "thumbnail.png"):
         shutil.copy(HERE / name, out / name)
     (out / ".nojekyll").write_text("", "utf-8")  # for hosts that would drop some files
-    files = [path for path in sorted(out.rglob("*")) if path.is_file() and path.suffix not in NOT_KEPT]
+    files = sorted(path.relative_to(out) for path in out.rglob("*") if path.is_file())
+    kept = [path.as_posix() for path in files if path.parts[0] not in NOT_KEPT]
     digest = sha256()
-    for path in files:
-        digest.update(path.relative_to(out).as_posix().encode() + path.read_bytes())
-    kept = [
-        path.relative_to(out).as_posix() for path in files if path.name not in ("sw.js", ".nojekyll", "thumbnail.png")
-    ]
+    for name in kept:
+        digest.update(name.encode() + (out / name).read_bytes())
     worker = (STATIC / "sw.js").read_text("utf-8")
     worker = worker.replace("VERSION", json.dumps(digest.hexdigest()[:12])).replace("FILES", json.dumps(kept))
     (out / "sw.js").write_text(worker, "utf-8")

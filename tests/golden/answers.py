@@ -33,7 +33,19 @@ from tests.server.conftest import SIGNER, Listening
 
 OTHER_TEXT = "The old doctor went to the [MASK] near the river."
 LONG = {"suite", "probe", "counterfactuals", "referee", "saliency"}  # views whose first example alone is compared
-COMMANDS = ("serve", "train", "pretrain", "lesson", "cluster", "mcp", "checkpoints", "encode", "export", "completion", "site")
+COMMANDS = (
+    "serve",
+    "train",
+    "pretrain",
+    "lesson",
+    "cluster",
+    "mcp",
+    "checkpoints",
+    "encode",
+    "export",
+    "completion",
+    "site",
+)
 Document = dict[str, Any]
 
 

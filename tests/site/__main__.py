@@ -29,9 +29,13 @@ def main(folder: Path, views: list[str]) -> int:
     """Returns the number of examples that differ."""
     shutil.copytree(STATIC, folder / "local", dirs_exist_ok=True, ignore=shutil.ignore_patterns("*.gz", "sw.js"))
     library, wrong = CheckpointRegistry(Settings()), 0
-    catalogue = LessonCatalogue.of(library.settings)
-    recorded = json.loads((folder / "data" / "recorded.json").read_text("utf-8"))
-    write_json(folder / "data" / "page.json", page_json(library, catalogue, opening(library.settings), recorded))
+    recorded, site = (
+        json.loads((folder / "data" / f"{name}.json").read_text("utf-8")) for name in ("recorded", "site")
+    )
+    catalogue, first = LessonCatalogue.of(library.settings), opening(library.settings)
+    write_json(
+        folder / "data" / "page.json", page_json(library, catalogue, first, recorded, site["checkpoint"]["card"])
+    )
     with served(folder) as address, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = browser.new_page()

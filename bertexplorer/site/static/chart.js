@@ -195,7 +195,10 @@ export class Chart {
   /** A horizontal line through a whole panel. */
   hline(y, row, style = {}) { const number = axis("", row); this.shape({ type: "line", x0: 0, x1: 1, y0: y, y1: y, xref: `x${number} domain`, yref: `y${number}`, ...style }); }
 
-  vline(x, row, style = {}) { const number = axis("", row); this.shape({ type: "line", x0: x, x1: x, y0: 0, y1: 1, xref: `x${number}`, yref: `y${number} domain`, ...style }); }
+  vline(x, row, style = {}) { this.vrect(x, x, row, { type: "line", ...style }); }
+
+  /** A band over the whole height of a panel. */
+  vrect(x0, x1, row, style = {}) { const number = axis("", row); this.shape({ type: "rect", x0, x1, y0: 0, y1: 1, xref: `x${number}`, yref: `y${number} domain`, ...style }); }
 
   image(image) { (this.layout.images ??= []).push(image); }
 

@@ -3,6 +3,7 @@
 import { readNumber } from "../scripts/number.js";
 
 const ATTEMPTS = 2;
+const paragraph = (...words) => (words.length ? [["p", {}, words]] : []);
 const said = (more) => ({ right: null, text: [], done: true, answer: [], after: [], key: null, shares: [], criteria: [], found: [], ...more });
 
 /** {status, answer}: whether *answer* is right by *key*, at this *attempt*, and what is said. */
@@ -27,23 +28,23 @@ const GRADERS = {
     if (value === null) return `'${String(typed).slice(0, 40)}' is not a number; wanted one such as 0.13 or 13 %.`;
     const right = Math.abs(value - key) <= tolerance + 1e-12, done = right || last;
     const range = ranges.find(([low, high]) => (low === null || value >= low) && (high === null || value <= high));
-    return said({ right, text: right ? [] : range?.[2].length ? range[2] : [value < key ? "Too low." : "Too high."], done, answer: done ? [shown] : [], after: done ? after : [] });
+    return said({ right, text: right ? [] : range?.[2].length ? range[2] : paragraph(value < key ? "Too low." : "Too high."), done, answer: done ? [shown] : [], after: done ? after : [] });
   },
 
   share({ shares, after, choices }, points) {
     const total = points.reduce((sum, one) => sum + one, 0);
     if (Math.min(...points) < 0 || Math.abs(total - 100) > 0.5) return `The points add up to ${total}; share out exactly 100.`;
     const overlap = shares.length ? shares.reduce((sum, share, i) => sum + Math.min(points[i] / 100, share), 0) : 0;
-    return said({ text: [`${Math.round(100 * overlap)} of your 100 points are where BERT puts them.`], shares, after, choices });
+    return said({ text: paragraph(`${Math.round(100 * overlap)} of your 100 points are where BERT puts them.`), shares, after, choices });
   },
 
   click({ right, hint, after }, token, last) {
     const hit = right.includes(token), done = hit || last;
-    return said({ right: hit, text: done ? [] : hint, done, answer: hit ? [token] : [], after: done ? after : [] });
+    return said({ right: hit, text: done ? [] : paragraph(...hint), done, answer: hit ? [token] : [], after: done ? after : [] });
   },
 
   say: ({ answer, criteria, after }, words) => (String(words).trim() ? said({ answer, criteria, after: after ?? [] }) : "Nothing is written yet. A sentence is enough."),
 
   // What a person found is not checked here: the hint and one that works are shown.
-  find: ({ example, hint, after }) => said({ text: hint, answer: example, done: false, after: after ?? [], found: [["A site cannot check what you found; compare it with the example."]] }),
+  find: ({ example, hint, after }) => said({ text: paragraph(...hint), answer: example, done: false, after: after ?? [], found: [["A site cannot check what you found; compare it with the example."]] }),
 };

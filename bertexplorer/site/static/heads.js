@@ -10,7 +10,8 @@ export const placeName = ([layer, number]) => `${layer + 1}·${number + 1}`;
 
 /** [layer, number] of each place in a line such as "5·3, 5.7", each once. *count*: of this *kind* in a layer. */
 export function parsePlaces(typed, kind, example, layers, count) {
-  if (typed.length > MAX_TYPED) throw new Refusal(`A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. Shorten it.`);
+  if (typed.length > MAX_TYPED) throw new Refusal(`A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. `
+    + `Shorten it.`);
   const places = new Map();
   for (const part of typed.split(/[,;\n]/).map((one) => one.trim()).filter(Boolean)) {
     const [, layer, number] = PLACE.exec(part) ?? [];
@@ -38,7 +39,8 @@ export function oneOrAll(layer, head, { layers, heads }) {
 
 /** *chosen* in words, the same in every checkpoint for all heads, those of a layer, and those of one number. */
 export function nameHeads(chosen, { layers, heads }) {
-  const [inLayers, numbers] = [0, 1].map((part) => new Set(chosen.map((place) => place[part])).size), whole = chosen.length === inLayers * numbers && chosen.length > 1;
+  const [inLayers, numbers] = [0, 1].map((part) => new Set(chosen.map((place) => place[part])).size);
+  const whole = chosen.length === inLayers * numbers && chosen.length > 1;
   if (whole && inLayers === layers && numbers === heads) return "all heads";
   if (whole && inLayers === 1 && numbers === heads) return `all heads of layer ${chosen[0][0] + 1}`;
   if (whole && inLayers === layers && numbers === 1) return `head ${chosen[0][1] + 1} of all layers`;
@@ -53,7 +55,10 @@ export function linkWindow({ ids: { length } }, position) {
 }
 
 /** Of each token, whether it belongs to a word: it is neither special nor punctuation. A mask stands for a word. */
-export const areWords = ({ tokenizer }, encoding) => encoding.ids.map((_, i) => !encoding.special[i] && (encoding.masked.includes(i) || !isPunctuation(tokenizer.slice(encoding, i))));
+export function areWords({ tokenizer }, encoding) {
+  return encoding.ids.map((_, i) => !encoding.special[i] && (encoding.masked.includes(i) || !isPunctuation(tokenizer.slice(encoding, i))));
+}
+
 export const isPunctuation = (text) => /^\p{P}*$/u.test(text);
 
 /** The strongest link of each head between two different words, {head, source, target, weight, positional}: between two that are
@@ -64,10 +69,17 @@ export function strongestLinks(every, at, words, sources = []) {
   const looking = range(at.length).filter((row) => words[at[row]]), targets = range(words.length).filter((i) => words[i]);
   if (!looking.length || targets.length < 2) return [];
   const wanted = looking.filter((row) => sources.includes(at[row])), from = wanted.length ? wanted : looking;
-  const isFar = (row, target, least) => Math.abs(target - at[row]) >= least, apart = from.some((row) => targets.some((target) => isFar(row, target, 2))) ? 2 : 1;
+  const isFar = (row, target, least) => Math.abs(target - at[row]) >= least;
+  const apart = from.some((row) => targets.some((target) => isFar(row, target, 2))) ? 2 : 1;
   const links = every.flatMap((layer, i) => layer.map((head, j) => {
-    const link = { head: [i, j], weight: -1, positional: isPositional(looking.map((row) => targets[argmax(targets.map((target) => head[row][target]))] - at[row])) };
-    for (const row of from) for (const target of targets) if (isFar(row, target, apart) && head[row][target] > link.weight) Object.assign(link, { source: at[row], target, weight: head[row][target] });
+    const most = (row) => targets[argmax(targets.map((target) => head[row][target]))];
+    const link = { head: [i, j], weight: -1, positional: isPositional(looking.map((row) => most(row) - at[row])) };
+    for (const row of from) {
+      for (const target of targets.filter((one) => isFar(row, one, apart))) {
+        const weight = head[row][target];
+        if (weight > link.weight) Object.assign(link, { source: at[row], target, weight });
+      }
+    }
     return link;
   }));
   return links.sort((a, b) => a.positional - b.positional || b.weight - a.weight);

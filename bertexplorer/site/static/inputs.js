@@ -5,8 +5,10 @@ import { argmax, range } from "./numbers.js";
  *  sum after LayerNorm. */
 export function inputParts(bert, { ids, segments }) {
   const start = "encoder.embeddings", size = bert.word_size, hasSegments = bert.places.has(`${start}.segments.weight`);
-  const row = (name, i) => bert.tensor(`${start}.${name}.weight`).data.subarray(i * size, (i + 1) * size), word = ids.map((id) => row("words", id)), position = ids.map((_, i) => row("positions", i));
-  const segment = hasSegments ? segments.map((one) => row("segments", one)) : null, sum = ids.map((_, at) => word[at].map((one, i) => one + position[at][i] + (hasSegments ? segment[at][i] : 0)));
+  const row = (name, i) => bert.tensor(`${start}.${name}.weight`).data.subarray(i * size, (i + 1) * size), word = ids.map((id) => row("words", id));
+  const position = ids.map((_, i) => row("positions", i));
+  const segment = hasSegments ? segments.map((one) => row("segments", one)) : null;
+  const sum = ids.map((_, at) => word[at].map((one, i) => one + position[at][i] + (hasSegments ? segment[at][i] : 0)));
   return { word, position, ...(hasSegments && { segment }), sum, normalised: bert.norm(`${start}.norm`, sum) };
 }
 

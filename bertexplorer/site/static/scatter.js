@@ -16,20 +16,27 @@ export function limits(values) {
 /** A trace of as many *names* as find room on a phone: {place, text, colour, size of the point's marker}, by priority. *height*: of
  *  the panel in pixels; *ranges*: of x and y. */
 export function namesOf(names, height, ranges, family) {
-  const sides = placeNames(names, height, ranges), written = [...sides.keys()].map((i) => names[i]), rounded = (at) => written.map(({ place }) => Math.round(1e4 * place[at]) / 1e4);
+  const sides = placeNames(names, height, ranges), written = [...sides.keys()].map((i) => names[i]);
+  const rounded = (at) => written.map(({ place }) => Math.round(1e4 * place[at]) / 1e4);
   return {
-    type: "scatter", x: rounded(0), y: rounded(1), mode: "markers+text", marker: { opacity: 0, size: written.map(({ size = SMALL }) => size) }, text: written.map(({ text }) => safe(text)),
+    type: "scatter", x: rounded(0), y: rounded(1), mode: "markers+text", marker: { opacity: 0, size: written.map(({ size = SMALL }) => size) },
+    text: written.map(({ text }) => safe(text)),
     textposition: [...sides.values()], textfont: { color: written.map(({ colour }) => colour), size: 12, family }, hoverinfo: "skip", cliponaxis: false,
   };
 }
 
 /** The index of each name that has room -> the side of its point. */
 function placeNames(names, height, ranges) {
-  const points = names.map(({ place }) => [PHONE, height].map((size, at) => (place[at] - ranges[at][0]) / (ranges[at][1] - ranges[at][0]) * size)), placed = new Map();
-  const taken = points.flatMap(([x, y], i) => { const half = (names[i].size ?? SMALL) / 2; return 2 * half > SMALL ? [[x - half, y - half, x + half, y + half]] : []; });
+  const points = names.map(({ place }) => [PHONE, height].map((size, at) => (place[at] - ranges[at][0]) / (ranges[at][1] - ranges[at][0]) * size));
+  const placed = new Map();
+  const taken = points.flatMap(([x, y], i) => {
+    const half = (names[i].size ?? SMALL) / 2;
+    return 2 * half > SMALL ? [[x - half, y - half, x + half, y + half]] : [];
+  });
   points.forEach(([x, y], i) => {
     for (const side of SIDES) {
-      const box = boxOf(x, y, LETTER * [...names[i].text].length + 4, side, (names[i].size ?? SMALL) / 2), isInside = box[0] >= 0 && box[2] <= PHONE && box[1] >= 0 && box[3] <= height;
+      const box = boxOf(x, y, LETTER * [...names[i].text].length + 4, side, (names[i].size ?? SMALL) / 2);
+      const isInside = box[0] >= 0 && box[2] <= PHONE && box[1] >= 0 && box[3] <= height;
       if (!isInside || taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])) continue;
       taken.push(box);
       placed.set(i, side);

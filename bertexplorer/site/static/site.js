@@ -83,19 +83,18 @@ async function forget(cache, path) {
 
 const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
 /** The name of a recorded state: with the settings that are not at the defaults of a server. */
-function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options }, { usual }) {
+function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { usual }) {
   const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(usual[name])).sort();
   return JSON.stringify([view, text, pair, hidden, picked, against, against ? other : "", changed.map(([name, value]) => `${name}=${value}`)]);
 }
 
 /** The answer to a state or a link of a view. */
 async function view(body, tell) {
-  const { views } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
+  const { views, card } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
+  const refuse = (detail) => ({ status: 422, answer: { state, notice: "", checkpoint: card, detail } });
   if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
-  if (own?.offered === false) return { status: 422, answer: { state, notice: "", detail: `${own.instead} Its examples are recorded: choose one under the text.` } };
-  try { await open(tell); } catch (error) {
-    return { status: 422, answer: { state, notice: "", detail: `The checkpoint did not open: ${error.message}. Change the text to try again.` } };
-  }
+  if (own?.offered === false) return refuse(`${own.instead} Its examples are recorded: choose one under the text.`);
+  try { await open(tell); } catch (error) { return refuse(`The checkpoint did not open: ${error.message}. Change the text to try again.`); }
   return send("view", { body });
 }
 
@@ -137,7 +136,7 @@ async function local(path, { body, tell = () => {} } = {}) {
     return rows(second, body, tell);
   }
   if (where === "checkpoints") {
-    const { checkpoint } = await read("data/site.json"), { name, label } = checkpoint.card;
+    const { card: { name, label } } = await page;
     return body ? missing(`Another checkpoint than ${name}`) : { status: 200, answer: [{ name, label, here: true }] };
   }
   if (where === "lines") {

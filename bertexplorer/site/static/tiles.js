@@ -8,13 +8,18 @@ const SIDE = 96;  // pixels of a tile's longer side, at least
 /** A data URI: a row of tiles for each layer, a column for each head. A shade is the root of a value's share of *top*. Gaps are
  *  transparent. */
 export function tiles(every, top) {
-  const step = pixelStep(every), pooled = every.map((layer) => layer.map((matrix) => pool(matrix, step))), rows = pooled[0][0].length, columns = pooled[0][0][0].length;
-  const scale = Math.max(1, Math.floor(SIDE / Math.max(rows, columns))), gap = Math.max(2, Math.floor(columns * scale / 24)), wide = columns * scale + gap, tall = rows * scale + gap;
+  const step = pixelStep(every), pooled = every.map((layer) => layer.map((matrix) => pool(matrix, step))), rows = pooled[0][0].length;
+  const columns = pooled[0][0][0].length;
+  const scale = Math.max(1, Math.floor(SIDE / Math.max(rows, columns))), gap = Math.max(2, Math.floor(columns * scale / 24)), wide = columns * scale + gap;
+  const tall = rows * scale + gap;
   const picture = new ImageData(every[0].length * wide, every.length * tall), pixels = new Uint32Array(picture.data.buffer), inks = palette();
   pooled.forEach((layer, i) => layer.forEach((matrix, j) => {
     for (let y = 0; y < rows * scale; y += 1) {
       const row = matrix[Math.floor(y / scale)], start = (i * tall + y) * picture.width + j * wide;
-      for (let x = 0; x < columns * scale; x += 1) pixels[start + x] = inks[Math.round((SHADES - 1) * Math.sqrt(Math.max(0, row[Math.floor(x / scale)]) / top))];
+      for (let x = 0; x < columns * scale; x += 1) {
+        const share = Math.max(0, row[Math.floor(x / scale)]) / top;
+        pixels[start + x] = inks[Math.round((SHADES - 1) * Math.sqrt(share))];
+      }
     }
   }));
   return png(picture);
@@ -39,7 +44,8 @@ async function png(picture) {
 /** The shades from light to dark blue, as numbers of four bytes: alpha, blue, green, red. */
 function palette() {
   return range(SHADES).map((i) => {
-    const place = i / (SHADES - 1), above = Math.max(1, BLUE.findIndex(([end]) => end >= place)), [[low, from], [high, to]] = [BLUE[above - 1], BLUE[above]], share = (place - low) / (high - low);
+    const place = i / (SHADES - 1), above = Math.max(1, BLUE.findIndex(([end]) => end >= place)), [[low, from], [high, to]] = [BLUE[above - 1], BLUE[above]];
+    const share = (place - low) / (high - low);
     const channel = (at) => { const [a, b] = [from, to].map((name) => parseInt(name.slice(at, at + 2), 16)); return Math.round(a + share * (b - a)); };
     return (255 << 24 | channel(5) << 16 | channel(3) << 8 | channel(1)) >>> 0;
   });

@@ -45,30 +45,41 @@ export function spanOf(text, match, side) {
 }
 
 /** The positions of the pieces that cover characters of *span*. */
-export const piecePositions = ({ spans }, { side, start, end }) => range(spans.length).filter((i) => spans[i]?.side === side && spans[i].start < end && start < spans[i].end);
+export function piecePositions({ spans }, { side, start, end }) {
+  return range(spans.length).filter((i) => spans[i]?.side === side && spans[i].start < end && start < spans[i].end);
+}
 
 /** The vectors of words at every layer. *groups*: for each encoding its words, each a list of positions, whose mean is taken. */
 export async function wordVectors(bert, encodings, groups) {
-  const layers = range(bert.layers + 1), taken = await bert.take(encodings, (pass, i) => layers.map((layer) => groups[i].map((positions) => meanRow(positions.map((at) => pass.vector(layer, at))))));
+  const layers = range(bert.layers + 1), vectorOf = (pass, layer) => (positions) => meanRow(positions.map((at) => pass.vector(layer, at)));
+  const taken = await bert.take(encodings, (pass, i) => layers.map((layer) => groups[i].map(vectorOf(pass, layer))));
   return layers.map((layer) => taken.flatMap((one) => one[layer]));
 }
 
 /** The mean cosine of two different words in different sentences, at every layer. */
 export const baseline = (bert) => once("words", async () => {
   const encodings = bert.sentences.map(([, sentence]) => bert.tokenizer.encode({ first: sentence }));
-  const words = encodings.map((encoding) => wordsIn(encoding.texts[0].join("")).map(({ text, span }) => ({ word: text.toLowerCase(), positions: piecePositions(encoding, span) })).filter((one) => one.positions.length));
+  const words = encodings.map((encoding) => wordsIn(encoding.texts[0].join("")).map(({ text, span }) => ({
+    word: text.toLowerCase(), positions: piecePositions(encoding, span),
+  })).filter((one) => one.positions.length));
   const all = words.flatMap((some, sentence) => some.map(({ word }) => ({ word, sentence })));
   return (await wordVectors(bert, encodings, words.map((some) => some.map((one) => one.positions)))).map((vectors) => {
     const ones = vectors.map(unit);
     let total = 0, count = 0;
-    all.forEach((a, i) => { for (let j = 0; j < i; j += 1) if (a.word !== all[j].word && a.sentence !== all[j].sentence) { total += dot(ones[i], ones[j]); count += 1; } });
+    all.forEach((a, i) => all.slice(0, i).forEach((b, j) => {
+      if (a.word === b.word || a.sentence === b.sentence) return;
+      total += dot(ones[i], ones[j]);
+      count += 1;
+    }));
     return total / count;
   });
 });
 
 /** The vector of each text, the mean or another *pooling* of its tokens after *layer*. */
 export async function sentenceVectors(bert, encodings, layer, pooling) {
-  const pool = { CLS: (tokens) => tokens[0].slice(), max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))) }[pooling] ?? ((tokens) => meanRow(tokens));
+  const pool = {
+    CLS: (tokens) => tokens[0].slice(), max: (tokens) => tokens[0].map((_, i) => Math.max(...tokens.map((token) => token[i]))),
+  }[pooling] ?? ((tokens) => meanRow(tokens));
   const lastFour = (pass, at) => meanRow(range(Math.min(4, bert.layers)).map((i) => pass.vector(bert.layers - i, at)), [1, 1, 1, 1]);
   return bert.take(encodings, (pass) => pool(pooling === "last four summed" ? range(pass.length).map((at) => lastFour(pass, at)) : pass.vectors(layer)));
 }

@@ -6,15 +6,21 @@ import { piecePositions, spanOf, wordsIn } from "./vectors.js";
 const MAX_SENTENCES = 100, MAX_WORD = 200;
 const LABEL = /^\s*([\p{L}\p{N}_][\p{L}\p{N}_-]{0,19}(?: [\p{L}\p{N}_][\p{L}\p{N}_-]{0,19})?)\s*:\s+(?=\S)/u;
 const JOINS = /^[\p{L}\p{N}_]$/u, SPACELESS = "\u3040";  // from this character on, most scripts put no space between words
-const COMMON = new Set(("the and for was were are has had have his her its their our your with from that this these those into than then them they she him you who which what when where "
-  + "while will would could should can may might been being but not nor because there here very too also just only over under about after before every all any some one two").split(" "));
+const COMMON = new Set(`
+  the and for was were are has had have his her its their our your with from that this these those into than then them they she him you who which what
+  when where while will would could should can may might been being but not nor because there here very too also just only over under about after before
+  every all any some one two
+`.trim().split(/\s+/));
 
 /** {words, occurrences, encodings, lacking, beyond}: every occurrence of *words* in the text and in *sentences*. Without words, the
  *  picked ones; without these, the content word that occurs in the most sentences. If fewer than *least* occur in the text alone,
  *  the built-in sentences that contain the word are added. encodings[0] is that of the text. */
 export function findOccurrences(bert, text, { word, sentences, sense = "" }, least = 1) {
   const { tokenizer } = bert, source = (content, label, kind) => ({ encoding: tokenizer.encode(content), label, kind });
-  let sources = [source(text, sense.trim().split(/\s+/).join(" "), "text"), ...parseSentences(sentences).map(({ label, sentence }) => source({ first: sentence }, label, "own"))];
+  let sources = [
+    source(text, sense.trim().split(/\s+/).join(" "), "text"),
+    ...parseSentences(sentences).map(({ label, sentence }) => source({ first: sentence }, label, "own")),
+  ];
   const samples = bert.sentences.map(([, sentence]) => source({ first: sentence }, "", "built-in")), withSamples = least > 1 && sources.length === 1;
   const typed = parseWords(word), wanted = typed.length ? typed : pickedWords(sources[0].encoding), longest = Math.max(...wanted.map((one) => [...one].length));
   if (longest > MAX_WORD) throw new Refusal(`A word of ${longest.toLocaleString("en")} characters was given; the limit is ${MAX_WORD}.`);
@@ -24,9 +30,15 @@ export function findOccurrences(bert, text, { word, sentences, sense = "" }, lea
     sources = [...sources, ...samples];
     spans = [...spans, ...gather(tokenizer, samples, words).spans.map(([i, span]) => [i + 1, span])];
   }
-  if (spans.length < least) throw new Refusal(tooFew(words, spans.length, beyond, least, sentences.trim() ? `any of the ${sources.length} sentences` : withSamples ? "the text or the built-in sentences" : "the text"));
+  if (spans.length < least) {
+    const searched = withSamples ? "the text or the built-in sentences" : "the text";
+    throw new Refusal(tooFew(words, spans.length, beyond, least, sentences.trim() ? `any of the ${sources.length} sentences` : searched));
+  }
   const matching = [...new Set([0, ...spans.map(([i]) => i)])];
-  return { words, occurrences: spans.map(([i, span]) => describe(tokenizer, sources[i], span, matching.indexOf(i))), encodings: matching.map((i) => sources[i].encoding), lacking, beyond };
+  return {
+    words, occurrences: spans.map(([i, span]) => describe(tokenizer, sources[i], span, matching.indexOf(i))),
+    encodings: matching.map((i) => sources[i].encoding), lacking, beyond,
+  };
 }
 
 /** {label, sentence} of each line, or each part between |. */
@@ -56,7 +68,8 @@ function wholeWord(characters, { start, end }) {
 /** What matches *word* as a whole word; case does not matter if the tokenizer lower-cases. */
 function pattern({ lowercase }, word) {
   const characters = [...word], escaped = word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-  return new RegExp(`${joins(characters[0]) ? "(?<![\\p{L}\\p{N}_])" : ""}${escaped}${joins(characters.at(-1)) ? "(?![\\p{L}\\p{N}_])" : ""}`, lowercase ? "giu" : "gu");
+  const before = joins(characters[0]) ? "(?<![\\p{L}\\p{N}_])" : "", after = joins(characters.at(-1)) ? "(?![\\p{L}\\p{N}_])" : "";
+  return new RegExp(before + escaped + after, lowercase ? "giu" : "gu");
 }
 
 /** The texts of *encoding* with spaces in place of typed masks, which are no word. */
@@ -65,14 +78,18 @@ const withoutMasks = ({ mask }, { texts }) => texts.map((characters) => characte
 /** The word of the text that occurs in the most sources; among equals the most frequent, then the longest, then the first. */
 function contentWord(tokenizer, sources) {
   const texts = sources.map(({ encoding }) => withoutMasks(tokenizer, encoding)), all = texts[0].map((text) => wordsIn(text).map((one) => one.text));
-  const content = all.flat().filter((word) => [...word].length > 2 && /^\p{L}+$/u.test(word) && !COMMON.has(word.toLowerCase())), candidates = [...new Set(content.length ? content : all[0])];
+  const content = all.flat().filter((word) => [...word].length > 2 && /^\p{L}+$/u.test(word) && !COMMON.has(word.toLowerCase()));
+  const candidates = [...new Set(content.length ? content : all[0])];
   if (!candidates.length && sources[0].encoding.texts[0].join("").includes(tokenizer.mask)) return tokenizer.mask;
   if (!candidates.length) throw new Refusal("The text has no word. Type a sentence.");
   const ranked = candidates.map((word) => {
     const counts = texts.map((sides) => sides.reduce((total, side) => total + (side.match(pattern(tokenizer, word)) ?? []).length, 0));
     return { word, order: [counts.filter(Boolean).length, counts.reduce((a, b) => a + b, 0), [...word].length] };
   });
-  return ranked.reduce((best, one) => { const at = one.order.findIndex((value, i) => value !== best.order[i]); return at >= 0 && one.order[at] > best.order[at] ? one : best; }).word;
+  return ranked.reduce((best, one) => {
+    const at = one.order.findIndex((value, i) => value !== best.order[i]);
+    return at >= 0 && one.order[at] > best.order[at] ? one : best;
+  }).word;
 }
 
 /** [source, span] of every occurrence that was read, and how many sources have none, how many occurrences were not read. */
@@ -81,8 +98,10 @@ function gather(tokenizer, sources, words) {
   let lacking = 0, beyond = 0;
   sources.forEach(({ encoding }, i) => {
     const texts = words.includes(tokenizer.mask) ? encoding.texts.map((characters) => characters.join("")) : withoutMasks(tokenizer, encoding);
-    const found = texts.flatMap((text, side) => patterns.flatMap((one) => [...text.matchAll(one)].map((match) => spanOf(text, match, side)))).sort((a, b) => a.side - b.side || a.start - b.start || a.end - b.end);
-    const unique = found.filter((one, at) => !at || ["side", "start", "end"].some((key) => one[key] !== found[at - 1][key])), read = unique.filter((span) => piecePositions(encoding, span).length);
+    const found = texts.flatMap((text, side) => patterns.flatMap((one) => [...text.matchAll(one)].map((match) => spanOf(text, match, side))));
+    found.sort((a, b) => a.side - b.side || a.start - b.start || a.end - b.end);
+    const unique = found.filter((one, at) => !at || ["side", "start", "end"].some((key) => one[key] !== found[at - 1][key]));
+    const read = unique.filter((span) => piecePositions(encoding, span).length);
     spans.push(...read.map((span) => [i, span]));
     lacking += Number(!unique.length);
     beyond += unique.length - read.length;
@@ -92,11 +111,15 @@ function gather(tokenizer, sources, words) {
 
 function describe({ maskId }, { encoding, label, kind }, { side, start, end }, index) {
   const characters = encoding.texts[side], positions = piecePositions(encoding, { side, start, end });
-  return { word: characters.slice(start, end).join(""), sentence: characters.join(""), start, end, label, kind, hidden: positions.some((at) => encoding.ids[at] === maskId), index, positions };
+  return {
+    word: characters.slice(start, end).join(""), sentence: characters.join(""), start, end, label, kind,
+    hidden: positions.some((at) => encoding.ids[at] === maskId), index, positions,
+  };
 }
 
 function tooFew(words, number, beyond, least, searched) {
-  const quoted = words.slice(0, 4).map((word) => `'${word}'`.slice(0, 60)).join(" or "), cut = beyond ? ` (${beyond} more beyond the last token that is read)` : "";
+  const quoted = words.slice(0, 4).map((word) => `'${word}'`.slice(0, 60)).join(" or ");
+  const cut = beyond ? ` (${beyond} more beyond the last token that is read)` : "";
   if (!number) return `${quoted} does not occur in ${searched}${cut}. Choose a word that does, or add sentences that contain it.`;
   return `${quoted} occurs once${cut}; at least ${least} occurrences are needed to compare. Add sentences that contain it under Options, one per line or separated by |.`;
 }
@@ -105,11 +128,13 @@ function tooFew(words, number, beyond, least, searched) {
 export function excerpt({ sentence, start, end }, length) {
   const characters = [...sentence];
   if (characters.length <= length) return sentence;
-  const first = Math.max(0, Math.min(start - Math.floor((length - (end - start)) / 2), characters.length - length)), last = Math.min(characters.length, first + length);
+  const first = Math.max(0, Math.min(start - Math.floor((length - (end - start)) / 2), characters.length - length));
+  const last = Math.min(characters.length, first + length);
   return `${first ? "…" : ""}${characters.slice(first, last).join("").trim()}${last < characters.length ? "…" : ""}`;
 }
 
 /** [a sentence on hidden occurrences, one on those that were not read]; "" where there are none. */
 export const remarksOn = ({ occurrences, beyond }) => [
-  occurrences.some((one) => one.hidden) ? "Where the word is hidden its vector is that of [MASK]." : "", beyond ? `${beyond} ${beyond === 1 ? "comes" : "come"} after the last token that is read.` : "",
+  occurrences.some((one) => one.hidden) ? "Where the word is hidden its vector is that of [MASK]." : "",
+  beyond ? `${beyond} ${beyond === 1 ? "comes" : "come"} after the last token that is read.` : "",
 ];

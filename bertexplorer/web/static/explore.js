@@ -278,7 +278,7 @@ class Explore extends HTMLElement {
 
   #showAnswer(answer) {
     if (answer.detail) this.#withdraw();
-    if (answer.state && !answer.checkpoint) {
+    if (answer.state && !answer.checkpoint && answer.state.checkpoint !== this.schema.opening.checkpoint) {
       if (answer.missing === "checkpoint") this.#use(answer.state.checkpoint);
       else this.#useDefault(answer.detail);
       return;

@@ -13,7 +13,8 @@ const BINS = [[0.05, 0.8, 0.5], [0.15, 1.2, 0.65], [0.3, 2, 0.75], [0.6, 3, 0.9]
 
 export async function run(bert, text, options) {
   const chosen = parseHeads(options.heads, bert), wanted = chosen.length ? chosen : oneOrAll(options.layer, options.head, bert);
-  const encoding = bert.tokenizer.encode(text), units = unitsOf(bert, encoding, options.merge), [rows, columns] = select(units, options), isNorm = options.measure === "norm";
+  const encoding = bert.tokenizer.encode(text), units = unitsOf(bert, encoding, options.merge), [rows, columns] = select(units, options);
+  const isNorm = options.measure === "norm";
   const pass = await bert.forward(encoding), scale = options.special === "discounted" ? rescale : (matrix) => matrix;
   const every = range(bert.layers).map((layer) => {
     const lengths = isNorm && valueLengths(bert, pass, layer);
@@ -25,20 +26,26 @@ export async function run(bert, text, options) {
   const stack = wanted.map(([layer, head]) => every[layer][head]), together = options.combine === "max" ? (values) => Math.max(...values) : mean;
   const matrix = rows.map((_, i) => columns.map((__, j) => together(stack.map((one) => one[i][j]))));
   const { about, picked, notes } = focus(encoding, rows, columns, matrix), shares = isNorm && options.special === "discounted";
-  const words = rows.map((unit) => !unit.special && !isPunctuation(unit.label)), link = options.show === "grid" && rows === columns ? strongestLinks(every, range(rows.length), words, picked ? about : [])[0] : null;
+  const words = rows.map((unit) => !unit.special && !isPunctuation(unit.label));
+  const link = options.show === "grid" && rows === columns ? strongestLinks(every, range(rows.length), words, picked ? about : [])[0] : null;
   return {
-    show: options.show, rows, columns, every, chosen: wanted, combine: options.combine, matrix, about, picked, notes, norms: isNorm && !shares, shares, special: options.special,
-    gives: [...meanOf(matrix, about)], byHead: every.map((layer) => layer.map((one) => [...meanOf(one, about)])), link: link && !link.positional ? link : null, leftOut: encoding.leftOut, layers: bert.layers, heads: bert.heads,
+    show: options.show, rows, columns, every, chosen: wanted, combine: options.combine, matrix, about, picked, notes, norms: isNorm && !shares, shares,
+    special: options.special,
+    gives: [...meanOf(matrix, about)], byHead: every.map((layer) => layer.map((one) => [...meanOf(one, about)])), link: link && !link.positional ? link : null,
+    leftOut: encoding.leftOut, layers: bert.layers, heads: bert.heads,
   };
 }
 
 /** The length of what each token would give in each head of *layer*: ‖(x W_V + b_V) W_O‖ (Kobayashi et al., 2020, equation 3). */
 function valueLengths(bert, pass, layer) {
-  const start = `encoder.layers.${layer}.attention`, values = bert.linear(`${start}.value`, pass.vectors(layer)), { data, transposed } = bert.tensor(`${start}.output.weight`);
+  const start = `encoder.layers.${layer}.attention`, values = bert.linear(`${start}.value`, pass.vectors(layer));
+  const { data, transposed } = bert.tensor(`${start}.output.weight`);
   const width = bert.hidden_size, size = width / bert.heads;
   return range(bert.heads).map((head) => values.map((value) => {
     const mixed = new Float64Array(width);
-    for (let i = head * size; i < (head + 1) * size; i += 1) for (let o = 0; o < width; o += 1) mixed[o] += value[i] * data[transposed ? i * width + o : o * width + i];
+    for (let i = head * size; i < (head + 1) * size; i += 1) {
+      for (let o = 0; o < width; o += 1) mixed[o] += value[i] * data[transposed ? i * width + o : o * width + i];
+    }
     return length(mixed);
   }));
 }
@@ -49,7 +56,8 @@ function select(units, { special, direction }) {
   if (!visible.length) throw new Refusal("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.");
   if (direction === "all") return [visible, visible];
   const [first, second] = [0, 1].map((side) => visible.filter((unit) => unit.side === side));
-  if (!first.length || !second.length) throw new Refusal(`'${direction}' needs a pair of sentences; the text is a single one. Add a second sentence, or choose 'all'.`, "pair");
+  if (!first.length || !second.length) throw new Refusal(`'${direction}' needs a pair of sentences; the text is a single one. `
+    + `Add a second sentence, or choose 'all'.`, "pair");
   return direction === "A to B" ? [first, second] : [second, first];
 }
 
@@ -70,7 +78,9 @@ export function rows(result) {
     { heads, from: a.label, from_position: a.positions[0], to: b.label, to_position: b.positions[0], value: values[i][j], measure })));
   const grid = (values, ...more) => values.flatMap((layer, i) => layer.flatMap((one, j) => table(placeName([i, j]), one, ...more)));
   if (show === "grid" && size <= MAX_ROWS) return grid(every);
-  if (show === "grid") return grid(result.byHead.map((layer) => layer.map((one) => [one])), [{ label: subject(result), positions: result.rows[about[0]].positions }], `${unit}, only from the token that the view is about: all would be ${size.toLocaleString("en")} rows`);
+  if (show === "grid") return grid(result.byHead.map((layer) => layer.map((one) => [one])), [{
+    label: subject(result), positions: result.rows[about[0]].positions,
+  }], `${unit}, only from the token that the view is about: all would be ${size.toLocaleString("en")} rows`);
   const heads = nameHeads(chosen, result);
   return table(chosen.length === 1 ? heads : `${combine} of ${heads}`, matrix);
 }
@@ -78,7 +88,10 @@ export function rows(result) {
 export async function draw(result) {
   const chart = await { grid, arcs, head: map }[result.show](result), { link } = result;
   chart.presses = [];
-  if (link) chart.presses.push({ text: `Open ${placeName(link.head)}: ${clip(result.rows[link.source].label, 12)} → ${clip(result.columns[link.target].label, 12)}`, set: opened(link.head, "arcs") });
+  if (link) chart.presses.push({
+    text: `Open ${placeName(link.head)}: ${clip(result.rows[link.source].label, 12)} → ${clip(result.columns[link.target].label, 12)}`,
+    set: opened(link.head, "arcs"),
+  });
   if (result.columns.some((unit) => unit.special)) chart.presses.push({ text: "Leave out [CLS] and [SEP]", set: { special: "discounted" } });
   else if (result.special !== "shown") chart.presses.push({ text: "Show [CLS] and [SEP]", set: { special: "shown" } });
   return chart;
@@ -91,18 +104,29 @@ const largestOf = (every) => most(every.map((layer) => most(layer.map((one) => m
 
 /** All heads; a click on one opens it. */
 async function grid(result) {
-  const { every, link, layers, heads } = result, top = largestOf(every), step = pixelStep(every), chart = new Chart(), places = every.flatMap((layer, i) => layer.map((_, j) => [i, j]));
-  chart.image({ source: await tiles(every, result.norms ? top || 1 : 1), sizing: "stretch", layer: "below", xanchor: "left", yanchor: "top", xref: "x", yref: "y", x: 0, y: 0, sizex: heads, sizey: layers });
+  const { every, link, layers, heads } = result, top = largestOf(every), step = pixelStep(every), chart = new Chart();
+  const places = every.flatMap((layer, i) => layer.map((_, j) => [i, j]));
+  chart.image({
+    source: await tiles(every, result.norms ? top || 1 : 1), sizing: "stretch", layer: "below", xanchor: "left", yanchor: "top", xref: "x", yref: "y", x: 0,
+    y: 0, sizex: heads, sizey: layers,
+  });
   chart.add({
-    type: "scatter", x: places.map(([, j]) => j + 0.48), y: places.map(([i]) => i + 0.48), mode: "markers", marker: { size: 20, opacity: 0 }, customdata: places.map((place) => ({ set: opened(place) })),
+    type: "scatter", x: places.map(([, j]) => j + 0.48), y: places.map(([i]) => i + 0.48), mode: "markers", marker: { size: 20, opacity: 0 },
+    customdata: places.map((place) => ({ set: opened(place) })),
     text: places.map((place) => safe(hover(result, place))), hovertemplate: "%{text}<extra></extra>", cliponaxis: false,
   });
-  if (link) chart.shape({ type: "rect", xref: "x", yref: "y", x0: link.head[1] - 0.02, x1: link.head[1] + 0.98, y0: link.head[0] - 0.02, y1: link.head[0] + 0.98, line: { color: ORANGE, width: 3 } });
-  const strongest = result.norms ? number(result, top) : `100 %, largest here ${number(result, top)}`, middles = (count) => { const names = fromOne(count, count <= 12 ? 1 : 2); return { ...names, tickvals: names.tickvals.map((at) => at + 0.48) }; };
+  if (link) chart.shape({
+    type: "rect", xref: "x", yref: "y", x0: link.head[1] - 0.02, x1: link.head[1] + 0.98, y0: link.head[0] - 0.02, y1: link.head[0] + 0.98,
+    line: { color: ORANGE, width: 3 },
+  });
+  const strongest = result.norms ? number(result, top) : `100 %, largest here ${number(result, top)}`;
+  const middles = (count) => { const names = fromOne(count, count <= 12 ? 1 : 2); return { ...names, tickvals: names.tickvals.map((at) => at + 0.48) }; };
   chart.axes("x", { title: title(`head · strongest: ${safe(strongest)}`), side: "top", range: [0, heads], ...middles(heads) });
   chart.axes("y", { title: title("layer", 2), range: [layers, 0], ...middles(layers) });
   const below = pooled(chart, step, "pixel");
-  return chart.finish(Math.max(300, 62 + Math.floor(Math.min(Math.max(450 / layers, 40), 75)) * layers + below), { hoverdistance: -1, margin: { l: 8, r: 4, t: 62, b: below } });
+  return chart.finish(Math.max(300, 62 + Math.floor(Math.min(Math.max(450 / layers, 40), 75)) * layers + below), {
+    hoverdistance: -1, margin: { l: 8, r: 4, t: 62, b: below },
+  });
 }
 
 /** Write a note under the picture if several tokens share a *unit*; its height in pixels. */
@@ -122,11 +146,15 @@ function map(result) {
   const [down, across] = [result.rows, result.columns].map((units) => distinct(units.filter((_, i) => i % step === 0).map((unit) => label(unit.label, 12))));
   const longer = Math.max(values.length, values[0].length), isSmall = longer <= NUMBERED, top = most(values.map((row) => most(row))) || 1;
   const chart = new Chart({
-    ...cells(values, isSmall ? LIGHT : ROOT, 0, top, { x: across, y: down, gap: Number(longer <= 40) }), ...(isSmall && { texttemplate: norms ? "%{z:.2f}" : "%{z:.0f}" }), textfont: ink(12),
+    ...cells(values, isSmall ? LIGHT : ROOT, 0, top, { x: across, y: down, gap: Number(longer <= 40) }),
+    ...(isSmall && { texttemplate: norms ? "%{z:.2f}" : "%{z:.0f}" }), textfont: ink(12),
     hovertemplate: `%{y} ${norms ? "takes from" : "gives to"} %{x}: %{z:.${norms ? 2 : 1}f}${norms ? "" : " %"}<extra></extra>`,
   });
   const font = { family: MONO, size: 12 };
-  chart.axes("x", { title: title(`rows look at columns · strongest: ${safe(number(result, most(result.matrix.map((row) => most(row)))))}`, 6), side: "top", tickangle: -90, tickfont: font, showgrid: false });
+  chart.axes("x", {
+    title: title(`rows look at columns · strongest: ${safe(number(result, most(result.matrix.map((row) => most(row)))))}`, 6), side: "top", tickangle: -90,
+    tickfont: font, showgrid: false,
+  });
   chart.axes("y", { autorange: "reversed", tickfont: font, showgrid: false });
   const below = pooled(chart, step, "cell");
   return chart.finish(52 + NAMES + Math.min(TALLEST, Math.max(ROW * down.length, 180)) + below, { margin: { l: 8, r: 8, t: 44, b: below } });
@@ -145,11 +173,17 @@ function arcs(result) {
   const { rows: down, columns: across, strongest, part, top } = lines(result), chart = new Chart();
   BINS.forEach(([high, width, opacity], bin) => {
     const drawn = strongest.filter(([i, j]) => part[i][j] / top < high && (!bin || part[i][j] / top >= BINS[bin - 1][0]));
-    if (drawn.length) chart.add({ type: "scatter", x: drawn.flatMap(() => [LEFT, RIGHT, null]), y: drawn.flatMap(([i, j]) => [i, j, null]), mode: "lines", line: { color: ACCENT, width }, opacity });
+    if (drawn.length) chart.add({
+      type: "scatter", x: drawn.flatMap(() => [LEFT, RIGHT, null]), y: drawn.flatMap(([i, j]) => [i, j, null]), mode: "lines", line: { color: ACCENT, width },
+      opacity,
+    });
   });
-  const column = (names, strong, x, side) => chart.add(texts(x, range(names.length), names.map(safe), { textposition: side, textfont: { family: MONO, size: 13, color: strong.map((one) => (one ? ACCENT : TEXT)) }, hoverinfo: undefined }));
+  const column = (names, strong, x, side) => chart.add(texts(x, range(names.length), names.map(safe), {
+    textposition: side, textfont: { family: MONO, size: 13, color: strong.map((one) => (one ? ACCENT : TEXT)) }, hoverinfo: undefined,
+  }));
   column(down.map((i) => result.rows[i].label), down.map((i) => result.picked && result.about.includes(i)), LEFT - GAP, "middle left");
-  column(across.map((j) => `${clip(result.columns[j].label, 11)}${result.picked ? ` ${number(result, result.gives[j])}` : ""}`), across.map(() => false), RIGHT + GAP, "middle right");
+  const taken = (j) => (result.picked ? ` ${number(result, result.gives[j])}` : "");
+  column(across.map((j) => clip(result.columns[j].label, 11) + taken(j)), across.map(() => false), RIGHT + GAP, "middle right");
   const count = Math.max(down.length, across.length);
   chart.axes("x", { range: [0, 1], visible: false });
   chart.axes("y", { range: [count - 0.3, -0.7], visible: false });
@@ -163,19 +197,25 @@ function lines(result) {
     const at = argmax(units.map((unit) => -Math.abs(unit.positions[0] - middle))), start = Math.max(0, Math.min(at - SHOWN / 2, units.length - SHOWN));
     return range(Math.min(SHOWN, units.length - start), start);
   });
-  const part = down.map((i) => across.map((j) => (result.picked && !result.about.includes(i) ? 0 : result.matrix[i][j]))), top = most(part.map((row) => most(row))) || 1;
+  const part = down.map((i) => across.map((j) => (result.picked && !result.about.includes(i) ? 0 : result.matrix[i][j])));
+  const top = most(part.map((row) => most(row))) || 1;
   const visible = part.flatMap((row, i) => row.flatMap((one, j) => (one >= LEAST * top ? [[i, j]] : []))).sort(([a, b], [c, d]) => part[c][d] - part[a][b]);
   return { rows: down, columns: across, part, top, strongest: visible.slice(0, LINES), all: visible.length };
 }
 
 export function say(result) {
   const kinds = { hidden: "[CLS] and [SEP] are left out.", discounted: "Shares are of what is left without [CLS], [SEP]." };
-  return [result.show === "grid" ? sayGrid(result) : sayMap(result), kinds[result.special], result.show === "arcs" ? sayCut(result) : sayPooled(result), ...result.notes, ...beyondLimit(result.leftOut)].filter(Boolean).join(" ");
+  return [
+    result.show === "grid" ? sayGrid(result) : sayMap(result), kinds[result.special], result.show === "arcs" ? sayCut(result) : sayPooled(result),
+    ...result.notes, ...beyondLimit(result.leftOut),
+  ].filter(Boolean).join(" ");
 }
 
 function sayCut(result) {
   const { rows: down, columns: across, all } = lines(result), isCut = down.length < result.rows.length || across.length < result.columns.length;
-  return [isCut && `${Math.max(down.length, across.length)} tokens around it are drawn.`, !result.picked && all > LINES && `The ${LINES} strongest lines are drawn.`].filter(Boolean).join(" ");
+  return [
+    isCut && `${Math.max(down.length, across.length)} tokens around it are drawn.`, !result.picked && all > LINES && `The ${LINES} strongest lines are drawn.`,
+  ].filter(Boolean).join(" ");
 }
 
 function sayPooled(result) {
@@ -186,13 +226,16 @@ function sayPooled(result) {
 /** The main targets of the tokens that the view is about, compared with the other heads. */
 function sayMap(result) {
   const best = argmax(result.gives), all = result.layers * result.heads;
-  return `${sayCombined(result)}${result.chosen.length === all ? "" : `; a random head gives ${number(result, median(result.byHead.flat().map((gives) => gives[best])))} (median of all ${all} heads)`}.`;
+  const usual = number(result, median(result.byHead.flat().map((gives) => gives[best])));
+  return `${sayCombined(result)}${result.chosen.length === all ? "" : `; a random head gives ${usual} (median of all ${all} heads)`}.`;
 }
 
 function sayCombined(result) {
-  const { gives, columns, about } = result, best = argmax(gives), own = about.map((i) => result.rows[i]), others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j]));
+  const { gives, columns, about } = result, best = argmax(gives), own = about.map((i) => result.rows[i]);
+  const others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j]));
   const other = others[argmax(others.map((j) => gives[j]))], isOdd = own.includes(columns[best]) || columns[best].special;
-  return `${describeHeads(result)} ${quote(clip(subject(result), 40))} ${givesTo(result, gives[best], best)}${isOdd && others.length ? `, and of the other words most to ${quote(columns[other].label)} (${number(result, gives[other])})` : ""}`;
+  const more = isOdd && others.length ? `, and of the other words most to ${quote(columns[other].label)} (${number(result, gives[other])})` : "";
+  return `${describeHeads(result)} ${quote(clip(subject(result), 40))} ${givesTo(result, gives[best], best)}${more}`;
 }
 
 /** The chosen heads, at the start of a sentence. */
@@ -212,18 +255,23 @@ function givesTo(result, value, column) {
 
 /** The head that shows most, special ones left aside, and what the tokens that the view is about do in all heads together. */
 function sayGrid(result) {
-  return `Each tile is a head: rows look, columns are looked at. ${sayStrongest(result)}${result.chosen.length === result.layers * result.heads ? ` ${sayCombined(result)}.` : ""}`;
+  const together = result.chosen.length === result.layers * result.heads ? ` ${sayCombined(result)}.` : "";
+  return `Each tile is a head: rows look, columns are looked at. ${sayStrongest(result)}${together}`;
 }
 
 function sayStrongest(result) {
   const { link, every, byHead, columns, about } = result;
   if (link) {
     const middle = number(result, median(every.flat().map((one) => one[link.source][link.target])));
-    return `Besides heads that look the same distance away everywhere, ${placeName(link.head)} shows most: ${quote(clip(result.rows[link.source].label, 40))} ${givesTo(result, link.weight, link.target)} (median of all heads ${middle}).`;
+    return `Besides heads that look the same distance away everywhere, ${placeName(link.head)} shows most: `
+      + `${quote(clip(result.rows[link.source].label, 40))} ${givesTo(result, link.weight, link.target)} (median of all heads ${middle}).`;
   }
-  const own = about.map((i) => result.rows[i]), others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j])), among = others.length ? others : range(columns.length);
-  const places = byHead.flatMap((layer, i) => layer.flatMap((gives, j) => among.map((column) => ({ head: [i, j], column, value: gives[column] })))), { head, column, value } = places[argmax(places.map((one) => one.value))];
-  return `In head ${placeName(head)} ${quote(clip(subject(result), 40))} ${givesTo(result, value, column)}, more than in any other head (median ${number(result, median(byHead.flat().map((gives) => gives[column])))}).`;
+  const own = about.map((i) => result.rows[i]), others = range(columns.length).filter((j) => !columns[j].special && !own.includes(columns[j]));
+  const among = others.length ? others : range(columns.length);
+  const places = byHead.flatMap((layer, i) => layer.flatMap((gives, j) => among.map((column) => ({ head: [i, j], column, value: gives[column] }))));
+  const { head, column, value } = places[argmax(places.map((one) => one.value))];
+  return `In head ${placeName(head)} ${quote(clip(subject(result), 40))} ${givesTo(result, value, column)}, `
+    + `more than in any other head (median ${number(result, median(byHead.flat().map((gives) => gives[column])))}).`;
 }
 
 export function colours({ columns, gives }) {

@@ -13,19 +13,25 @@ const WORDS = { rollout: "rollout", flow: "flow", raw: "raw attention" };
 export async function run(bert, text, { method, layer, special }) {
   checkNumber(layer || bert.layers, bert.layers, "layer");
   const encoding = bert.tokenizer.encode(text), isWhole = special === "shown", kept = isWhole ? range(encoding.ids.length) : ordinaryTokens(encoding);
-  const found = (encoding.picked.length ? encoding.picked : encoding.masked.slice(0, 1)).filter((i) => kept.includes(i)).map((i) => kept.indexOf(i)), about = found.length ? found : [0];
+  const found = (encoding.picked.length ? encoding.picked : encoding.masked.slice(0, 1)).filter((i) => kept.includes(i)).map((i) => kept.indexOf(i));
+  const about = found.length ? found : [0];
   if (method === "flow") checkSize(encoding.ids.length, about.length);
   const pass = await bert.forward(encoding), heads = range(bert.heads);
   const attention = range(bert.layers).map((i) => {
     const matrix = kept.map((from) => { const row = meanRow(heads.map((head) => pass.attention(i, head, from))); return kept.map((to) => row[to]); });
     return isWhole ? matrix : rescale(matrix);
   });
-  const raw = attention.map((matrix) => meanOf(matrix, about)), shares = { raw: () => raw, rollout: () => rollout(attention, about), flow: () => flow(attention, about) }[method]();
-  return { method, tokens: kept.map((i) => bert.tokenizer.pieces[encoding.ids[i]]), about, layer: (layer || bert.layers) - 1, shares, raw, leftOut: encoding.leftOut, positions: kept, special };
+  const raw = attention.map((matrix) => meanOf(matrix, about));
+  const shares = { raw: () => raw, rollout: () => rollout(attention, about), flow: () => flow(attention, about) }[method]();
+  return {
+    method, tokens: kept.map((i) => bert.tokenizer.pieces[encoding.ids[i]]), about, layer: (layer || bert.layers) - 1, shares, raw, leftOut: encoding.leftOut,
+    positions: kept, special,
+  };
 }
 
 function checkSize(tokens, picked) {
-  if (tokens > FLOW_TOKENS) throw new Refusal(`The text has ${tokens.toLocaleString("en")} tokens; flow is computed for ${FLOW_TOKENS} at most, because each token of each layer needs its own search. Shorten the text, or choose rollout.`);
+  if (tokens > FLOW_TOKENS) throw new Refusal(`The text has ${tokens.toLocaleString("en")} tokens; `
+    + `flow is computed for ${FLOW_TOKENS} at most, because each token of each layer needs its own search. Shorten the text, or choose rollout.`);
   if (picked > FLOW_PICKED) throw new Refusal(`${picked} tokens are picked; flow is computed for ${FLOW_PICKED} at most. Pick fewer, or choose rollout.`);
 }
 
@@ -51,7 +57,8 @@ function flow(attention, about) {
   })));
   return attention.map((_, layer) => {
     const below = edges.slice(0, (layer + 2) * size).map((some) => some.filter((edge) => to[edge] < (layer + 2) * size));
-    return meanRow(about.map((token) => range(size).map((sink) => maximumFlow(below, to, Float64Array.from(capacity), (layer + 1) * size + token, sink) / UNITS)));
+    const reach = (token, sink) => maximumFlow(below, to, Float64Array.from(capacity), (layer + 1) * size + token, sink) / UNITS;
+    return meanRow(about.map((token) => range(size).map((sink) => reach(token, sink))));
   });
 }
 
@@ -62,7 +69,8 @@ function maximumFlow(edges, to, left, source, sink) {
     if (node === sink) return wanted;
     let pushed = 0;
     for (; tried[node] < edges[node].length; tried[node] += 1) {
-      const edge = edges[node][tried[node]], next = to[edge], more = left[edge] && level[next] === level[node] + 1 ? push(next, Math.min(wanted - pushed, left[edge])) : 0;
+      const edge = edges[node][tried[node]], next = to[edge];
+      const more = left[edge] && level[next] === level[node] + 1 ? push(next, Math.min(wanted - pushed, left[edge])) : 0;
       left[edge] -= more;
       left[edge ^ 1] += more;
       pushed += more;
@@ -74,7 +82,10 @@ function maximumFlow(edges, to, left, source, sink) {
     const queue = [source];
     level.fill(-1);
     level[source] = 0;
-    for (const node of queue) for (const edge of edges[node]) if (left[edge] && level[to[edge]] < 0) { level[to[edge]] = level[node] + 1; queue.push(to[edge]); }
+    for (const node of queue) for (const edge of edges[node]) if (left[edge] && level[to[edge]] < 0) {
+      level[to[edge]] = level[node] + 1;
+      queue.push(to[edge]);
+    }
     if (level[sink] < 0) return total;
     tried.fill(0);
   }
@@ -82,25 +93,35 @@ function maximumFlow(edges, to, left, source, sink) {
 
 export function rows({ method, tokens, about, shares, raw, positions }) {
   const from = about.map((i) => tokens[i]).join(" ");
-  return shares.flatMap((values, layer) => tokens.map((to, i) => ({ layer: layer + 1, from, to_position: positions[i], to, method, value: values[i], raw_attention: raw[layer][i] })));
+  return shares.flatMap((values, layer) => tokens.map((to, i) => ({
+    layer: layer + 1, from, to_position: positions[i], to, method, value: values[i], raw_attention: raw[layer][i],
+  })));
 }
 
 export function draw(result) {
-  const { method, tokens, shares, raw, layer } = result, chart = Chart.columns([0.66, 0.34], 0.05), drawn = drawnPositions(result), layers = range(shares.length, 1), top = most(shares.map((row) => most(row)));
+  const { method, tokens, shares, raw, layer } = result, chart = Chart.columns([0.66, 0.34], 0.05), drawn = drawnPositions(result);
+  const layers = range(shares.length, 1), top = most(shares.map((row) => most(row)));
   const hovers = drawn.map((i) => layers.map((number) => `${label(tokens[i], 30)}, layer ${number}`)), z = drawn.map((i) => shares.map((row) => 100 * row[i]));
   chart.add({ ...cells(z, ROOT, 0, 100 * top || 1, { hover: hovers, gap: 1 }), hovertemplate: "%{customdata}: %{z:.1f} %<extra></extra>" }, 1);
   const common = { y: range(drawn.length), customdata: drawn.map((i) => label(tokens[i], 30)) };
   const tip = (words) => `%{customdata}: ${words} %{x:.1f} %<extra></extra>`;
-  chart.add({ type: "bar", x: drawn.map((i) => 100 * shares[layer][i]), orientation: "h", marker: { color: ACCENT }, hovertemplate: tip(WORDS[method]), ...common }, 2);
+  chart.add({
+    type: "bar", x: drawn.map((i) => 100 * shares[layer][i]), orientation: "h", marker: { color: ACCENT }, hovertemplate: tip(WORDS[method]), ...common,
+  }, 2);
   const mark = { symbol: "line-ns", size: 9, line: { color: ORANGE, width: 3 } };
-  if (method !== "raw") chart.add({ type: "scatter", x: drawn.map((i) => 100 * raw[layer][i]), mode: "markers", marker: mark, cliponaxis: false, hovertemplate: tip(WORDS.raw), ...common }, 2);
+  if (method !== "raw") chart.add({
+    type: "scatter", x: drawn.map((i) => 100 * raw[layer][i]), mode: "markers", marker: mark, cliponaxis: false, hovertemplate: tip(WORDS.raw), ...common,
+  }, 2);
   const limits = [drawn.length - 0.4, -0.6], widest = 100 * Math.max(most(shares[layer]), most(raw[layer]), 1e-6);
   chart.axes("y", { range: limits, showgrid: false, ...ticks(drawn.map((i) => label(tokens[i], LETTERS)), { mono: 12 }) }, 1);
   chart.axes("y", { range: limits, visible: false }, 2);
   chart.axes("x", { title: title("after layer"), ...ticks(layers.map(String), { step: layers.length <= 12 ? 1 : 4 }) }, 1);
   chart.axes("x", { title: title(`layer ${layer + 1}`), range: [0, widest * 1.05], nticks: 3, ticksuffix: " %" }, 2);
   chart.axes("x", { side: "top", showgrid: false });
-  const words = [`Blue: ${WORDS[method]}, strongest ${safe(percent(top))}`, ...(method === "raw" ? [] : [`Orange: raw attention of layer ${layer + 1}`]), ...(drawn.length < tokens.length ? [`The ${drawn.length} strongest of ${tokens.length} tokens`] : [])];
+  const words = [
+    `Blue: ${WORDS[method]}, strongest ${safe(percent(top))}`, ...(method === "raw" ? [] : [`Orange: raw attention of layer ${layer + 1}`]),
+    ...(drawn.length < tokens.length ? [`The ${drawn.length} strongest of ${tokens.length} tokens`] : []),
+  ];
   const below = 10 + chart.below(words, 6, 20), isWhole = result.special === "shown";
   chart.presses = [{ text: `${isWhole ? "Leave out" : "Show"} [CLS] and [SEP]`, set: { special: isWhole ? "left out" : "shown" } }];
   return chart.finish(94 + Math.max(180, ROW * drawn.length) + below, { bargap: 0.25, margin: { l: 8, r: 8, t: 62, b: below } });
@@ -114,15 +135,21 @@ function drawnPositions({ tokens, about, shares }) {
 }
 
 export function say(result) {
-  const { method, tokens, about, shares, raw, layer, special } = result, subject = quote(clip(about.map((i) => tokens[i]).join(" "), 40)), by = shares[layer], looked = argmax(raw[layer]);
-  const strongest = (word) => byValue(by).slice(0, 2).map((i) => `${percent(by[i])} ${word} ${quote(tokens[i])}`).join(" and "), full = by.filter((one) => one >= 0.999).length;
-  const at = `After layer ${layer + 1} of ${shares.length}`, compare = `that layer alone looks most at ${quote(tokens[looked])} (${percent(raw[layer][looked])}).`, few = drawnPositions(result).length;
+  const { method, tokens, about, shares, raw, layer, special } = result, subject = quote(clip(about.map((i) => tokens[i]).join(" "), 40)), by = shares[layer];
+  const looked = argmax(raw[layer]);
+  const strongest = (word) => byValue(by).slice(0, 2).map((i) => `${percent(by[i])} ${word} ${quote(tokens[i])}`).join(" and ");
+  const count = by.filter((one) => one >= 0.999).length, full = count > 1 ? ` ${count} of ${tokens.length} tokens could pass in full.` : "";
+  const at = `After layer ${layer + 1} of ${shares.length}`;
+  const compare = `that layer alone looks most at ${quote(tokens[looked])} (${percent(raw[layer][looked])}).`, few = drawnPositions(result).length;
   const sentence = {
     rollout: () => `${at}, by rollout ${subject} takes ${strongest("from")}; ${compare}`,
-    flow: () => `${at}, the maximal flow to ${subject} is ${strongest("from")}; ${compare}${full > 1 ? ` ${full} of ${tokens.length} tokens could pass in full.` : ""}`,
+    flow: () => `${at}, the maximal flow to ${subject} is ${strongest("from")}; ${compare}${full}`,
     raw: () => `${at}, its heads averaged: ${subject} gives ${strongest("to")}.`,
   }[method]();
-  return [sentence, few < tokens.length && `The ${few} strongest of ${tokens.length} tokens are drawn.`, special !== "shown" && "[CLS] and [SEP] are left out.", ...beyondLimit(result.leftOut)].filter(Boolean).join(" ");
+  return [
+    sentence, few < tokens.length && `The ${few} strongest of ${tokens.length} tokens are drawn.`, special !== "shown" && "[CLS] and [SEP] are left out.",
+    ...beyondLimit(result.leftOut),
+  ].filter(Boolean).join(" ");
 }
 
 export function colours({ shares, layer, positions }) {

@@ -7,10 +7,12 @@ const STRIPE = 46, CELL = 40, GAP = 84;  // pixels
 const BROKEN = { position: "posi-<br>tion", segment: "seg-<br>ment", LayerNorm: "Layer-<br>Norm" };  // for a phone
 
 export async function run(bert, text, { clip }) {
-  const encoding = bert.tokenizer.encode(text), { picked } = encoding, position = picked[0] ?? longestPiece(encoding), named = inputParts(bert, encoding), parts = Object.keys(named);
+  const encoding = bert.tokenizer.encode(text), { picked } = encoding, position = picked[0] ?? longestPiece(encoding), named = inputParts(bert, encoding);
+  const parts = Object.keys(named);
   const vectors = parts.map((name) => [...named[name][position]]), added = vectors.slice(0, -1), most = percentile(added.flat(), clip);
   return {
-    token: bert.tokenizer.pieces[encoding.ids[position]], position, parts, vectors, cosines: vectors.map((a) => vectors.map((b) => (length(a) && length(b) ? cosine(a, b) : null))),
+    token: bert.tokenizer.pieces[encoding.ids[position]], position, parts, vectors,
+    cosines: vectors.map((a) => vectors.map((b) => (length(a) && length(b) ? cosine(a, b) : null))),
     limits: [...added.map(() => most), percentile(vectors.at(-1), clip)], others: Math.max(0, picked.length - 1),
   };
 }
@@ -21,15 +23,21 @@ function percentile(values, share) {
   return sorted[low] + (place - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]) || 1;
 }
 
-export const rows = ({ token, position, parts, vectors }) => parts.flatMap((part, i) => vectors[i].map((value, dimension) => ({ token, position, part, dimension, value })));
+export function rows({ token, position, parts, vectors }) {
+  return parts.flatMap((part, i) => vectors[i].map((value, dimension) => ({ token, position, part, dimension, value })));
+}
 
 export function draw({ parts, vectors, cosines, limits }) {
-  const names = parts.map((part) => (part === "normalised" ? "LayerNorm" : part)), heights = [STRIPE * names.length, CELL * names.length], rounded = (row, digits) => row.map((one) => (one === null ? null : Number(one.toFixed(digits))));
-  const chart = Chart.panels(heights, GAP, ["each number: orange −, blue +", "cosine between them"]), shades = vectors.map((vector, i) => rounded(vector.map((one) => one / limits[i]), 4));
-  const stripes = cells(shades, SIGNED, -1, 1, { customdata: vectors.map((vector) => rounded(vector, 4)), hovertemplate: "dimension %{x}: %{customdata:.3f}<extra></extra>" });
+  const names = parts.map((part) => (part === "normalised" ? "LayerNorm" : part)), heights = [STRIPE * names.length, CELL * names.length];
+  const rounded = (row, digits) => row.map((one) => (one === null ? null : Number(one.toFixed(digits))));
+  const chart = Chart.panels(heights, GAP, ["each number: orange −, blue +", "cosine between them"]);
+  const shades = vectors.map((vector, i) => rounded(vector.map((one) => one / limits[i]), 4));
+  const stripes = cells(shades, SIGNED, -1, 1, {
+    customdata: vectors.map((vector) => rounded(vector, 4)), hovertemplate: "dimension %{x}: %{customdata:.3f}<extra></extra>",
+  });
   chart.add({ ...stripes, xgap: undefined, ygap: 6 }, 1);
-  const table = cells(cosines.map((row) => rounded(row, 3)), SIGNED, -1.6, 1.6, { text: cosines.map((row) => row.map((one) => (one === null ? "" : decimal(one)))), hoverinfo: "skip" });  // paler, so that one can read on it
-  chart.add({ ...table, ygap: 6 }, 2);
+  const text = cosines.map((row) => row.map((one) => (one === null ? "" : decimal(one))));
+  chart.add({ ...cells(cosines.map((row) => rounded(row, 3)), SIGNED, -1.6, 1.6, { text, hoverinfo: "skip" }), ygap: 6 }, 2);  // paler, so that one can read on it
   chart.axes("y", { ...down(names.map((name, i) => `${name}<br>${length(vectors[i]).toFixed(1)}`)), fixedrange: true }, 1);
   chart.axes("y", { ...down(names), fixedrange: true }, 2);
   chart.axes("x", { showgrid: false, fixedrange: true });
@@ -38,7 +46,10 @@ export function draw({ parts, vectors, cosines, limits }) {
 }
 
 export function say({ token, position, parts, vectors, cosines, others }) {
-  const lengths = vectors.map((vector) => length(vector).toFixed(1)), into = parts.indexOf("sum"), closest = argmax(range(into).map((i) => cosines[into][i]));
-  return `For ${quote(token)} at position ${position}, vectors of these lengths are added: ${parts.slice(0, into).map((part, i) => `${part} ${lengths[i]}`).join(", ")}. The sum, ${lengths[into]} long, is closest in direction to the ${parts[closest]} vector `
-    + `(cosine ${cosines[into][closest].toFixed(2)}); LayerNorm makes it ${lengths[into + 1]} long (its colours have their own scale).${others ? ` ${others} more picked tokens are not shown.` : ""}`;
+  const lengths = vectors.map((vector) => length(vector).toFixed(1)), into = parts.indexOf("sum");
+  const added = parts.slice(0, into).map((part, i) => `${part} ${lengths[i]}`).join(", "), closest = argmax(range(into).map((i) => cosines[into][i]));
+  return `For ${quote(token)} at position ${position}, vectors of these lengths are added: ${added}. `
+    + `The sum, ${lengths[into]} long, is closest in direction to the ${parts[closest]} vector `
+    + `(cosine ${cosines[into][closest].toFixed(2)}); LayerNorm makes it ${lengths[into + 1]} long (its colours have their own `
+    + `scale).${others ? ` ${others} more picked tokens are not shown.` : ""}`;
 }

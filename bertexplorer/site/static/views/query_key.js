@@ -1,6 +1,8 @@
 // Query and key: the products of single dimensions that add up to the attention score of one token in one head (Vaswani et al.,
 // 2017, section 3.2.1).
-import { above, ACCENT, bars, beyondLimit, cells, Chart, clip, decimal, grouped, HIDDEN, label, MONO, percent, quote, range, safe, SIGNED, texts, title } from "../chart.js";
+import {
+  above, ACCENT, bars, beyondLimit, cells, Chart, clip, decimal, grouped, HIDDEN, label, MONO, percent, quote, range, safe, SIGNED, texts, title,
+} from "../chart.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
 import { argmax, mean, most, sum } from "../numbers.js";
 
@@ -12,58 +14,85 @@ const QUERY = -1.4;  // the place of the query, above the first row
 export async function run(bert, text, { layer, head }) {
   checkNumber(layer, bert.layers, "layer");
   checkNumber(head, bert.heads, "head");
-  const encoding = bert.tokenizer.encode(text), { picked, masked, special, ids } = encoding, position = [...picked, ...masked, special.indexOf(false), 0].find((at) => at >= 0), pass = await bert.forward(encoding);
-  const size = bert.hidden_size / bert.heads, part = (row) => [...row.subarray((head - 1) * size, head * size)], through = (name, rows) => bert.linear(`encoder.layers.${layer - 1}.attention.${name}`, rows).map(part);
-  const [query] = through("query", [pass.vector(layer - 1, position)]), keys = through("key", pass.vectors(layer - 1)), products = keys.map((key) => key.map((one, i) => one * query[i]));
+  const encoding = bert.tokenizer.encode(text), { picked, masked, special, ids } = encoding;
+  const position = [...picked, ...masked, special.indexOf(false), 0].find((at) => at >= 0), pass = await bert.forward(encoding);
+  const size = bert.hidden_size / bert.heads, part = (row) => [...row.subarray((head - 1) * size, head * size)];
+  const through = (name, rows) => bert.linear(`encoder.layers.${layer - 1}.attention.${name}`, rows).map(part);
+  const [query] = through("query", [pass.vector(layer - 1, position)]), keys = through("key", pass.vectors(layer - 1));
+  const products = keys.map((key) => key.map((one, i) => one * query[i]));
   return {
-    head: [layer - 1, head - 1], tokens: ids.map((id) => bert.tokenizer.pieces[id]), position, query, keys, products, sums: products.map(sum), scores: products.map((row) => sum(row) / Math.sqrt(size)),
-    weights: [...pass.attention(layer - 1, head - 1, position)], isPicked: picked.length > 0, others: Math.max(0, picked.length - 1), leftOut: encoding.leftOut, link: strongestLink(bert, encoding, pass, position),
+    head: [layer - 1, head - 1], tokens: ids.map((id) => bert.tokenizer.pieces[id]), position, query, keys, products, sums: products.map(sum),
+    scores: products.map((row) => sum(row) / Math.sqrt(size)),
+    weights: [...pass.attention(layer - 1, head - 1, position)], isPicked: picked.length > 0, others: Math.max(0, picked.length - 1), leftOut: encoding.leftOut,
+    link: strongestLink(bert, encoding, pass, position),
   };
 }
 
 /** The strongest link from the token to another word, in a head that does not always look the same distance away. */
 function strongestLink(bert, encoding, pass, position) {
-  const at = linkWindow(encoding, position), every = range(bert.layers).map((layer) => range(bert.heads).map((head) => at.map((i) => pass.attention(layer, head, i))));
+  const at = linkWindow(encoding, position);
+  const every = range(bert.layers).map((layer) => range(bert.heads).map((head) => at.map((i) => pass.attention(layer, head, i))));
   const [link] = strongestLinks(every, at, areWords(bert, encoding), [position]);
   return link && link.source === position && !link.positional ? link : null;
 }
 
 export function rows(result) {
-  const { head: [layer, head], tokens, position, query, keys, products, scores, weights } = result, start = { layer: layer + 1, head: head + 1, from: tokens[position], from_position: position };
-  return strongest(result, Math.max(1, Math.floor(MAX_ROWS / query.length))).flatMap((j) => query.map((one, i) => (
-    { ...start, to: tokens[j], to_position: j, dimension: i, query: one, key: keys[j][i], product: products[j][i], score: scores[j], weight: weights[j], seen: true })));
+  const { head: [layer, head], tokens, position, query, keys, products, scores, weights } = result;
+  const start = { layer: layer + 1, head: head + 1, from: tokens[position], from_position: position };
+  return strongest(result, Math.max(1, Math.floor(MAX_ROWS / query.length))).flatMap((j) => query.map((one, i) => ({
+    ...start, to: tokens[j], to_position: j, dimension: i, query: one, key: keys[j][i], product: products[j][i], score: scores[j], weight: weights[j],
+    seen: true,
+  })));
 }
 
 /** The positions of the tokens with the largest weights, in the order of the text. */
 const strongest = ({ weights }, count) => range(weights.length).sort((i, j) => weights[j] - weights[i] || i - j).slice(0, count).sort((i, j) => i - j);
 
 export function draw(result) {
-  const { tokens, position, query, keys, products, sums, scores, weights, head, link } = result, drawn = strongest(result, DRAWN), rounded = (row) => row.map((one) => Math.round(1e4 * one) / 1e4);
+  const { tokens, position, query, keys, products, sums, scores, weights, head, link } = result, drawn = strongest(result, DRAWN);
+  const rounded = (row) => row.map((one) => Math.round(1e4 * one) / 1e4);
   const furthest = (values) => most(values.map(Math.abs)) || 1, largest = furthest(drawn.flatMap((j) => products[j])), chart = new Chart();
-  const hover = drawn.map((j) => keys[j].map((key, i) => `${safe(tokens[j])}, dimension ${i}:<br>${decimal(query[i])} × ${decimal(key)} = ${decimal(query[i] * key)}`));
+  const product = (i, key) => `${decimal(query[i])} × ${decimal(key)} = ${decimal(query[i] * key)}`;
+  const hover = drawn.map((j) => keys[j].map((key, i) => `${safe(tokens[j])}, dimension ${i}:<br>${product(i, key)}`));
   chart.add({ ...cells(drawn.map((j) => rounded(products[j])), SIGNED, -largest, largest, { hover, gap: 0 }), ygap: 2 });
-  chart.add({ ...cells([rounded(query)], SIGNED, -furthest(query), furthest(query), { hover: [query.map((one, i) => `query, dimension ${i}: ${decimal(one)}`)], gap: 0 }), y0: QUERY, dy: 1, ygap: 2 });
-  chart.add(texts(0, range(drawn.length), drawn.map((j) => decimal(scores[j], 1)), { textfont: { family: MONO, size: 12 }, textposition: "middle center", xaxis: "x2" }));
-  const tips = drawn.map((j) => `${safe(tokens[j])}: ${decimal(sums[j])} ÷ ${Math.sqrt(query.length).toFixed(2)} = ${decimal(scores[j])}, weight ${percent(weights[j])}`);
+  chart.add({
+    ...cells([rounded(query)], SIGNED, -furthest(query), furthest(query), { hover: [query.map((one, i) => `query, dimension ${i}: ${decimal(one)}`)], gap: 0 }),
+    y0: QUERY, dy: 1, ygap: 2,
+  });
+  chart.add(texts(0, range(drawn.length), drawn.map((j) => decimal(scores[j], 1)), {
+    textfont: { family: MONO, size: 12 }, textposition: "middle center", xaxis: "x2",
+  }));
+  const root = Math.sqrt(query.length).toFixed(2);
+  const tips = drawn.map((j) => `${safe(tokens[j])}: ${decimal(sums[j])} ÷ ${root} = ${decimal(scores[j])}, weight ${percent(weights[j])}`);
   chart.add(bars(drawn.map((j) => weights[j]), ACCENT, { text: drawn.map((j) => percent(weights[j])), hover: tips, xaxis: "x3", textfont: { size: 12 } }));
   const names = drawn.map((j) => `${j === position ? "▸ " : ""}${label(tokens[j], LETTERS)}`);
-  chart.axes("y", { tickvals: [QUERY, ...range(drawn.length)], ticktext: ["query", ...names], tickfont: { family: MONO, size: 12 }, range: [drawn.length - 0.4, QUERY - 0.6], showgrid: false, fixedrange: true });
+  chart.axes("y", {
+    tickvals: [QUERY, ...range(drawn.length)], ticktext: ["query", ...names], tickfont: { family: MONO, size: 12 }, range: [drawn.length - 0.4, QUERY - 0.6],
+    showgrid: false, fixedrange: true,
+  });
   chart.layout.xaxis = { domain: MAP, title: title("dimension (orange −, blue +)"), showgrid: false, fixedrange: true };
   chart.layout.xaxis2 = { domain: SCORES, range: [-1, 1], ...HIDDEN };
   chart.layout.xaxis3 = { domain: BARS, range: [0, Math.max(0.01, most(weights))], ...HIDDEN };
-  for (const [x, words, xanchor] of [[MAP[0], "products", "left"], [mean(SCORES), "score", "center"], [BARS[0], "weight", "left"]]) chart.note(above(words, 6, { size: 13, x, xanchor }));
-  if (leadsAway(result)) chart.presses = [{ text: `Strongest: ${placeName(link.head)}, ${clip(tokens[position], LETTERS)} → ${clip(tokens[link.target], LETTERS)}`, set: { layer: link.head[0] + 1, head: link.head[1] + 1 } }];
+  for (const [x, words, xanchor] of [
+    [MAP[0], "products", "left"], [mean(SCORES), "score", "center"], [BARS[0], "weight", "left"],
+  ]) chart.note(above(words, 6, { size: 13, x, xanchor }));
+  if (leadsAway(result)) chart.presses = [{
+    text: `Strongest: ${placeName(link.head)}, ${clip(tokens[position], LETTERS)} → ${clip(tokens[link.target], LETTERS)}`,
+    set: { layer: link.head[0] + 1, head: link.head[1] + 1 },
+  }];
   return chart.finish(Math.max(300, 104 + LINE * (drawn.length + 2)), { bargap: 0.25, margin: { l: 8, r: 8, t: 32, b: 44 } });
 }
 
 const leadsAway = ({ link, head }) => link && placeName(link.head) !== placeName(head);
 
 export function say(result) {
-  const { head, tokens, position, products, sums, scores, weights, link } = result, best = argmax(weights), row = products[best], first = argmax(row.map(Math.abs));
+  const { head, tokens, position, products, sums, scores, weights, link } = result, best = argmax(weights), row = products[best];
+  const first = argmax(row.map(Math.abs)), name = (at) => quote(clip(tokens[at], 30));
   return [
-    `In head ${placeName(head)}, ${quote(clip(tokens[position], 30))} gives ${percent(weights[best])} of its attention to ${quote(clip(tokens[best], 30))}: ${row.length} products sum to ${decimal(sums[best], 1)}, which divided by √${row.length} is a score of ${decimal(scores[best], 1)}; `
-      + `the mean over the tokens is ${decimal(mean(scores), 1)}. Dimension ${first} counts most, with ${decimal(row[first], 1)}.`,
-    leadsAway(result) && `Its strongest look at another word is in head ${placeName(link.head)}: ${percent(link.weight)} to ${quote(clip(tokens[link.target], 30))}.`,
+    `In head ${placeName(head)}, ${name(position)} gives ${percent(weights[best])} of its attention to ${name(best)}: ${row.length} products sum to `
+      + `${decimal(sums[best], 1)}, which divided by √${row.length} is a score of ${decimal(scores[best], 1)}; the mean over the tokens is ${decimal(mean(scores), 1)}. `
+      + `Dimension ${first} counts most, with ${decimal(row[first], 1)}.`,
+    leadsAway(result) && `Its strongest look at another word is in head ${placeName(link.head)}: ${percent(link.weight)} to ${name(link.target)}.`,
     !result.isPicked && "Press a token to see its query.",
     result.others && `${result.others} more picked token${result.others > 1 ? "s are" : " is"} not shown.`,
     tokens.length > DRAWN && `Of ${grouped(tokens.length)} tokens, the ${DRAWN} with the largest weights are drawn.`,

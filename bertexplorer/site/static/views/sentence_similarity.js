@@ -1,7 +1,8 @@
 // Similarity of two sentences: the cosine of their vectors, and what each two words add to it. A vector that is a sum over the
 // tokens of the last layer makes the cosine one, too: x · y = Σ x_i · y_j.
 import {
-  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label, LIGHT_SIGNED, MONO, PALE, percent, quote, safe, SHADES, signed, ticks, title,
+  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label, LIGHT_SIGNED, MONO, PALE, percent, quote, safe,
+  SHADES, signed, ticks, title,
 } from "../chart.js";
 import { argmax, cosine, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
 import { alone, parseTexts } from "../passages.js";
@@ -18,13 +19,17 @@ export async function run(bert, text, options, inputs) {
   const lines = linesOf(options, inputs);
   if (!text.second.trim()) throw new Refusal("There is only one text. Type the other as the second sentence to compare them.", "pair");
   const { pooling } = options, encodings = [0, 1].map((side) => bert.tokenizer.encode(alone(text, side))), passes = await bert.passes(encodings);
-  const terms = passes.map((pass) => termsOf(pass.vectors(bert.layers), pooling)), [first, second] = terms.map((rows) => meanRow(rows, rows.map(() => 1))), scale = length(first) * length(second) || 1;
+  const terms = passes.map((pass) => termsOf(pass.vectors(bert.layers), pooling)), [first, second] = terms.map((rows) => meanRow(rows, rows.map(() => 1)));
+  const scale = length(first) * length(second) || 1;
   const [rows, columns] = encodings.map((encoding, side) => partsOf(bert, encoding, terms[side], options.merge));
-  if (rows.length * columns.length > MAX_CELLS) throw new Refusal(`The texts have ${grouped(rows.length)} and ${grouped(columns.length)} words; the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
+  if (rows.length * columns.length > MAX_CELLS) throw new Refusal(`The texts have ${grouped(rows.length)} and ${grouped(columns.length)} words; `
+    + `the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
   const matrix = rows.map((row) => columns.map((column) => dot(row.vector, column.vector) / scale)), similarity = dot(first, second) / scale;
-  const { group, table } = await compareAll(bert, text, options), { chance, notes } = lines ? await unrelated(bert, lines, pooling) : await once(`pairs ${pooling}`, () => unrelated(bert, bert.sentences, pooling));
+  const { group, table } = await compareAll(bert, text, options);
+  const { chance, notes } = lines ? await unrelated(bert, lines, pooling) : await once(`pairs ${pooling}`, () => unrelated(bert, bert.sentences, pooling));
   return {
-    matrix, similarity, gap: similarity - sum(matrix.map(sum)), rows, columns, chance, ownLines: Boolean(lines), pooling, cut: encodings.map((one) => one.leftOut), notes, group, table,
+    matrix, similarity, gap: similarity - sum(matrix.map(sum)), rows, columns, chance, ownLines: Boolean(lines), pooling,
+    cut: encodings.map((one) => one.leftOut), notes, group, table,
     shown: onStrip(bert.tokenizer.encode(text), [rows, columns], [matrix.map(sum), columns.map((_, j) => sum(matrix.map((row) => row[j])))]),
   };
 }
@@ -38,9 +43,12 @@ function termsOf(tokens, pooling) {
 
 /** The words or pieces of a text, and its special tokens as one part: {label, position, span, vector}. */
 function partsOf(bert, encoding, terms, merge) {
-  const total = (positions) => meanRow(positions.map((at) => terms[at]), positions.map(() => 1)), marks = range(terms.length).filter((i) => encoding.special[i] && !encoding.masked.includes(i));
-  const words = unitsOf(bert, encoding, merge).filter((unit) => !unit.special).map(({ label: name, positions }) => (
-    { label: name, position: positions[0], span: { start: encoding.spans[positions[0]].start, end: encoding.spans[positions.at(-1)].end }, vector: total(positions) }));
+  const total = (positions) => meanRow(positions.map((at) => terms[at]), positions.map(() => 1));
+  const marks = range(terms.length).filter((i) => encoding.special[i] && !encoding.masked.includes(i));
+  const words = unitsOf(bert, encoding, merge).filter((unit) => !unit.special).map(({ label: name, positions }) => {
+    const [{ start }, { end }] = [positions[0], positions.at(-1)].map((at) => encoding.spans[at]);
+    return { label: name, position: positions[0], span: { start, end }, vector: total(positions) };
+  });
   return [...words, { label: "special", position: null, vector: total(marks) }];
 }
 
@@ -55,7 +63,8 @@ async function compareAll(bert, { first, second }, { others, pooling }) {
 
 /** The cosines of pairs of unrelated lines, ascending; lines with the same label are not paired. */
 async function unrelated(bert, lines, pooling) {
-  const { encodings, indices, notes } = encodeLines(bert, lines.slice(0, MAX_LINES)), vectors = await sentenceVectors(bert, encodings, bert.layers, pooling), labels = indices.map((i) => lines[i][0] || String(i));
+  const { encodings, indices, notes } = encodeLines(bert, lines.slice(0, MAX_LINES)), vectors = await sentenceVectors(bert, encodings, bert.layers, pooling);
+  const labels = indices.map((i) => lines[i][0] || String(i));
   const chance = vectors.flatMap((a, i) => vectors.slice(0, i).flatMap((b, j) => (labels[i] === labels[j] ? [] : [cosine(a, b)]))).sort((a, b) => a - b);
   if (!chance.length) throw new Refusal("The lines form no pair of different labels. Give lines with two labels, or without any.");
   return { chance, notes: `${notes} ${lines.length > MAX_LINES ? `Only the first ${MAX_LINES} of ${grouped(lines.length)} lines are paired.` : ""}`.trim() };
@@ -69,12 +78,14 @@ function onStrip({ spans }, parts, sums) {
 
 export function rows({ matrix, rows: down, columns, similarity, gap }) {
   return down.flatMap((row, i) => columns.map((column, j) => ({
-    first: row.label, first_position: row.position ?? "", second: column.label, second_position: column.position ?? "", part: matrix[i][j], share: matrix[i][j] / (similarity || 1), similarity, measure: "cosine", exact: true, gap,
+    first: row.label, first_position: row.position ?? "", second: column.label, second_position: column.position ?? "", part: matrix[i][j],
+    share: matrix[i][j] / (similarity || 1), similarity, measure: "cosine", exact: true, gap,
   })));
 }
 
 export function draw(result) {
-  const heights = [Math.max(120, CELL * result.rows.length), ...(result.table ? [TEXT * result.group.length] : []), HISTOGRAM], chart = Chart.panels(heights, GAP);
+  const heights = [Math.max(120, CELL * result.rows.length), ...(result.table ? [TEXT * result.group.length] : []), HISTOGRAM];
+  const chart = Chart.panels(heights, GAP);
   drawCells(chart, result);
   if (result.table) drawGroup(chart, result);
   drawChance(chart, result, heights.length);
@@ -82,8 +93,10 @@ export function draw(result) {
 }
 
 function drawCells(chart, { matrix, rows: across, columns }) {
-  const furthest = most(matrix.flat().map(Math.abs)) || 1, isSmall = columns.length <= NUMBERED, name = (part) => label(part.label, 30), names = (parts) => parts.map((part) => label(part.label, 14));
-  const text = matrix.map((row) => row.map((one) => (isSmall && Math.abs(one) >= 0.005 ? decimal(100 * one, 0) : ""))), hover = across.map((row, i) => columns.map((column, j) => `${name(row)} and ${name(column)}: ${signed(matrix[i][j], 4)}`));
+  const furthest = most(matrix.flat().map(Math.abs)) || 1, isSmall = columns.length <= NUMBERED, name = (part) => label(part.label, 30);
+  const names = (parts) => parts.map((part) => label(part.label, 14));
+  const text = matrix.map((row) => row.map((one) => (isSmall && Math.abs(one) >= 0.005 ? decimal(100 * one, 0) : "")));
+  const hover = across.map((row, i) => columns.map((column, j) => `${name(row)} and ${name(column)}: ${signed(matrix[i][j], 4)}`));
   chart.add(cells(matrix, LIGHT_SIGNED, -furthest, furthest, { text, hover, textfont: ink(12), gap: 2 }), 1);
   chart.axes("x", { side: "top", tickangle: -60, ticklabeloverflow: "allow", showgrid: false, ...ticks(names(columns), { mono: 13 }) }, 1);
   chart.axes("y", down(names(across), { mono: 13 }), 1);
@@ -92,10 +105,15 @@ function drawCells(chart, { matrix, rows: across, columns }) {
 
 /** The cosine of each two of several texts. A press on a cell opens the pair. */
 function drawGroup(chart, { group, table }) {
-  const customdata = group.map((first) => group.map((second) => ({ text: safe(first), pair: safe(second), set: { others: safe(group.filter((text) => text !== first && text !== second && !text.includes("|")).join(" | ")) } })));
-  const isSmall = group.length <= NUMBERED, text = table.map((row) => row.map((one) => (isSmall ? decimal(100 * one, 0) : ""))), apart = table.flatMap((row, i) => row.filter((_, j) => i !== j));
+  const customdata = group.map((first) => group.map((second) => ({
+    text: safe(first), pair: safe(second), set: { others: safe(group.filter((text) => text !== first && text !== second && !text.includes("|")).join(" | ")) },
+  })));
+  const isSmall = group.length <= NUMBERED, text = table.map((row) => row.map((one) => (isSmall ? decimal(100 * one, 0) : "")));
+  const apart = table.flatMap((row, i) => row.filter((_, j) => i !== j));
   const hovertext = group.map((first, i) => group.map((second, j) => `${label(first, 40)}<br>${label(second, 40)}<br>${decimal(table[i][j], 3)}`));
-  chart.add({ ...cells(table, SHADES, least(apart) - 0.01, most(apart) + 0.01, { text, customdata, gap: 2 }), hovertext, hovertemplate: "%{hovertext}<extra></extra>" }, 2);
+  chart.add({
+    ...cells(table, SHADES, least(apart) - 0.01, most(apart) + 0.01, { text, customdata, gap: 2 }), hovertext, hovertemplate: "%{hovertext}<extra></extra>",
+  }, 2);
   chart.axes("y", down(group.map((one, i) => `${i + 1}. ${label(one, 11)}`)), 2);
   chart.axes("x", { side: "top", ...fromOne(group.length) }, 2);
   chart.note(above(`each two of all texts${isSmall ? ", in hundredths" : ""};<br>press a cell to open the pair`, 28, { row: 2 }));
@@ -103,10 +121,14 @@ function drawGroup(chart, { group, table }) {
 
 /** How many pairs of unrelated lines have each cosine. */
 function drawChance(chart, { chance, similarity, ownLines }, row) {
-  const low = Math.min(chance[0], similarity), high = Math.max(chance.at(-1), similarity), space = 0.03 * (high - low) || 1, width = (high - low) / BINS || 1, counts = range(BINS).map(() => 0);
+  const low = Math.min(chance[0], similarity), high = Math.max(chance.at(-1), similarity), space = 0.03 * (high - low) || 1, width = (high - low) / BINS || 1;
+  const counts = range(BINS).map(() => 0);
   for (const one of chance) counts[Math.min(BINS - 1, Math.floor((one - low) / width))] += 1;
   const middles = counts.map((_, i) => low + (i + 0.5) * width);
-  chart.add({ type: "bar", x: middles, y: counts, marker: { color: PALE }, customdata: middles.map((middle, i) => `${decimal(middle)}: ${counted(counts[i], "pair")}`), hovertemplate: "%{customdata}<extra></extra>" }, row);
+  chart.add({
+    type: "bar", x: middles, y: counts, marker: { color: PALE }, customdata: middles.map((middle, i) => `${decimal(middle)}: ${counted(counts[i], "pair")}`),
+    hovertemplate: "%{customdata}<extra></extra>",
+  }, row);
   chart.vline(similarity, row, { line: { color: ACCENT, width: 3 } });
   chart.axes("y", { visible: false }, row);
   chart.axes("x", { title: title("cosine", 6, 13), showgrid: false, range: [low - space, high + space] }, row);
@@ -119,14 +141,24 @@ export function colours({ shown }) {
 }
 
 export function say({ matrix, similarity, rows: across, columns, chance, ownLines, pooling, cut, notes, group, table }) {
-  const above = chance.filter((one) => one >= similarity).length, asMany = ["none is", "one is"][above] ?? `${grouped(above)} (${percent(above / chance.length)}) are`;
-  const isWord = ({ position, label: name }) => position !== null && /[\p{L}\p{N}]/u.test(name), pairs = across.flatMap((row, i) => columns.flatMap((column, j) => (isWord(row) && isWord(column) ? [[i, j]] : [])));
-  const best = pairs.sort(([a, b], [c, d]) => matrix[c][d] - matrix[a][b]).slice(0, 3).filter(([i, j]) => matrix[i][j] > 0).map(([i, j]) => `${quote(clip(across[i].label))} with ${quote(clip(columns[j].label))} (${signed(matrix[i][j], 3)})`);
-  const closest = () => { const all = table.flatMap((row, i) => row.slice(i + 1).map((value, j) => ({ value, i, j: i + 1 + j }))), { value, i, j } = all[argmax(all.map((one) => one.value))]; return `Of ${group.length} texts, ${[i, j].map((at) => quote(clip(group[at], 50))).join(" and ")} are most similar (${decimal(value)}).`; };
+  const above = chance.filter((one) => one >= similarity).length;
+  const asMany = ["none is", "one is"][above] ?? `${grouped(above)} (${percent(above / chance.length)}) are`;
+  const isWord = ({ position, label: name }) => position !== null && /[\p{L}\p{N}]/u.test(name);
+  const pairs = across.flatMap((row, i) => columns.flatMap((column, j) => (isWord(row) && isWord(column) ? [[i, j]] : [])));
+  const first = pairs.sort(([a, b], [c, d]) => matrix[c][d] - matrix[a][b]).slice(0, 3).filter(([i, j]) => matrix[i][j] > 0);
+  const best = first.map(([i, j]) => `${quote(clip(across[i].label))} with ${quote(clip(columns[j].label))} (${signed(matrix[i][j], 3)})`);
+  const closest = () => {
+    const all = table.flatMap((row, i) => row.slice(i + 1).map((value, j) => ({ value, i, j: i + 1 + j })));
+    const { value, i, j } = all[argmax(all.map((one) => one.value))];
+    return `Of ${group.length} texts, ${[i, j].map((at) => quote(clip(group[at], 50))).join(" and ")} are most similar (${decimal(value)}).`;
+  };
   return [
-    `The cosine is ${decimal(similarity)}. Of ${counted(chance.length, "pair")} of ${ownLines ? "your lines" : "unrelated sentences"}, whose mean is ${decimal(mean(chance))}, ${asMany} at least as similar.`,
+    `The cosine is ${decimal(similarity)}. Of ${counted(chance.length, "pair")} of ${ownLines ? "your lines" : "unrelated sentences"}, whose mean is `
+      + `${decimal(mean(chance))}, ${asMany} at least as similar.`,
     table && closest(), best.length ? `Most is added by ${joinNames(best)}.` : "No two words add to it.",
-    "The cells sum to the cosine exactly. They are of the last layer, whose tokens have read each other, so they say where the similarity is, not which word brought it there.",
-    `Each text’s vector is ${WAYS[pooling] ?? MEAN}.`, ...["first", "second"].map((which, i) => cut[i] && `${counted(cut[i], "token")} of the ${which} text are beyond the limit and not read.`), notes,
+    "The cells sum to the cosine exactly. They are of the last layer, whose tokens have read each other, so they say where the similarity is, "
+      + "not which word brought it there.",
+    `Each text’s vector is ${WAYS[pooling] ?? MEAN}.`,
+    ...["first", "second"].map((which, i) => cut[i] && `${counted(cut[i], "token")} of the ${which} text are beyond the limit and not read.`), notes,
   ].filter(Boolean).join(" ");
 }

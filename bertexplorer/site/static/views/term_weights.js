@@ -1,6 +1,8 @@
 // Term weights: the words by which a text would be found. A piece of the vocabulary weighs max_i log(1 + relu(logit_ij)) over the
 // tokens i of the text, as in SPLADE (Formal et al., 2021), and two texts score the sum of the products of their weights.
-import { ACCENT, above, bars, beyondLimit, Chart, clip, counted, decimal, down, fromZero, grouped, heightOf, joinNames, label, ORANGE, PALE, percent, quote } from "../chart.js";
+import {
+  above, ACCENT, bars, beyondLimit, Chart, clip, counted, decimal, down, fromZero, grouped, heightOf, joinNames, label, ORANGE, PALE, percent, quote,
+} from "../chart.js";
 import { most, range, sum } from "../numbers.js";
 import { alone } from "../passages.js";
 import { placesInPair } from "../units.js";
@@ -13,9 +15,13 @@ export async function run(bert, text, { top }) {
   await bert.logits([]);  // refuses if there is no head
   const { tokenizer } = bert, encodings = (text.second.trim() ? [0, 1] : [0]).map((side) => tokenizer.encode(alone(text, side))), weighed = [];
   for (const encoding of encodings) weighed.push(await weigh(bert, encoding));
-  const held = encodings.map(({ ids }) => new Set(ids)), texts = encodings.map((encoding, i) => termsOf(bert, encoding, weighed[i], held[i], top)), isPair = texts.length === 2;
-  const products = isPair ? weighed[0].weights.map((one, i) => one * weighed[1].weights[i]) : [], both = isPair ? [...held[0]].filter((id) => held[1].has(id) && !tokenizer.specialIds.has(id)) : [];
-  const common = largest(bert, products, top).map((id) => ({ word: tokenizer.pieces[id], weight: products[id], own: both.includes(id), sources: encodings.map((encoding, i) => sourceOf(bert, encoding, weighed[i], id)) }));
+  const held = encodings.map(({ ids }) => new Set(ids)), texts = encodings.map((encoding, i) => termsOf(bert, encoding, weighed[i], held[i], top));
+  const isPair = texts.length === 2;
+  const products = isPair ? weighed[0].weights.map((one, i) => one * weighed[1].weights[i]) : [];
+  const both = isPair ? [...held[0]].filter((id) => held[1].has(id) && !tokenizer.specialIds.has(id)) : [];
+  const common = largest(bert, products, top).map((id) => ({
+    word: tokenizer.pieces[id], weight: products[id], own: both.includes(id), sources: encodings.map((encoding, i) => sourceOf(bert, encoding, weighed[i], id)),
+  }));
   return {
     texts, common, score: isPair ? sum(products) : null, literal: sum(both.map((id) => products[id])), vocabulary: tokenizer.pieces.length,
     shown: onStrip(placesInPair(tokenizer.encode(text), encodings), texts), leftOut: sum(encodings.map((one) => one.leftOut)),
@@ -24,9 +30,16 @@ export async function run(bert, text, { top }) {
 
 /** {weights of all pieces, where: the position that gives it}. */
 async function weigh(bert, encoding) {
-  const pass = await bert.forward(encoding), vectors = pass.vectors(bert.layers), size = bert.tokenizer.pieces.length, best = new Float64Array(size), where = new Int32Array(size);
+  const pass = await bert.forward(encoding), vectors = pass.vectors(bert.layers), size = bert.tokenizer.pieces.length, best = new Float64Array(size);
+  const where = new Int32Array(size);
   for (let at = 0; at < vectors.length; at += CHUNK) {
-    (await bert.logits(vectors.slice(at, at + CHUNK))).forEach((row, i) => { for (let id = 0; id < size; id += 1) if (row[id] > best[id]) { best[id] = row[id]; where[id] = at + i; } });
+    for (const [i, row] of (await bert.logits(vectors.slice(at, at + CHUNK))).entries()) {
+      for (let id = 0; id < size; id += 1) {
+        if (row[id] <= best[id]) continue;
+        best[id] = row[id];
+        where[id] = at + i;
+      }
+    }
   }
   return { weights: best.map(Math.log1p), where };
 }
@@ -35,21 +48,27 @@ const sourceOf = ({ tokenizer }, { ids }, { where }, id) => tokenizer.pieces[ids
 
 /** The words with the largest weights above 0; punctuation and special tokens are no words. */
 function largest({ tokenizer: { pieces, specialIds } }, weights, count) {
-  return range(weights.length).filter((id) => weights[id] > 0).sort((a, b) => weights[b] - weights[a] || a - b).filter((id) => !specialIds.has(id) && /[\p{L}\p{N}]/u.test(pieces[id])).slice(0, count);
+  const words = range(weights.length).filter((id) => weights[id] > 0 && !specialIds.has(id) && /[\p{L}\p{N}]/u.test(pieces[id]));
+  return words.sort((a, b) => weights[b] - weights[a] || a - b).slice(0, count);
 }
 
 /** The terms of one text: those that it has and those that the head adds, and the largest weight that a token gives to an added one. */
 function termsOf(bert, encoding, weighed, held, top) {
-  const { weights, where } = weighed, term = (own) => (id) => ({ word: bert.tokenizer.pieces[id], weight: weights[id], own, sources: [sourceOf(bert, encoding, weighed, id)] });
+  const { weights, where } = weighed;
+  const term = (own) => (id) => ({ word: bert.tokenizer.pieces[id], weight: weights[id], own, sources: [sourceOf(bert, encoding, weighed, id)] });
   const added = largest(bert, weights.map((one, id) => (held.has(id) ? 0 : one)), top), shades = new Map();
   for (const id of added) shades.set(where[id], Math.max(shades.get(where[id]) ?? 0, weights[id]));
-  return { own: largest(bert, weights.map((one, id) => (held.has(id) ? one : 0)), top).map(term(true)), added: added.map(term(false)), aboveZero: weights.reduce((total, one) => total + Number(one > 0), 0), shades };
+  return {
+    own: largest(bert, weights.map((one, id) => (held.has(id) ? one : 0)), top).map(term(true)), added: added.map(term(false)),
+    aboveZero: weights.reduce((total, one) => total + Number(one > 0), 0), shades,
+  };
 }
 
 /** The token of the pair -> the largest weight that it gives to an added word, as a share of the largest of all. */
 function onStrip(places, texts) {
   const furthest = most(texts.flatMap(({ shades }) => [...shades.values()]), 0) || 1;
-  return Object.fromEntries(texts.flatMap(({ shades }, side) => [...shades].filter(([at]) => places[side][at] >= 0).map(([at, value]) => [places[side][at], value / furthest])));
+  const onPair = ({ shades }, side) => [...shades].map(([at, value]) => [places[side][at], value / furthest]);
+  return Object.fromEntries(texts.flatMap(onPair).filter(([place]) => place >= 0));
 }
 
 export function rows({ texts, common }) {
@@ -59,10 +78,14 @@ export function rows({ texts, common }) {
 
 export function draw({ texts, common }) {
   const of = (i) => (texts.length === 2 ? `the ${NAMES[i]} text` : "the text");
-  const panels = [["what both share: the product of its two weights", common, ORANGE], ...texts.flatMap(({ own, added }, i) => [[`words of ${of(i)}`, own, PALE], [`words that BERT adds to ${of(i)}`, added, ACCENT]])].filter(([, terms]) => terms.length);
+  const panels = [
+    ["what both share: the product of its two weights", common, ORANGE],
+    ...texts.flatMap(({ own, added }, i) => [[`words of ${of(i)}`, own, PALE], [`words that BERT adds to ${of(i)}`, added, ACCENT]]),
+  ].filter(([, terms]) => terms.length);
   const heights = panels.map(([, terms]) => WORD * terms.length + 8), chart = Chart.panels(heights, GAP);
   panels.forEach(([title, terms, colour], i) => {
-    const values = terms.map((term) => term.weight), text = values.map((one) => decimal(one)), hover = terms.map((term, at) => `${label(term.word, 30)}: ${text[at]}, from ${origin(term)}`);
+    const values = terms.map((term) => term.weight), text = values.map((one) => decimal(one));
+    const hover = terms.map((term, at) => `${label(term.word, 30)}: ${text[at]}, from ${origin(term)}`);
     chart.add(bars(values, terms.map(({ own }) => (own && colour === ORANGE ? PALE : colour)), { text, hover }), i + 1);
     chart.axes("y", down(terms.map((term) => label(term.word, 16)), { mono: 13 }), i + 1);
     chart.axes("x", { range: fromZero(values), visible: false }, i + 1);
@@ -77,9 +100,15 @@ const origin = ({ sources }) => sources.map((source) => label(source, 20)).join(
 export const colours = ({ shown }) => shown;
 
 export function say(result) {
-  const { texts, vocabulary } = result, counts = texts.map(({ aboveZero }) => aboveZero), have = `${counts.map((one) => grouped(one)).join(" and ")} of ${counted(vocabulary, "piece")} have a weight`;
-  const density = Math.min(...counts) > DENSE * vocabulary ? `${have}: this checkpoint was not trained for such a search, where a few hundred have one.` : `${have}, few enough for a search by words.`;
-  return [...(texts.length === 2 ? [sayShared(result)] : []), ...texts.map(({ added }, i) => sayAdded(added, texts.length === 2 ? `To the ${NAMES[i]} text` : "To the words of the text")), density, ...beyondLimit(result.leftOut)].join(" ");
+  const { texts, vocabulary } = result, counts = texts.map(({ aboveZero }) => aboveZero);
+  const have = `${counts.map((one) => grouped(one)).join(" and ")} of ${counted(vocabulary, "piece")} have a weight`;
+  const isDense = Math.min(...counts) > DENSE * vocabulary;
+  const density = isDense ? `${have}: this checkpoint was not trained for such a search, where a few hundred have one.` : `${have}, few enough for a search by words.`;
+  return [
+    ...(texts.length === 2 ? [sayShared(result)] : []),
+    ...texts.map(({ added }, i) => sayAdded(added, texts.length === 2 ? `To the ${NAMES[i]} text` : "To the words of the text")), density,
+    ...beyondLimit(result.leftOut),
+  ].join(" ");
 }
 
 function sayShared({ common, score, literal }) {

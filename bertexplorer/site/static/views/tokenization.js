@@ -9,12 +9,14 @@ const LINE = 26, BAR = 24, TITLE = 44, GAP = 84;  // pixels: a step, a token, ab
 const APART = 0.012;  // share of the width between two columns
 const NAMES = { position: "posi-<br>tion", segment: "seg-<br>ment", normalised: "after<br>norm" };  // in two lines, for a phone
 const COLOURS = { word: ACCENT, position: ORANGE, segment: GREEN, sum: GREY, normalised: PALE };
-const TAKEN = 1, MATCHED = 2, REST = 3, UNKNOWN = 4, SHADES = ["rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00"].flatMap((shade, i) => [[i / 4, shade], [(i + 1) / 4, shade]]);
+const TAKEN = 1, MATCHED = 2, REST = 3, UNKNOWN = 4;
+const SHADES = ["rgba(138,148,163,0.2)", ACCENT, PALE, "#e69f00"].flatMap((shade, i) => [[i / 4, shade], [(i + 1) / 4, shade]]);
 
 export async function run(bert, text) {
   const encoding = bert.tokenizer.encode(text), { ids, segments } = encoding, parts = inputParts(bert, encoding);
   return {
-    words: wordsOf(bert.tokenizer, encoding), tokens: ids.map((id) => bert.tokenizer.pieces[id]), ids, segments, norms: Object.fromEntries(Object.entries(parts).map(([name, rows]) => [name, rows.map(length)])),
+    words: wordsOf(bert.tokenizer, encoding), tokens: ids.map((id) => bert.tokenizer.pieces[id]), ids, segments,
+    norms: Object.fromEntries(Object.entries(parts).map(([name, rows]) => [name, rows.map(length)])),
     cosines: parts.word.map((word, i) => cosine(word, parts.normalised[i])),
   };
 }
@@ -35,10 +37,12 @@ function wordsOf(tokenizer, encoding) {
 
 /** WordPiece (Wu et al., 2016; Devlin et al., 2019): from the left, the longest piece with which the rest begins. */
 function cut({ ids, continuation, special, unknownId }, read) {
-  const letters = [...read], steps = [], unknown = (reason) => ({ reason, steps: [{ piece: special.unk, id: unknownId, start: 0, end: letters.length, rest: "" }] });
+  const letters = [...read], steps = [];
+  const unknown = (reason) => ({ reason, steps: [{ piece: special.unk, id: unknownId, start: 0, end: letters.length, rest: "" }] });
   if (letters.length > LONGEST) return unknown(`it has ${letters.length} characters, and more than ${LONGEST} are not tried`);
   for (let start = 0; start < letters.length; start = steps.at(-1).end) {
-    const piece = (end) => (start ? continuation : "") + letters.slice(start, end).join(""), end = range(letters.length - start, start + 1).findLast((one) => ids.has(piece(one)));
+    const piece = (end) => (start ? continuation : "") + letters.slice(start, end).join("");
+    const end = range(letters.length - start, start + 1).findLast((one) => ids.has(piece(one)));
     if (!end) return unknown(`no piece of the vocabulary begins “${piece(letters.length)}”`);
     steps.push({ piece: piece(end), id: ids.get(piece(end)), start, end, rest: letters.slice(end).join("") });
   }
@@ -46,13 +50,21 @@ function cut({ ids, continuation, special, unknownId }, read) {
 }
 
 export function rows({ tokens, ids, segments, norms, cosines }) {
-  return tokens.map((token, i) => ({ place: i, token, id: ids[i], position: i, segment: segments[i], ...Object.fromEntries(Object.entries(norms).map(([part, values]) => [`norm_${part}`, values[i]])), cosine_word_input: cosines[i] }));
+  return tokens.map((token, i) => ({
+    place: i, token, id: ids[i], position: i, segment: segments[i],
+    ...Object.fromEntries(Object.entries(norms).map(([part, values]) => [`norm_${part}`, values[i]])), cosine_word_input: cosines[i],
+  }));
 }
 
 export function draw(result) {
-  const { tokens, ids, segments, norms, cosines } = result, words = wordsToDraw(result), columns = Object.entries({ ...norms, cosine: cosines }), first = words.length ? 2 : 1;
-  const above = LINE * sum(words.map((word) => word.steps.length)) + Math.floor(LINE / 2) * Math.max(0, words.length - 1), count = Math.min(SHOWN, tokens.length), below = BAR * count, inner = above + below + (words.length ? GAP : 0);
-  const chart = new Chart(), width = (1 - APART * (columns.length - 1)) / columns.length, heading = (text, x, y, size) => chart.note({ text, x, y, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", align: "left", showarrow: false, font: { size } });
+  const { tokens, ids, segments, norms, cosines } = result, words = wordsToDraw(result), columns = Object.entries({ ...norms, cosine: cosines });
+  const first = words.length ? 2 : 1;
+  const above = LINE * sum(words.map((word) => word.steps.length)) + Math.floor(LINE / 2) * Math.max(0, words.length - 1);
+  const count = Math.min(SHOWN, tokens.length), below = BAR * count, inner = above + below + (words.length ? GAP : 0);
+  const chart = new Chart(), width = (1 - APART * (columns.length - 1)) / columns.length;
+  const heading = (text, x, y, size) => chart.note({
+    text, x, y, xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom", align: "left", showarrow: false, font: { size },
+  });
   if (words.length) {
     chart.layout.xaxis = { anchor: "y", domain: [0, 1], visible: false };
     chart.layout.yaxis = { anchor: "x", domain: [1 - above / inner, 1] };
@@ -62,10 +74,13 @@ export function draw(result) {
   }
   const hover = range(count).map((i) => `${safe(tokens[i])}: id ${ids[i]}, position ${i}, segment ${segments[i]}`);
   columns.forEach(([name, all], column) => {
-    const values = all.slice(0, count), digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1, panel = first + column, number = panel === 1 ? "" : panel, furthest = Math.max(most(values.map(Math.abs)), 1e-6), start = column * (width + APART);
+    const values = all.slice(0, count), digits = name === "cosine" || (columns.length < 7 && most(all) < 10) ? 2 : 1, panel = first + column;
+    const number = panel === 1 ? "" : panel, furthest = Math.max(most(values.map(Math.abs)), 1e-6), start = column * (width + APART);
     const trace = bars(values, COLOURS[name] ?? GREY, { text: values.map((one) => one.toFixed(digits)), hover, textfont: { size: 12 }, constraintext: "none" });
     chart.add({ ...trace, hovertemplate: `%{customdata}<br>${name} %{x:.3f}<extra></extra>` }, panel);
-    chart.layout[`xaxis${number}`] = { anchor: axis("y", panel), domain: [start, start + width], range: [Math.min(0, least(values)) * 3.1, furthest * 3.1], visible: false };
+    chart.layout[`xaxis${number}`] = {
+      anchor: axis("y", panel), domain: [start, start + width], range: [Math.min(0, least(values)) * 3.1, furthest * 3.1], visible: false,
+    };
     chart.layout[`yaxis${number}`] = {
       anchor: axis("x", panel), domain: [0, below / inner], range: [count - 0.5, -0.5], showgrid: false, showticklabels: !column,
       ...(column ? { matches: axis("y", first) } : ticks(tokens.slice(0, count).map((token) => label(token, 10)), { mono: 13 })),
@@ -76,7 +91,10 @@ export function draw(result) {
 }
 
 /** Words of several pieces, and unknown ones; each spelling once. */
-const cutWords = ({ words }) => [...new Map(words.filter((word) => word.steps.length > 1 || word.reason).map((word) => [JSON.stringify([word.read, word.steps]), word])).values()];
+function cutWords({ words }) {
+  const some = words.filter((word) => word.steps.length > 1 || word.reason);
+  return [...new Map(some.map((word) => [JSON.stringify([word.read, word.steps]), word])).values()];
+}
 
 /** Of these the first, as many as fit. */
 function wordsToDraw(result) {
@@ -86,11 +104,13 @@ function wordsToDraw(result) {
 
 /** A line for each step: the part already matched, the piece of this step, and the rest. */
 function drawCuts(chart, words) {
-  const width = Math.max(16, Math.min(LETTERS, ...[Math.max(...words.map((word) => [...word.read].length))])), places = [];
+  const width = Math.max(16, Math.min(LETTERS, Math.max(...words.map((word) => [...word.read].length)))), places = [];
   for (const word of words) {
-    const top = places.length ? places.at(-1) + 1.5 : 0, lines = word.steps.map((_, i) => top + i), letters = [...clip(word.read, width)], blank = Array(width - letters.length).fill(null);
+    const top = places.length ? places.at(-1) + 1.5 : 0, lines = word.steps.map((_, i) => top + i), letters = [...clip(word.read, width)];
+    const blank = Array(width - letters.length).fill(null);
     const z = word.steps.map(({ start, end }) => [...letters.map((_, i) => (word.reason ? UNKNOWN : i < start ? TAKEN : i < end ? MATCHED : REST)), ...blank]);
-    const text = z.map((row) => row.map((state, i) => (state === TAKEN || state === null ? "" : safe(letters[i])))), hover = word.steps.map((_, i) => Array(width).fill(hoverOf(word, i)));
+    const text = z.map((row) => row.map((state, i) => (state === TAKEN || state === null ? "" : safe(letters[i]))));
+    const hover = word.steps.map((_, i) => Array(width).fill(hoverOf(word, i)));
     const trace = cells(z, SHADES, 0.5, 4.5, { text, hover, y: lines, textfont: { family: MONO, size: 13 }, hoverongaps: false });
     chart.add({ ...trace, xgap: undefined }, 1);
     places.push(...lines);
@@ -105,13 +125,16 @@ function hoverOf({ text, steps, reason }, i) {
 }
 
 export function say(result) {
-  const { words, tokens, norms, cosines } = result, known = cutWords(result).filter((word) => !word.reason), unknown = words.find((word) => word.reason), long = (name) => `${name} ${mean(norms[name]).toFixed(2)}`;
-  const longest = known.reduce((best, word) => (word.steps.length > best.steps.length ? word : best), known[0]), lengths = ["word", "position", "segment"].filter((name) => norms[name]).map(long);
+  const { words, tokens, norms, cosines } = result, known = cutWords(result).filter((word) => !word.reason), unknown = words.find((word) => word.reason);
+  const long = (name) => `${name} ${mean(norms[name]).toFixed(2)}`;
+  const longest = known.reduce((best, word) => (word.steps.length > best.steps.length ? word : best), known[0]);
+  const lengths = ["word", "position", "segment"].filter((name) => norms[name]).map(long);
   return [
     `${words.length === 1 ? "1 word becomes" : `${words.length} words and punctuation marks become`} ${tokens.length} tokens, special ones included.`,
     longest && `${quote(clip(longest.text, 40))} is cut into ${longest.steps.slice(0, 12).map((step) => step.piece).join(" + ")}.`,
     unknown && `${quote(clip(unknown.text, 40))} becomes ${unknown.steps[0].piece}: ${unknown.reason}.`,
-    `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}, after LayerNorm ${mean(norms.normalised).toFixed(2)}. The word vector and the input have a cosine of ${mean(cosines).toFixed(2)} on average.`,
+    `Lengths on average: ${lengths.join(", ")}; the ${long("sum")}, after LayerNorm ${mean(norms.normalised).toFixed(2)}. `
+      + `The word vector and the input have a cosine of ${mean(cosines).toFixed(2)} on average.`,
     tokens.length > SHOWN && `The first ${SHOWN} of ${tokens.length} tokens are drawn.`,
   ].filter(Boolean).join(" ");
 }

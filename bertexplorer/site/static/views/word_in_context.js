@@ -1,6 +1,8 @@
 // Word in context: how alike the vectors of one word are in different sentences, layer by layer, and two random words beside them
 // (Ethayarajh, 2019, section 3.3).
-import { ACCENT, capital, cells, Chart, clip, counted, fromOne, GREEN, GROUPS, INK, layerLines, layerName, ORANGE, quote, safe, TEXT, title } from "../chart.js";
+import {
+  ACCENT, capital, cells, Chart, clip, counted, fromOne, GREEN, GROUPS, INK, layerLines, layerName, ORANGE, quote, safe, TEXT, title,
+} from "../chart.js";
 import { argmax, mean, meanRow, range } from "../numbers.js";
 import { writeBelow } from "../scatter.js";
 import { baseline, cosines, layerOf, wordVectors } from "../vectors.js";
@@ -13,19 +15,24 @@ const WIDEST = 300, LINES = 190, GAP = 62, PLOT = 0.55;  // pixels: the cells, t
 export async function run(bert, text, options) {
   const layer = layerOf(bert, options.layer), matches = findOccurrences(bert, text, options, 2), occurrences = matches.occurrences.slice(0, MAX_OCCURRENCES);
   const groups = matches.encodings.map((_, i) => occurrences.filter((one) => one.index === i).map((one) => one.positions));
-  const vectors = await wordVectors(bert, matches.encodings, groups), tables = occurrences.map(({ index, positions }) => meanRow(positions.map((at) => bert.wordVector(matches.encodings[index].ids[at]))));
-  const all = vectors.map(cosines), { length } = occurrences, pairs = range(length).flatMap((i) => range(length - i - 1, i + 1).map((j) => [i, j])), labels = occurrences.map((one) => one.label);
-  const labelled = pairs.filter(([i, j]) => labels[i] && labels[j]), same = labelled.filter(([i, j]) => labels[i] === labels[j]), other = labelled.filter(([i, j]) => labels[i] !== labels[j]);
+  const vectors = await wordVectors(bert, matches.encodings, groups);
+  const tables = occurrences.map(({ index, positions }) => meanRow(positions.map((at) => bert.wordVector(matches.encodings[index].ids[at]))));
+  const all = vectors.map(cosines), { length } = occurrences, pairs = range(length).flatMap((i) => range(length - i - 1, i + 1).map((j) => [i, j]));
+  const labels = occurrences.map((one) => one.label);
+  const labelled = pairs.filter(([i, j]) => labels[i] && labels[j]), same = labelled.filter(([i, j]) => labels[i] === labels[j]);
+  const other = labelled.filter(([i, j]) => labels[i] !== labels[j]);
   const average = (which) => all.map((matrix) => mean(which.map(([i, j]) => matrix[i][j]))), hasSenses = same.length && other.length, table = cosines(tables);
   return {
-    words: matches.words, occurrences, cosines: all, pairs, baseline: await baseline(bert), layer, subtract: options.baseline, lacking: matches.lacking, leftOut: matches.occurrences.length - length, beyond: matches.beyond,
+    words: matches.words, occurrences, cosines: all, pairs, baseline: await baseline(bert), layer, subtract: options.baseline, lacking: matches.lacking,
+    leftOut: matches.occurrences.length - length, beyond: matches.beyond,
     mean: average(pairs), within: hasSenses ? average(same) : null, between: hasSenses ? average(other) : null, table: pairs.map(([i, j]) => table[i][j]),
   };
 }
 
 export function rows({ occurrences, cosines: all, pairs, baseline: random }) {
   return pairs.flatMap(([i, j]) => {
-    const [a, b] = [occurrences[i], occurrences[j]], pair = { a: i + 1, b: j + 1, word_a: a.word, word_b: b.word, sense_a: a.label, sense_b: b.label, sentence_a: a.sentence, sentence_b: b.sentence };
+    const [a, b] = [occurrences[i], occurrences[j]];
+    const pair = { a: i + 1, b: j + 1, word_a: a.word, word_b: b.word, sense_a: a.label, sense_b: b.label, sentence_a: a.sentence, sentence_b: b.sentence };
     return all.map((matrix, layer) => ({ layer, ...pair, cosine: matrix[i][j], random_words: random[layer], above_random: matrix[i][j] - random[layer] }));
   });
 }
@@ -42,15 +49,24 @@ export function draw(result) {
 /** A cell for each pair, in two layers, so that each number stands out from its cell. */
 function drawPairs(chart, { occurrences, cosines: all, pairs, baseline: random, layer, subtract }) {
   const { length } = occurrences, places = range(length), less = (at) => (subtract ? random[at] : 0), value = (i, j) => all[layer][i][j] - less(layer);
-  const most = Math.max(0.1, ...all.map((matrix, at) => Math.max(...pairs.map(([i, j]) => Math.abs(matrix[i][j] - less(at)))))), names = occurrences.map((one, i) => `${i + 1}. ${safe(written(one, 60))}`);
-  const hover = places.map((i) => places.map((j) => (i === j ? "" : `${names[i]}<br>${names[j]}<br>cosine ${all[layer][i][j].toFixed(2)}, random words ${random[layer].toFixed(2)}`)));
+  const most = Math.max(0.1, ...all.map((matrix, at) => Math.max(...pairs.map(([i, j]) => Math.abs(matrix[i][j] - less(at))))));
+  const names = occurrences.map((one, i) => `${i + 1}. ${safe(written(one, 60))}`);
+  const tip = (i, j) => `${names[i]}<br>${names[j]}<br>cosine ${all[layer][i][j].toFixed(2)}, random words ${random[layer].toFixed(2)}`;
+  const hover = places.map((i) => places.map((j) => (i === j ? "" : tip(i, j))));
   for (const isDark of [false, true]) {
-    const select = (write, otherwise) => places.map((i) => places.map((j) => ((i !== j && Math.abs(value(i, j)) > 0.7 * most) === isDark ? write(i, j) : otherwise)));
-    const z = select((i, j) => (i === j ? null : value(i, j)), null), text = length <= NUMBERED ? select((i, j) => (i === j ? "" : value(i, j).toFixed(2)), "") : undefined;
-    chart.add(cells(z, SHADES, -most, most, { text, hover, gap: length <= 20 ? 2 : 1, hoverongaps: false, textfont: { size: length <= 6 ? 13 : 12, color: isDark ? "#ffffff" : INK } }), 1);
+    const isHere = (i, j) => (i !== j && Math.abs(value(i, j)) > 0.7 * most) === isDark;
+    const select = (write, otherwise) => places.map((i) => places.map((j) => (isHere(i, j) ? write(i, j) : otherwise)));
+    const z = select((i, j) => (i === j ? null : value(i, j)), null);
+    const text = length <= NUMBERED ? select((i, j) => (i === j ? "" : value(i, j).toFixed(2)), "") : undefined;
+    chart.add(cells(z, SHADES, -most, most, {
+      text, hover, gap: length <= 20 ? 2 : 1, hoverongaps: false, textfont: { size: length <= 6 ? 13 : 12, color: isDark ? "#ffffff" : INK },
+    }), 1);
   }
   const ticks = { ...fromOne(length, length <= 20 ? 1 : 5), fixedrange: true };
-  chart.axes("x", { side: "top", tickangle: 0, title: title(`${subtract ? "cosine above random words" : "cosine"}, ${layerName(layer)}`, 6), range: [-0.5, length - 0.5], ...ticks }, 1);
+  chart.axes("x", {
+    side: "top", tickangle: 0, title: title(`${subtract ? "cosine above random words" : "cosine"}, ${layerName(layer)}`, 6), range: [-0.5, length - 0.5],
+    ...ticks,
+  }, 1);
   chart.axes("y", { range: [length - 0.5, -0.5], ...ticks }, 1);
 }
 
@@ -62,24 +78,34 @@ function written(occurrence, length) {
 
 function drawLines(chart, { within, between, mean: all, baseline: random, layer }) {
   const own = within ? [["same sense", ACCENT, "solid", within], ["other sense", GREEN, "dash", between]] : [["the word", ACCENT, "solid", all]];
-  const lines = [...own, ["random words", ORANGE, "dot", random]].map(([name, colour, dash, values]) => ({ name, text: `${values.at(-1).toFixed(2)} ${name}`, values, colour, dash }));
+  const lines = [...own, ["random words", ORANGE, "dot", random]].map(([name, colour, dash, values]) => ({
+    name, text: `${values.at(-1).toFixed(2)} ${name}`, values, colour, dash,
+  }));
   layerLines(chart, lines, [Math.min(0, ...lines.flatMap(({ values }) => values)), 1], layer, LINES, PLOT);
 }
 
 /** The sentences under the figure, coloured by sense. */
 function key(result) {
-  const senses = [...new Set(result.occurrences.map((one) => one.label).filter(Boolean))], colour = (sense) => (sense ? GROUPS[senses.indexOf(sense) % GROUPS.length] : TEXT);
-  return [...result.occurrences.map((one, i) => [`${i + 1}. ${safe(written(one, 34))}`, colour(one.label)]), ...remarks(result).map((remark) => [remark, TEXT])];
+  const senses = [...new Set(result.occurrences.map((one) => one.label).filter(Boolean))];
+  const colour = (sense) => (sense ? GROUPS[senses.indexOf(sense) % GROUPS.length] : TEXT);
+  return [
+    ...result.occurrences.map((one, i) => [`${i + 1}. ${safe(written(one, 34))}`, colour(one.label)]), ...remarks(result).map((remark) => [remark, TEXT]),
+  ];
 }
 
-const remarks = ({ leftOut, lacking }) => [...(leftOut ? [`${leftOut} more occurrences are not drawn`] : []), ...(lacking ? [`${counted(lacking, "sentence")} without the word`] : [])];
+const remarks = ({ leftOut, lacking }) => [
+  ...(leftOut ? [`${leftOut} more occurrences are not drawn`] : []), ...(lacking ? [`${counted(lacking, "sentence")} without the word`] : []),
+];
 
 export function say(result) {
-  const { occurrences, words, cosines: all, pairs, mean: means, baseline: random, layer, within, between, table } = result, values = pairs.map(([i, j]) => all[layer][i][j]);
+  const { occurrences, words, cosines: all, pairs, mean: means, baseline: random, layer, within, between, table } = result;
+  const values = pairs.map(([i, j]) => all[layer][i][j]);
   const spread = Math.sqrt(mean(values.map((one) => (one - mean(values)) ** 2))), word = words.slice(0, 3).map((one) => quote(clip(one, 30))).join(" and ");
-  const sentences = [`The ${occurrences.length} occurrences of ${word} have a mean cosine of ${means[layer].toFixed(2)} ${layer ? `in layer ${layer}` : "in the input vectors"} (±${spread.toFixed(2)}); two random words have ${random[layer].toFixed(2)} there.`];
+  const sentences = [`The ${occurrences.length} occurrences of ${word} have a mean cosine of ${means[layer].toFixed(2)} `
+    + `${layer ? `in layer ${layer}` : "in the input vectors"} (±${spread.toFixed(2)}); two random words have ${random[layer].toFixed(2)} there.`];
   if (within) {
-    const gap = within.map((one, i) => one - between[i]), best = argmax(gap), apart = gap[best] > 0.005 ? `furthest apart ${best ? `in layer ${best}` : "in the input"} (by ${gap[best].toFixed(2)})` : "not apart in any layer";
+    const gap = within.map((one, i) => one - between[i]), best = argmax(gap);
+    const apart = gap[best] > 0.005 ? `furthest apart ${best ? `in layer ${best}` : "in the input"} (by ${gap[best].toFixed(2)})` : "not apart in any layer";
     sentences.push(`Occurrences of the same sense have ${within[layer].toFixed(2)}, of different senses ${between[layer].toFixed(2)}; the senses are ${apart}.`);
   }
   const same = Math.min(...table) > 0.9999 ? "one vector (cosine 1.00)" : `a mean cosine of ${mean(table).toFixed(2)}`;
