@@ -30,7 +30,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 
 FILES = ("gift", "moodle", "qti", "csv")  # of a lesson's questions, for learning platforms
-INSTEAD = "This view needs the explorer on a computer."
+INSTEAD = "To ask this of other texts, install the explorer on a computer."
 ABOUT = (
     "A site of BERT Explorer: files without a server. The checkpoint runs in your browser, and nothing that you type "
     "leaves it.",
@@ -96,6 +96,7 @@ def record(explore: Explore, catalogue: LessonCatalogue, first: State, out: Path
             continue
         answer["receipt"]["short"] = f"{state.checkpoint} · recorded, not computed here"
         answer["state"]["precision"] = "auto"
+        answer["recorded"] = f"A recorded answer. {INSTEAD}"
         rows = json.loads(perform(explore, first, Call("export", "json", "", {"state": state_json(state)})).body)[
             "rows"
         ]

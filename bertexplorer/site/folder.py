@@ -68,8 +68,9 @@ def write(
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
     chosen = kind or ("8-bit" if weights.bears_8_bits(checkpoint, graphs.places) else "fp16")
     clean(out)
+    described = about(checkpoint, name, chosen)
     site = {
-        "checkpoint": about(checkpoint, name, chosen),
+        "checkpoint": described,
         "tokenizer": words,
         "packed": chosen,
         "places": graphs.places,
@@ -80,7 +81,7 @@ def write(
     explore, catalogue = Explore(library), LessonCatalogue.of(library.settings)
     first = replace(opening(library.settings), checkpoint=name, precision="fp32")
     recorded = record(explore, catalogue, first, out, tell)
-    write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, site["checkpoint"]["card"]))
+    write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, described["card"]))
     write_lessons(explore, catalogue, first, out, tell)
     # 3. The pages.
     write_scripts(out)
@@ -158,7 +159,7 @@ def write_scripts(out: Path) -> None:
     """Copy the scripts and styles of the pages that a site has, and its own."""
     scripts = out / "scripts"
     scripts.mkdir()
-    for name in (*reachable("explore.js", "learn.js"), "explore.css", "learn.css", "offline_player.js"):
+    for name in (*reachable("explore.js", "learn.js"), "frame.css", "explore.css", "learn.css", "offline_player.js"):
         shutil.copy(SCRIPTS / name, scripts / name)
     shutil.copy(ASSETS / "style.css", scripts / "style.css")
     shutil.copytree(SCRIPTS / "vendor", scripts / "vendor")

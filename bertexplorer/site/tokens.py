@@ -80,8 +80,8 @@ def as_class(characters: Iterable[str]) -> str:
 
 
 def frame(tokenizer: Tokenizer, text: str, pair: str | None = None) -> list[dict[str, int]]:
-    """What is read for one text or a *pair*, from left to right: the id of a special token, or the side of a text, each with its
-    segment."""
+    """What is read for one text or a *pair*, from left to right: the id of a special token, or the side of a text, each
+    with its segment."""
     encoded = tokenizer.backend.encode(text, pair)
     return [
         {"id": token, "segment": segment} if side is None else {"side": side, "segment": segment}

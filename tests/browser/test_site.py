@@ -159,7 +159,7 @@ def test_a_view_that_needs_a_server_shows_its_examples_and_says_so(page: Page) -
         "text": "Another text.",
         "options": {**shown["answer"]["state"]["options"], "off": "1·1"},
     }
-    assert "needs the explorer on a computer" in str(ask(page, "view", {"body": {"state": own}})["answer"])
+    assert "install the explorer on a computer" in str(ask(page, "view", {"body": {"state": own}})["answer"])
 
 
 def test_every_lesson_is_graded_as_on_the_server(page: Page) -> None:

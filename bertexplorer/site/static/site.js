@@ -93,7 +93,7 @@ async function view(body, tell) {
   const { views, card } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
   const refuse = (detail) => ({ status: 422, answer: { state, notice: "", checkpoint: card, detail } });
   if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
-  if (own?.offered === false) return refuse(`${own.instead} Its examples are recorded: choose one under the text.`);
+  if (own?.offered === false) return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
   try { await open(tell); } catch (error) { return refuse(`The checkpoint did not open: ${error.message}. Change the text to try again.`); }
   return send("view", { body });
 }

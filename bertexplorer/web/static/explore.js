@@ -286,6 +286,7 @@ class Explore extends HTMLElement {
     const { against, other } = this.state.now, hint = other.trim() ? "" : OTHER[against];
     if (answer.detail) this.stage.tell(answer.detail, "error", answer.missing);
     else if (answer.notice) this.stage.tell(answer.notice, "error stands");
+    else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
     else if (hint) this.stage.tell(hint, "busy");
     else this.stage.silence();
     if (!answer.state) return;

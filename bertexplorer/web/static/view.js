@@ -65,6 +65,7 @@ class View extends HTMLElement {
 
   #showAnswer(answer) {
     if (answer.detail) this.stage.tell(answer.detail, "error");
+    else if (answer.recorded) this.stage.tell(answer.recorded, "busy");
     else this.stage.silence();
     if (!answer.state) return;
     this.#checkpoint = answer.checkpoint ?? this.#checkpoint;

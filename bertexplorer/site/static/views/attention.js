@@ -1,21 +1,20 @@
 // Attention: which token looks at which, in one head, in several together, or in all of them side by side.
-import { ACCENT, beyondLimit, cells, Chart, clip, fromOne, ink, label, LIGHT, MONO, ORANGE, percent, quote, ROOT, safe, TEXT, texts, title } from "../chart.js";
+import { drawArcs, sayCut } from "../arcs.js";
+import { beyondLimit, cells, Chart, clip, fromOne, ink, label, LIGHT, MONO, ORANGE, percent, quote, ROOT, safe, title } from "../chart.js";
 import { isPunctuation, nameHeads, oneOrAll, parseHeads, placeName, strongestLinks } from "../heads.js";
-import { argmax, length, mean, median, most, range } from "../numbers.js";
+import { argmax, length, meanRow, median, most, range } from "../numbers.js";
 import { pixelStep, pool, tiles } from "../tiles.js";
 import { Refusal } from "../tokens.js";
 import { between, meanOf, rescale, unitsOf } from "../units.js";
 
 const MAX_ROWS = 100_000;  // of an exported file
-const NUMBERED = 10, MAPPED = 512, ROW = 24, TALLEST = 1100, NAMES = 110;  // cells with numbers; rows of the map; pixels
-const SHOWN = 96, LINES = 400, LEAST = 0.01, LEFT = 0.32, RIGHT = 0.68, GAP = 0.008;  // of the arcs: tokens, lines, the least share of the largest
-const BINS = [[0.05, 0.8, 0.5], [0.15, 1.2, 0.65], [0.3, 2, 0.75], [0.6, 3, 0.9], [1.01, 4.5, 1]];  // up to, pixels, opacity
+const NUMBERED = 10, MAPPED = 512;  // tokens up to which cells show their numbers, and up to which each has its own row
+const ROW = 24, TALLEST = 1100, NAMES = 110;  // pixels: a row, all rows, the names above
 
 export async function run(bert, text, options) {
   const chosen = parseHeads(options.heads, bert), wanted = chosen.length ? chosen : oneOrAll(options.layer, options.head, bert);
-  const encoding = bert.tokenizer.encode(text), units = unitsOf(bert, encoding, options.merge), [rows, columns] = select(units, options);
-  const isNorm = options.measure === "norm";
-  const pass = await bert.forward(encoding), scale = options.special === "discounted" ? rescale : (matrix) => matrix;
+  const encoding = bert.tokenizer.encode(text), pass = await bert.forward(encoding), [rows, columns] = select(unitsOf(bert, encoding, options.merge), options);
+  const isNorm = options.measure === "norm", scale = options.special === "discounted" ? rescale : (matrix) => matrix;
   const every = range(bert.layers).map((layer) => {
     const lengths = isNorm && valueLengths(bert, pass, layer);
     return range(bert.heads).map((head) => scale(between((i) => {
@@ -23,16 +22,15 @@ export async function run(bert, text, options) {
       return isNorm ? weights.map((one, j) => one * lengths[head][j]) : weights;
     }, rows, columns)));
   });
-  const stack = wanted.map(([layer, head]) => every[layer][head]), together = options.combine === "max" ? (values) => Math.max(...values) : mean;
-  const matrix = rows.map((_, i) => columns.map((__, j) => together(stack.map((one) => one[i][j]))));
+  const together = options.combine === "max" ? (stack) => columns.map((_, j) => most(stack.map((row) => row[j]))) : (stack) => [...meanRow(stack)];
+  const matrix = rows.map((_, i) => together(wanted.map(([layer, head]) => every[layer][head][i])));
   const { about, picked, notes } = focus(encoding, rows, columns, matrix), shares = isNorm && options.special === "discounted";
   const words = rows.map((unit) => !unit.special && !isPunctuation(unit.label));
   const link = options.show === "grid" && rows === columns ? strongestLinks(every, range(rows.length), words, picked ? about : [])[0] : null;
   return {
-    show: options.show, rows, columns, every, chosen: wanted, combine: options.combine, matrix, about, picked, notes, norms: isNorm && !shares, shares,
-    special: options.special,
-    gives: [...meanOf(matrix, about)], byHead: every.map((layer) => layer.map((one) => [...meanOf(one, about)])), link: link && !link.positional ? link : null,
-    leftOut: encoding.leftOut, layers: bert.layers, heads: bert.heads,
+    show: options.show, combine: options.combine, special: options.special, rows, columns, every, chosen: wanted, matrix, about, picked, notes,
+    norms: isNorm && !shares, shares, gives: [...meanOf(matrix, about)], byHead: every.map((layer) => layer.map((one) => [...meanOf(one, about)])),
+    link: link && !link.positional ? link : null, leftOut: encoding.leftOut, layers: bert.layers, heads: bert.heads,
   };
 }
 
@@ -56,8 +54,7 @@ function select(units, { special, direction }) {
   if (!visible.length) throw new Refusal("The text has only [CLS] and [SEP], and these are hidden. Type a sentence.");
   if (direction === "all") return [visible, visible];
   const [first, second] = [0, 1].map((side) => visible.filter((unit) => unit.side === side));
-  if (!first.length || !second.length) throw new Refusal(`'${direction}' needs a pair of sentences; the text is a single one. `
-    + `Add a second sentence, or choose 'all'.`, "pair");
+  if (!first.length || !second.length) throw new Refusal(`'${direction}' needs a pair of sentences; the text is a single one. Add a second sentence, or choose 'all'.`, "pair");
   return direction === "A to B" ? [first, second] : [second, first];
 }
 
@@ -86,7 +83,7 @@ export function rows(result) {
 }
 
 export async function draw(result) {
-  const chart = await { grid, arcs, head: map }[result.show](result), { link } = result;
+  const chart = await { grid, arcs: (one) => drawArcs(one, (value) => number(one, value)), head: map }[result.show](result), { link } = result;
   chart.presses = [];
   if (link) chart.presses.push({
     text: `Open ${placeName(link.head)}: ${clip(result.rows[link.source].label, 12)} → ${clip(result.columns[link.target].label, 12)}`,
@@ -107,8 +104,8 @@ async function grid(result) {
   const { every, link, layers, heads } = result, top = largestOf(every), step = pixelStep(every), chart = new Chart();
   const places = every.flatMap((layer, i) => layer.map((_, j) => [i, j]));
   chart.image({
-    source: await tiles(every, result.norms ? top || 1 : 1), sizing: "stretch", layer: "below", xanchor: "left", yanchor: "top", xref: "x", yref: "y", x: 0,
-    y: 0, sizex: heads, sizey: layers,
+    source: await tiles(every, result.norms ? top || 1 : 1), sizing: "stretch", layer: "below", xanchor: "left", yanchor: "top",
+    xref: "x", yref: "y", x: 0, y: 0, sizex: heads, sizey: layers,
   });
   chart.add({
     type: "scatter", x: places.map(([, j]) => j + 0.48), y: places.map(([i]) => i + 0.48), mode: "markers", marker: { size: 20, opacity: 0 },
@@ -168,53 +165,11 @@ function distinct(names) {
   return names.map((name) => { repeats.set(name, (repeats.get(name) ?? -1) + 1); return name + "\u200b".repeat(repeats.get(name)); });
 }
 
-/** Lines from the attending tokens on the left to their targets on the right; more attention is darker. */
-function arcs(result) {
-  const { rows: down, columns: across, strongest, part, top } = lines(result), chart = new Chart();
-  BINS.forEach(([high, width, opacity], bin) => {
-    const drawn = strongest.filter(([i, j]) => part[i][j] / top < high && (!bin || part[i][j] / top >= BINS[bin - 1][0]));
-    if (drawn.length) chart.add({
-      type: "scatter", x: drawn.flatMap(() => [LEFT, RIGHT, null]), y: drawn.flatMap(([i, j]) => [i, j, null]), mode: "lines", line: { color: ACCENT, width },
-      opacity,
-    });
-  });
-  const column = (names, strong, x, side) => chart.add(texts(x, range(names.length), names.map(safe), {
-    textposition: side, textfont: { family: MONO, size: 13, color: strong.map((one) => (one ? ACCENT : TEXT)) }, hoverinfo: undefined,
-  }));
-  column(down.map((i) => result.rows[i].label), down.map((i) => result.picked && result.about.includes(i)), LEFT - GAP, "middle left");
-  const taken = (j) => (result.picked ? ` ${number(result, result.gives[j])}` : "");
-  column(across.map((j) => clip(result.columns[j].label, 11) + taken(j)), across.map(() => false), RIGHT + GAP, "middle right");
-  const count = Math.max(down.length, across.length);
-  chart.axes("x", { range: [0, 1], visible: false });
-  chart.axes("y", { range: [count - 0.3, -0.7], visible: false });
-  return chart.finish(Math.max(300, 24 + ROW * count), { margin: { l: 0, r: 0, t: 12, b: 12 }, hovermode: false });
-}
-
-/** What the arcs show: the rows and columns around the tokens that the view is about, and the strongest lines between them. */
-function lines(result) {
-  const middle = result.rows[result.about[0]].positions[0];
-  const [down, across] = [result.rows, result.columns].map((units) => {
-    const at = argmax(units.map((unit) => -Math.abs(unit.positions[0] - middle))), start = Math.max(0, Math.min(at - SHOWN / 2, units.length - SHOWN));
-    return range(Math.min(SHOWN, units.length - start), start);
-  });
-  const part = down.map((i) => across.map((j) => (result.picked && !result.about.includes(i) ? 0 : result.matrix[i][j])));
-  const top = most(part.map((row) => most(row))) || 1;
-  const visible = part.flatMap((row, i) => row.flatMap((one, j) => (one >= LEAST * top ? [[i, j]] : []))).sort(([a, b], [c, d]) => part[c][d] - part[a][b]);
-  return { rows: down, columns: across, part, top, strongest: visible.slice(0, LINES), all: visible.length };
-}
-
 export function say(result) {
   const kinds = { hidden: "[CLS] and [SEP] are left out.", discounted: "Shares are of what is left without [CLS], [SEP]." };
   return [
     result.show === "grid" ? sayGrid(result) : sayMap(result), kinds[result.special], result.show === "arcs" ? sayCut(result) : sayPooled(result),
     ...result.notes, ...beyondLimit(result.leftOut),
-  ].filter(Boolean).join(" ");
-}
-
-function sayCut(result) {
-  const { rows: down, columns: across, all } = lines(result), isCut = down.length < result.rows.length || across.length < result.columns.length;
-  return [
-    isCut && `${Math.max(down.length, across.length)} tokens around it are drawn.`, !result.picked && all > LINES && `The ${LINES} strongest lines are drawn.`,
   ].filter(Boolean).join(" ");
 }
 

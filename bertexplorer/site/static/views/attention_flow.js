@@ -30,8 +30,10 @@ export async function run(bert, text, { method, layer, special }) {
 }
 
 function checkSize(tokens, picked) {
-  if (tokens > FLOW_TOKENS) throw new Refusal(`The text has ${tokens.toLocaleString("en")} tokens; `
-    + `flow is computed for ${FLOW_TOKENS} at most, because each token of each layer needs its own search. Shorten the text, or choose rollout.`);
+  if (tokens > FLOW_TOKENS) {
+    throw new Refusal(`The text has ${tokens.toLocaleString("en")} tokens; flow is computed for ${FLOW_TOKENS} at most, because each token of each layer `
+      + "needs its own search. Shorten the text, or choose rollout.");
+  }
   if (picked > FLOW_PICKED) throw new Refusal(`${picked} tokens are picked; flow is computed for ${FLOW_PICKED} at most. Pick fewer, or choose rollout.`);
 }
 

@@ -18,8 +18,10 @@ export async function run(bert, text, options) {
   if (!text.second.trim()) throw new Refusal("There is no passage in which the tokens could find a match. Type it as the second sentence.", "pair");
   const [query, own] = [0, 1].map((side) => tokenizer.encode(alone(text, side)));
   const others = parseTexts(options.others).map((first) => tokenizer.encode({ first })).filter(({ ids }) => String(ids) !== String(own.ids));
-  if (query.ids.length * own.ids.length > MAX_CELLS) throw new Refusal(`The query has ${grouped(query.ids.length)} tokens and the passage ${grouped(own.ids.length)}; `
-    + `the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
+  if (query.ids.length * own.ids.length > MAX_CELLS) {
+    const [asked, read] = [query, own].map(({ ids }) => grouped(ids.length));
+    throw new Refusal(`The query has ${asked} tokens and the passage ${read}; the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
+  }
   const encodings = [query, own, ...others];
   const kept = encodings.map((encoding) => (options.special === "included" ? range(encoding.ids.length) : ordinaryTokens(encoding, NOTHING)));
   const vectors = await bert.take(encodings, (pass, i) => kept[i].map((at) => unit(pass.vector(layer, at))));
@@ -30,10 +32,11 @@ export async function run(bert, text, options) {
   const cosines = table(vectors[1]), best = cosines.map((row) => most(row));
   const [asking, answering] = [query, own].map(({ ids }, side) => kept[side].map((at) => tokenizer.pieces[ids[at]]));
   const columns = answering.map((_, j) => most(cosines.map((row) => row[j]))), places = placesInPair(tokenizer.encode(text), [query, own]);
+  const shades = [best, columns].flatMap((values, side) => kept[side].map((at, i) => [places[side][at], Math.max(0, values[i])]));
   return {
     query: asking, passage: answering, cosines, matches: cosines.map(argmax), best, score: sum(best), layer, chance: (await baseline(bert))[layer],
     passages: others.length ? passages.sort((a, b) => b.value - a.value) : [], first: query.texts[0].join(""),
-    shown: Object.fromEntries([best, columns].flatMap((values, side) => kept[side].map((at, i) => [places[side][at], Math.max(0, values[i])])).filter(([place]) => place >= 0)),
+    shown: Object.fromEntries(shades.filter(([place]) => place >= 0)),
     leftOut: sum(encodings.map((one) => one.leftOut)),
   };
 }

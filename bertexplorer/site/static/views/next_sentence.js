@@ -3,10 +3,10 @@ import {
   above, ACCENT, bars, beyondLimit, Chart, clip, decimal, grouped, heightOf, HIDDEN, label, MONO, ordinal, PALE, percent, quote, safe, TEXT, texts,
 } from "../chart.js";
 import { sigmoid, sum } from "../numbers.js";
+import { parseTexts } from "../passages.js";
 import { encodePair } from "../question.js";
 import { Refusal } from "../tokens.js";
 
-const MAX_CANDIDATES = 50, MAX_CHARACTERS = 20_000;
 const SHOWN = 30, LINE = 44;  // tokens of a segment that are drawn; characters in a line of them
 const LINE_HEIGHT = 46, ROW_HEIGHT = 62, GAP = 34;  // pixels
 const TINTS = ["rgba(43,108,176,0.20)", "rgba(213,94,0,0.18)"], REST = "rgba(138,148,163,0.18)";
@@ -16,7 +16,7 @@ export async function run(bert, text, { candidates }) {
   const pair = encodePair(bert, text);
   const swapped = encodePair(bert, { first: text.second, second: text.first, hidden: text.hidden.map((span) => ({ ...span, side: 1 - span.side })) });
   const first = { first: text.first, hidden: text.hidden.filter((span) => span.side === 0) };
-  const others = parseCandidates(candidates).map((one) => encodeCandidate(bert, first, one));
+  const others = parseTexts(candidates).map((one) => encodeCandidate(bert, first, one));
   const encodings = [pair, swapped, ...others.filter(({ ids }) => String(ids) !== String(pair.ids))], logits = await bert.nextSentence(encodings);
   const [forward, backward, ...rest] = encodings.map((one, i) => score(visibleSide(bert, one, 0), visibleSide(bert, one, 1), [...logits[i]]));
   return {
@@ -37,15 +37,6 @@ function encodeCandidate(bert, first, second) {
     if (!(error instanceof Refusal)) throw error;
     throw new Refusal(`${[...`'${second}'`].slice(0, 60).join("")} cannot be a second sentence: nothing in it can be read.`);
   }
-}
-
-/** The candidates, one on each line or separated by |, each once. */
-function parseCandidates(candidates) {
-  const length = [...candidates].length;
-  if (length > MAX_CHARACTERS) throw new Refusal(`The other second sentences have ${grouped(length)} characters; the limit is ${grouped(MAX_CHARACTERS)}. Remove some.`);
-  const unique = [...new Set(candidates.split(/[|\n]/).map((part) => part.trim()).filter(Boolean))];
-  if (unique.length > MAX_CANDIDATES) throw new Refusal(`${unique.length} other second sentences were given; the limit is ${MAX_CANDIDATES}.`);
-  return unique;
 }
 
 /** One side of a pair as the encoder reads it, with [MASK] for each hidden piece. */

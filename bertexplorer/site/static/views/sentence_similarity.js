@@ -4,11 +4,11 @@ import {
   above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label, LIGHT_SIGNED, MONO, PALE, percent, quote, safe,
   SHADES, signed, ticks, title,
 } from "../chart.js";
-import { argmax, cosine, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
+import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
 import { alone, parseTexts } from "../passages.js";
 import { Refusal } from "../tokens.js";
 import { unitsOf } from "../units.js";
-import { encodeLines, linesOf, once, sentenceVectors } from "../vectors.js";
+import { cosines, encodeLines, linesOf, once, sentenceVectors } from "../vectors.js";
 
 const MAX_LINES = 300, MAX_CELLS = 20_000, MAX_TEXTS = 20;  // lines whose pairs tell what chance gives; texts that are compared with each other
 const CELL = 30, TEXT = 34, HISTOGRAM = 120, GAP = 92;  // pixels: a row, one of several texts, the lowest panel, between panels
@@ -22,8 +22,9 @@ export async function run(bert, text, options, inputs) {
   const terms = passes.map((pass) => termsOf(pass.vectors(bert.layers), pooling)), [first, second] = terms.map((rows) => meanRow(rows, rows.map(() => 1)));
   const scale = length(first) * length(second) || 1;
   const [rows, columns] = encodings.map((encoding, side) => partsOf(bert, encoding, terms[side], options.merge));
-  if (rows.length * columns.length > MAX_CELLS) throw new Refusal(`The texts have ${grouped(rows.length)} and ${grouped(columns.length)} words; `
-    + `the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
+  if (rows.length * columns.length > MAX_CELLS) {
+    throw new Refusal(`The texts have ${grouped(rows.length)} and ${grouped(columns.length)} words; the table can have ${grouped(MAX_CELLS)} cells. Shorten them.`);
+  }
   const matrix = rows.map((row) => columns.map((column) => dot(row.vector, column.vector) / scale)), similarity = dot(first, second) / scale;
   const { group, table } = await compareAll(bert, text, options);
   const { chance, notes } = lines ? await unrelated(bert, lines, pooling) : await once(`pairs ${pooling}`, () => unrelated(bert, bert.sentences, pooling));
@@ -58,15 +59,16 @@ async function compareAll(bert, { first, second }, { others, pooling }) {
   if (!others.trim() || group.length < 3) return { group: [], table: null };
   if (group.length > MAX_TEXTS) throw new Refusal(`${group.length} texts were given to compare; the limit is ${MAX_TEXTS}. Remove some.`);
   const vectors = await sentenceVectors(bert, group.map((one) => bert.tokenizer.encode({ first: one })), bert.layers, pooling);
-  return { group, table: vectors.map((a) => vectors.map((b) => cosine(a, b))) };
+  return { group, table: cosines(vectors) };
 }
 
 /** The cosines of pairs of unrelated lines, ascending; lines with the same label are not paired. */
 async function unrelated(bert, lines, pooling) {
   const { encodings, indices, notes } = encodeLines(bert, lines.slice(0, MAX_LINES)), vectors = await sentenceVectors(bert, encodings, bert.layers, pooling);
   const labels = indices.map((i) => lines[i][0] || String(i));
-  const chance = vectors.flatMap((a, i) => vectors.slice(0, i).flatMap((b, j) => (labels[i] === labels[j] ? [] : [cosine(a, b)]))).sort((a, b) => a - b);
+  const chance = cosines(vectors).flatMap((row, i) => row.filter((_, j) => j < i && labels[i] !== labels[j]));
   if (!chance.length) throw new Refusal("The lines form no pair of different labels. Give lines with two labels, or without any.");
+  chance.sort((a, b) => a - b);
   return { chance, notes: `${notes} ${lines.length > MAX_LINES ? `Only the first ${MAX_LINES} of ${grouped(lines.length)} lines are paired.` : ""}`.trim() };
 }
 
@@ -141,8 +143,7 @@ export function colours({ shown }) {
 }
 
 export function say({ matrix, similarity, rows: across, columns, chance, ownLines, pooling, cut, notes, group, table }) {
-  const above = chance.filter((one) => one >= similarity).length;
-  const asMany = ["none is", "one is"][above] ?? `${grouped(above)} (${percent(above / chance.length)}) are`;
+  const many = chance.filter((one) => one >= similarity).length, asMany = ["none is", "one is"][many] ?? `${grouped(many)} (${percent(many / chance.length)}) are`;
   const isWord = ({ position, label: name }) => position !== null && /[\p{L}\p{N}]/u.test(name);
   const pairs = across.flatMap((row, i) => columns.flatMap((column, j) => (isWord(row) && isWord(column) ? [[i, j]] : [])));
   const first = pairs.sort(([a, b], [c, d]) => matrix[c][d] - matrix[a][b]).slice(0, 3).filter(([i, j]) => matrix[i][j] > 0);
