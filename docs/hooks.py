@@ -47,6 +47,7 @@ COMMANDS = (
     "encode",
     "train",
     "export",
+    "site",
     "pretrain",
     "lesson",
     "mcp",

@@ -44,7 +44,7 @@ def notebook(path: Path, repository: str) -> str:
     words = COLAB.sub("", "".join(title["source"])) + f"\n\n[Open in Colab]({link})"
     title["source"] = words.splitlines(keepends=True)
     archive = f'"bertexplorer[train] @ https://github.com/{repository}/archive/refs/heads/main.zip"'
-    install = {
+    install: dict[str, Any] = {
         "cell_type": "code",
         "execution_count": None,
         "id": "install",

@@ -23,6 +23,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.model.sentence_encoder import Dense
 from bertexplorer.settings import ASSETS
 from bertexplorer.site import pages, weights
 from bertexplorer.site.content import page, record, write_json, write_lessons
@@ -63,6 +64,7 @@ def write(
     name = name or library.settings.checkpoint
     checkpoint = load(library.get(name, "fp32").folder, name=name, precision="fp32")
     check_size(checkpoint)
+    check_pooling(checkpoint)
     # 1. The checkpoint.
     tell("Reading the checkpoint")
     words, graphs = describe(checkpoint.tokenizer), graphs_of(checkpoint)
@@ -96,6 +98,16 @@ def check_size(checkpoint: Checkpoint) -> None:
         raise ExplorerError(
             f"{checkpoint.name} has {num_bytes / 1e6:,.0f} MB in a browser; the limit is {MAX_BYTES / 1e6:,.0f}. "
             "Choose a smaller checkpoint."
+        )
+
+
+def check_pooling(checkpoint: Checkpoint) -> None:
+    """Raises ExplorerError for a sentence encoder whose vector of a text is not the mean over its tokens."""
+    own = checkpoint.sentence_encoder
+    if own and (own.modes != ("mean",) or own.default_prompt or any(isinstance(step, Dense) for step in own.steps)):
+        raise ExplorerError(
+            f"{checkpoint.name} makes the vector of a text in a way of its own ({', '.join(own.modes)}); a site takes "
+            "the mean over the tokens. Choose a checkpoint that does so."
         )
 
 

@@ -17,11 +17,14 @@ TARGETS = ("answer", "mask", "next sentence")
 CHOICES: dict[str, dict[str, tuple[str, ...]]] = {  # view -> setting -> the choices that a browser has
     "switchboard": {"target": TARGETS},
     "saliency": {"method": ("occlusion",), "target": TARGETS},
+    "sentence-similarity": {"pooling": ("own", "mean", "max", "last four summed"), "terms": ("last layer",)},
 }
 LEFT_OUT: dict[str, tuple[str, ...]] = {  # view -> settings that need a server
     "switchboard": ("neurons", "how", "source", "controls", "tagged_word"),
     "saliency": ("baseline", "steps", "samples", "tagged_word"),
     "layers": ("lens", "target", "tagged_word"),
+    "sentence-similarity": ("first_prompt", "second_prompt"),
+    "search": ("prompt", "line_prompt"),
 }
 SCRIPTED = """<div id="$name" class="column"></div>
 <script type="module" src="local/site.js"></script>

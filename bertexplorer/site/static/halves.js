@@ -1,18 +1,4 @@
-// The parts of a pass that the graph does not give: the vectors that add up at the input, and the two halves of each layer.
-import { sum } from "./numbers.js";
-
-/** The vectors of the tokens on the way into the encoder, by name, in the order in which they are added. */
-export function inputParts(bert, encoding) {
-  const { ids, segments } = encoding, row = (name, i) => { const { data, shape: [, size] } = bert.tensor(name); return data.subarray(i * size, (i + 1) * size); };
-  const named = (name) => bert.places.has(name), base = "encoder.embeddings", parts = { word: ids.map((id) => bert.wordVector(id)) };
-  if (named(`${base}.positions.weight`)) parts.position = ids.map((_, i) => row(`${base}.positions.weight`, i + bert.first_position));
-  if (named(`${base}.segments.weight`)) parts.segment = segments.map((segment) => row(`${base}.segments.weight`, segment));
-  const added = Object.values(parts);
-  parts.sum = ids.map((_, i) => added[0][i].map((_, n) => sum(added.map((vectors) => vectors[i][n]))));
-  parts.normalised = bert.norm(`${base}.norm`, parts.sum);
-  if (named(`${base}.project.weight`)) parts.projected = bert.linear(`${base}.project`, parts.normalised);
-  return parts;
-}
+// The two halves of each layer, which the graph does not give.
 
 /** The vectors of the tokens at *positions* after the attention half of a layer. */
 export function attended(bert, pass, layer, positions) {

@@ -9,7 +9,7 @@ const ALWAYS = 0.5;  // a head is positional if more than this share of its toke
 export const placeName = ([layer, number]) => `${layer + 1}·${number + 1}`;
 
 /** [layer, number] of each place in a line such as "5·3, 5.7", each once. *count*: of this *kind* in a layer. */
-export function parsePlaces(typed, kind, example, layers, count) {
+function parsePlaces(typed, kind, example, layers, count) {
   if (typed.length > MAX_TYPED) throw new Refusal(`A line of ${typed.length.toLocaleString("en")} characters was given; the limit is ${MAX_TYPED.toLocaleString("en")}. `
     + `Shorten it.`);
   const places = new Map();

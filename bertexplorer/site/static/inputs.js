@@ -1,15 +1,17 @@
 // The vectors that add up to the input of the first layer.
-import { argmax, range } from "./numbers.js";
+import { argmax, sum } from "./numbers.js";
 
-/** The vectors of each token on the way in, by name: word, position and segment (if the checkpoint has segments), their sum, and the
- *  sum after LayerNorm. */
-export function inputParts(bert, { ids, segments }) {
-  const start = "encoder.embeddings", size = bert.word_size, hasSegments = bert.places.has(`${start}.segments.weight`);
-  const row = (name, i) => bert.tensor(`${start}.${name}.weight`).data.subarray(i * size, (i + 1) * size), word = ids.map((id) => row("words", id));
-  const position = ids.map((_, i) => row("positions", i));
-  const segment = hasSegments ? segments.map((one) => row("segments", one)) : null;
-  const sum = ids.map((_, at) => word[at].map((one, i) => one + position[at][i] + (hasSegments ? segment[at][i] : 0)));
-  return { word, position, ...(hasSegments && { segment }), sum, normalised: bert.norm(`${start}.norm`, sum) };
+/** The vectors of the tokens on the way into the encoder, by name, in the order in which they are added. */
+export function inputParts(bert, encoding) {
+  const { ids, segments } = encoding, row = (name, i) => { const { data, shape: [, size] } = bert.tensor(name); return data.subarray(i * size, (i + 1) * size); };
+  const named = (name) => bert.places.has(name), base = "encoder.embeddings", parts = { word: ids.map((id) => bert.wordVector(id)) };
+  if (named(`${base}.positions.weight`)) parts.position = ids.map((_, i) => row(`${base}.positions.weight`, i + bert.first_position));
+  if (named(`${base}.segments.weight`)) parts.segment = segments.map((segment) => row(`${base}.segments.weight`, segment));
+  const added = Object.values(parts);
+  parts.sum = ids.map((_, i) => added[0][i].map((_, n) => sum(added.map((vectors) => vectors[i][n]))));
+  parts.normalised = bert.norm(`${base}.norm`, parts.sum);
+  if (named(`${base}.project.weight`)) parts.projected = bert.linear(`${base}.project`, parts.normalised);
+  return parts;
 }
 
 /** The position of the longest piece that is not a special token. */

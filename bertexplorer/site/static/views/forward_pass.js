@@ -1,8 +1,9 @@
 // The forward pass: the whole model on one text, from its pieces through every layer to the answer, drawn by a script of the page.
 import { beyondLimit, clip, counted, decimal, grouped, joinNames, onlyFirstMask, percent, quote } from "../chart.js";
-import { attended, fed, inputParts } from "../halves.js";
+import { attended, fed } from "../halves.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
-import { argmax, length, percentile, range, sigmoid, sum, topk } from "../numbers.js";
+import { inputParts, longestPiece } from "../inputs.js";
+import { length, percentile, range, sigmoid, sum, topk } from "../numbers.js";
 
 const ANSWERS = 6, RAISED = 3, NUMBERS = 10, STRONGEST = 0.99, ABOVE = 64, BELOW = 228, ROW = 24, LOW_ROW = 18, MANY = 12;
 const ADDED = { 1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added" };
@@ -36,8 +37,7 @@ async function findEnd(bert, text) {
     const answers = [{ token: "B follows A", probability: p }, { token: "B does not follow", probability: 1 - p }].sort((a, b) => b.probability - a.probability);
     return { kind: "next sentence", encoding, pass, position: 0, answers };
   }
-  const sizes = encoding.tokens.map((token, i) => (encoding.special[i] ? 0 : [...token].length));
-  const position = [...masked.filter((at) => picked.includes(at)), ...masked, ...picked, argmax(sizes)][0];
+  const position = [...masked.filter((at) => picked.includes(at)), ...masked, ...picked, longestPiece(encoding)][0];
   if (!bert.has.includes("masked_lm")) return { kind: "vector", encoding, pass, position, answers: [] };
   const rows = await bert.logProbs(range(bert.layers, 1).map((layer) => pass.vector(layer, position)));
   const best = (row, count) => topk(row, count).map((id) => ({ token: bert.tokenizer.pieces[id], probability: Math.exp(row[id]) }));

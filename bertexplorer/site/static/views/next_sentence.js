@@ -1,6 +1,6 @@
 // Next sentence: how sure BERT is that one text follows another, both ways round and among other candidates.
 import {
-  above, ACCENT, bars, beyondLimit, Chart, clip, decimal, grouped, heightOf, HIDDEN, label, MONO, ordinal, PALE, percent, quote, safe, TEXT, texts,
+  above, ACCENT, bars, beyondLimit, Chart, clip, decimal, heightOf, HIDDEN, label, MONO, ordinal, PALE, percent, quote, safe, TEXT, texts,
 } from "../chart.js";
 import { sigmoid, sum } from "../numbers.js";
 import { parseTexts } from "../passages.js";

@@ -1,7 +1,7 @@
 // Similarity of two sentences: the cosine of their vectors, and what each two words add to it. A vector that is a sum over the
 // tokens of the last layer makes the cosine one, too: x · y = Σ x_i · y_j.
 import {
-  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label, LIGHT_SIGNED, MONO, PALE, percent, quote, safe,
+  above, ACCENT, cells, Chart, clip, counted, decimal, down, fromOne, grouped, heightOf, ink, joinNames, label, LIGHT_SIGNED, PALE, percent, quote, safe,
   SHADES, signed, ticks, title,
 } from "../chart.js";
 import { argmax, dot, least, length, mean, meanRow, most, range, sum } from "../numbers.js";
@@ -18,7 +18,9 @@ const WAYS = { max: "the maximum over all tokens" }, MEAN = "the mean over all t
 export async function run(bert, text, options, inputs) {
   const lines = linesOf(options, inputs);
   if (!text.second.trim()) throw new Refusal("There is only one text. Type the other as the second sentence to compare them.", "pair");
-  const { pooling } = options, encodings = [0, 1].map((side) => bert.tokenizer.encode(alone(text, side))), passes = await bert.passes(encodings);
+  const { pooling } = options;
+  if (options.terms === "input words" || pooling === "CLS") throw new Refusal("In a browser the parts are those of the last layer, added up by the pooling; for the others, install the explorer.");
+  const encodings = [0, 1].map((side) => bert.tokenizer.encode(alone(text, side))), passes = await bert.passes(encodings);
   const terms = passes.map((pass) => termsOf(pass.vectors(bert.layers), pooling)), [first, second] = terms.map((rows) => meanRow(rows, rows.map(() => 1)));
   const scale = length(first) * length(second) || 1;
   const [rows, columns] = encodings.map((encoding, side) => partsOf(bert, encoding, terms[side], options.merge));
