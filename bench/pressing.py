@@ -1,17 +1,21 @@
 """How long from a press on a word to the painted figure, in Chromium, for each view that has words to press.
 
-    python -m bench.pressing [--address ADDRESS] [--rounds 10] [VIEW …]
+    python -m bench.pressing [--address ADDRESS] [--site FOLDER] [--rounds 10] [VIEW …]
 
-ADDRESS is that of a running server; without it, one is started, in fp32. Each view opens with its first example; then
-its words are pressed one after the other, each of which asks a question that was not asked before. The time ends with
-the last change of the figure. Prints the median and the slowest of each view, and the median over the views."""
+ADDRESS is that of a running server; without it, one is started, in fp32. FOLDER is a site, which answers in the
+browser: it is measured in the same run, each view beside that of the server, with the first answer of a browser that
+was never there. Each view opens with its first example; then its words are pressed one after the other, each of which
+asks a question that was not asked before. The time ends with the last change of the figure. Prints the median and the
+slowest of each view, and the median over the views."""
 
 import argparse
 import asyncio
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -19,6 +23,7 @@ from playwright.async_api import Page, async_playwright
 
 from bench.serving import Server
 from tests.browser.conftest import FLAGS, chromium
+from tests.site.answers import served
 
 READY = """() => !document.querySelector("[aria-busy=true]")
     && document.querySelector("#caption .said")?.textContent"""
@@ -38,6 +43,11 @@ PRESS = """index => new Promise(done => {
     look();
 })""".replace("QUIET", "250").replace("LONGEST", "20000")
 
+SCHEMA = """async () => {
+    const [script] = performance.getEntriesByType("resource").filter(({ name }) => name.endsWith("/backend.js"));
+    return (await (await import(script.name)).ask("page")).answer;
+}"""
+
 
 async def press(page: Page, address: str, view: str, rounds: int) -> list[float]:
     """Milliseconds of each press in *view*; the first one only prepares."""
@@ -54,9 +64,16 @@ async def measure(address: str, wanted: Sequence[str], rounds: int) -> dict[str,
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
         page = await browser.new_page(viewport={"width": 1280, "height": 900})
-        reply = await page.request.get(f"{address}/api/v1/page")
-        views: dict[str, Any] = (await reply.json())["views"]
-        names = [name for name, view in views.items() if view["text"] and (not wanted or name in wanted)]
+        began = time.perf_counter()
+        await page.goto(address)
+        await page.wait_for_selector("#figure .bars")
+        print(f"{address}: first answer after {time.perf_counter() - began:.1f} s")
+        views: dict[str, Any] = (await page.evaluate(SCHEMA))["views"]
+        names = [
+            name
+            for name, view in views.items()
+            if view["text"] and view.get("offered", True) and (not wanted or name in wanted)
+        ]
         times = {name: await press(page, address, name, rounds) for name in names}
         await browser.close()
     return {name: found for name, found in times.items() if found}
@@ -81,13 +98,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m bench.pressing", description=__doc__)
     parser.add_argument("views", nargs="*")
     parser.add_argument("--address")
+    parser.add_argument("--site", type=Path)
     parser.add_argument("--rounds", type=int, default=10)
     options = parser.parse_args(arguments)
+    here: dict[str, list[float]] = {}
+    if options.site:
+        with served(options.site) as address:
+            here = asyncio.run(measure(address.rstrip("/"), options.views, options.rounds))
     with running(options.address) as address:
-        times = asyncio.run(measure(address.rstrip("/"), options.views, options.rounds))
+        times = asyncio.run(measure(address.rstrip("/"), [*options.views, *here], options.rounds))
     for name, found in sorted(times.items(), key=lambda entry: median(entry[1])):
-        print(f"{name:24}{median(found):6.0f} ms, slowest {max(found):5.0f}, of {len(found)}")
+        beside = f"; the site {median(here[name]):6.0f}, slowest {max(here[name]):5.0f}" if name in here else ""
+        print(f"{name:24}{median(found):6.0f} ms, slowest {max(found):5.0f}, of {len(found)}{beside}")
     print(f"{'median over the views':24}{median(median(found) for found in times.values()):6.0f} ms")
+    if here:
+        print(f"{'median on the site':24}{median(median(found) for found in here.values()):6.0f} ms")
     return 0
 
 

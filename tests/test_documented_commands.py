@@ -20,6 +20,7 @@ pytestmark = pytest.mark.slow
 COMMAND = re.compile(r"^(?:python -m )?bertexplorer (\S.*)$|`(?:python -m )?bertexplorer ([^`]+)`", re.MULTILINE)
 ELSEWHERE = {  # commands that do not end by themselves or take long -> the tests that run them
     "serve": "tests/server",
+    "site": "tests/browser/test_site.py",
     "mcp": "tests/api/test_tools.py",
     "cluster": "tests/cluster",
     "train": "tests/runs",

@@ -1,7 +1,10 @@
 """A site in Chromium: a folder on a plain web server, whose answers are those of the server's golden files."""
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,7 +22,7 @@ from bertexplorer.learn.lesson import Block
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
 from bertexplorer.site.content import write_json
-from bertexplorer.site.folder import graphs_of, write, write_checkpoint
+from bertexplorer.site.folder import graphs_of, write_checkpoint
 from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
@@ -40,11 +43,13 @@ ODD = (
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site of mini as `bertexplorer site` writes it."""
+    """A site of mini, as the command writes it."""
     out = tmp_path_factory.mktemp("site") / "public"
-    written = write(CheckpointRegistry(Settings()), out)
-    assert written["weights"] == "8-bit"
-    assert written["bytes"] < 70e6 and written["first_visit"] < 40e6
+    command = [sys.executable, "-m", "bertexplorer", "site", str(out), "--address", "https://example.org/bert"]
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stderr
+    whole, first = (float(size) for size in re.findall(r"(\d+\.\d)(?: MB|; weights in 8-bit)", said))
+    assert whole < 70 and first < 40
+    assert "https://example.org/bert/thumbnail.png" in (out / "index.html").read_text("utf-8")
     return out
 
 

@@ -42,7 +42,8 @@ FAMILIES = (
     "jina",
     "eurobert",
 )
-WITH = [(family, head) for family in FAMILIES for head in ("sequence_classifier", "")]  # which families have their own
+OWN_POOLING = ("bert-mlm", "albert", "modernbert", "eurobert")  # of a classifier: the other families share these
+WITH = [*((family, "") for family in FAMILIES), *((family, "sequence_classifier") for family in OWN_POOLING)]
 
 
 @pytest.mark.parametrize(("family", "head"), [*WITH, ("bert-mlm", "span"), ("modernbert", "span")])
