@@ -3,34 +3,31 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from hashlib import sha256
+from collections.abc import Callable
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
-from bertexplorer.api.calls import Call
 from bertexplorer.api.lesson_calls import EXPORTS
 from bertexplorer.api.lessons import lesson_json, summary
 from bertexplorer.api.page import page_schema
-from bertexplorer.api.perform import perform
 from bertexplorer.api.view import state_json
-from bertexplorer.core.ask import DEFAULTS, Explore, with_example
-from bertexplorer.core.link import restore_state
-from bertexplorer.core.state import State
+from bertexplorer.core.ask import Explore
+from bertexplorer.core.state import State, to_link
+from bertexplorer.errors import ExplorerError
 from bertexplorer.figures import learning
 from bertexplorer.learn.answer_keys import answer_keys
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.learn.lesson import Block, Lesson
 from bertexplorer.learn.prose import inline
 from bertexplorer.learn.recording import PREFIX, recording
-from bertexplorer.site.pages import offered, settings_of, supports
+from bertexplorer.site.finds import find_key
+from bertexplorer.site.pages import defaults_of, offered, settings_of
+from bertexplorer.site.recorded import INSTEAD, options_of, state_of
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 
 FILES = ("gift", "moodle", "qti", "csv")  # of a lesson's questions, for learning platforms
-INSTEAD = "To ask this of other texts, install the explorer on a computer."
 ABOUT = (
     "A site of BERT Explorer: files without a server. The checkpoint runs in your browser, and nothing that you type "
     "leaves it.",
@@ -58,7 +55,8 @@ def page(
             "offered": offered(name),
             "instead": "" if offered(name) else INSTEAD,
             "settings": settings_of(name, view["settings"]),
-            "usual": DEFAULTS[name],  # of all settings on a server
+            "defaults": defaults_of(name),  # of all settings, also of those that a browser lacks
+            "examples": [{**asdict(example), "options": options_of(name, example)} for example in VIEWS[name].examples],
             "upload": view["upload"] if name == "search" else "",
             "several": False,
         }
@@ -76,74 +74,6 @@ def page(
         "site": True,
         "card": card,
     }
-
-
-# Recorded answers
-
-
-def record(explore: Explore, catalogue: LessonCatalogue, first: State, out: Path, tell: Tell) -> dict[str, str]:
-    """Record the answers to states that a browser cannot compute: examples, and links of lessons. Returns the file of
-    each."""
-    known: dict[str, str] = {}
-    for state in states(explore, catalogue, first):
-        key = key_of(state)
-        if key in known:
-            continue
-        tell(f"Recording {VIEWS[state.view].title}")
-        reply = perform(explore, first, Call("view", "", "", {"state": state_json(state)}))
-        answer = json.loads(reply.body)
-        if reply.status != 200 or "document" in answer:  # a document has scripts of its own, which a site does not run
-            continue
-        answer["receipt"]["short"] = f"{state.checkpoint} · recorded, not computed here"
-        answer["state"]["precision"] = "auto"
-        answer["recorded"] = f"A recorded answer. {INSTEAD}"
-        rows = json.loads(perform(explore, first, Call("export", "json", "", {"state": state_json(state)})).body)[
-            "rows"
-        ]
-        known[key] = sha256(key.encode()).hexdigest()[:12]
-        write_json(out / "data" / "recorded" / f"{known[key]}.json", answer)
-        write_json(out / "data" / "recorded" / f"{known[key]}.rows.json", rows)
-    write_json(out / "data" / "recorded.json", known)
-    return known
-
-
-def states(explore: Explore, catalogue: LessonCatalogue, first: State) -> Iterator[State]:
-    """The states to record."""
-    for name, view in VIEWS.items():
-        start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
-        for example in view.examples:
-            state = with_example(example, start)
-            if not computed(state):
-                yield state
-    for lesson in catalogue.lessons.values():
-        for block in lesson.blocks:
-            if block.shown and not block.shown.startswith(PREFIX):
-                query = dict(parse_qsl(urlsplit(block.shown).query, keep_blank_values=True))
-                state, notice = restore_state(explore, query, first)
-                if not notice and not computed(state):
-                    yield replace(state, precision="fp32")
-
-
-def computed(state: State) -> bool:
-    """Whether a browser can answer *state*."""
-    return supports(state.view, state.options) and state.against in ("", "another text")
-
-
-def key_of(state: State) -> str:
-    """The name of a recorded state, as keyOf of site.js writes it: with the settings that are not at their defaults."""
-    fields = state_json(state)
-    changed = {name: value for name, value in state.options.items() if value != DEFAULTS[state.view][name]}
-    options = [f"{name}={plain(value)}" for name, value in sorted(changed.items())]
-    texts = [fields[name] for name in ("view", "text", "pair", "hidden", "picked")]
-    parts = [*texts, state.against, state.other if state.against else "", options]
-    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
-
-
-def plain(value: Any) -> str:
-    """A setting as JavaScript writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 # Lessons
@@ -172,6 +102,8 @@ def write_lesson(
     """Write one lesson as its readers get it, its keys, and its questions for learning platforms."""
     for part in content["parts"]:
         part.pop("class", None)  # a site has no class
+        if "view=" in part.get("link", "") and (state := state_of(explore, part["link"], first)):
+            part["link"] = f"/{to_link(replace(state, precision='auto'), defaults_of(state.view))}"
     write_json(folder / f"{lesson.slug}{ending}.json", content)
     write_json(folder / f"{lesson.slug}{ending}.keys.json", keys(explore, lesson, first))
     for kind in FILES:
@@ -183,12 +115,17 @@ def write_lesson(
 
 
 def keys(explore: Explore, lesson: Lesson, first: State) -> dict[str, Any]:
-    """The answers of a lesson, each with the kind of its question and its choices."""
-    blocks = {block.id: block for block in lesson.blocks}
-    return {
-        name: {**key, "kind": blocks[name].kind, "choices": [inline(item.text) for item in blocks[name].items]}
-        for name, key in answer_keys(explore, lesson, first).items()
-    }
+    """The answers of a lesson, each with the kind of its question and its choices; of a find, what to grade it by."""
+    found = answer_keys(explore, lesson, first)
+    for block in lesson.blocks:
+        if block.id in found:
+            found[block.id] |= {"kind": block.kind, "choices": [inline(item.text) for item in block.items]}
+        if block.kind == "find":
+            try:
+                found[block.id] |= find_key(block)
+            except ExplorerError as error:
+                found[block.id]["problem"] = str(error)
+    return found
 
 
 def write_run(folder: Path, name: str) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.core import provenance
@@ -26,8 +26,9 @@ from bertexplorer.model.load import load
 from bertexplorer.model.sentence_encoder import Dense
 from bertexplorer.settings import ASSETS
 from bertexplorer.site import pages, weights
-from bertexplorer.site.content import page, record, write_json, write_lessons
+from bertexplorer.site.content import page, write_json, write_lessons
 from bertexplorer.site.graph import Graphs, export
+from bertexplorer.site.recorded import record
 from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.version import __version__
@@ -40,6 +41,19 @@ PARTS = ("data", "model", "scripts", "local", "learn", "train", "pretrain", "fon
 MAX_BYTES = 500e6  # of a checkpoint in fp32
 FONTS = ("IBMPlexSans/IBMPlexSans-Regular", "IBMPlexSans/IBMPlexSans-Bold", "IBMPlexMono/IBMPlexMono-Regular")
 NOT_KEPT = {"model", "README.md", "NOTICE.txt", "thumbnail.png", "sw.js", ".nojekyll"}  # by a service worker
+
+
+class Registry:
+    """The checkpoints of *library*, of which one is replaced by what a browser has of it."""
+
+    def __init__(self, library: CheckpointRegistry, checkpoint: Checkpoint) -> None:
+        self.library, self.checkpoint = library, checkpoint
+
+    def get(self, name: str, precision: str = "auto") -> Checkpoint:
+        return self.checkpoint if name == self.checkpoint.name else self.library.get(name, precision)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.library, name)
 
 
 def write(
@@ -71,6 +85,8 @@ def write(
     chosen = kind or ("8-bit" if weights.bears_8_bits(checkpoint, graphs.places) else "fp16")
     clean(out)
     described = about(checkpoint, name, chosen)
+    if chosen == "8-bit":  # the lessons and the recorded answers are those of the weights that a browser gets
+        weights.rounded(checkpoint, graphs.places)
     site = {
         "checkpoint": described,
         "tokenizer": words,
@@ -80,9 +96,17 @@ def write(
     }
     write_json(out / "data" / "site.json", site)
     # 2. What the pages show.
-    explore, catalogue = Explore(library), LessonCatalogue.of(library.settings)
+    explore, catalogue = (
+        Explore(cast(CheckpointRegistry, Registry(library, checkpoint))),
+        LessonCatalogue.of(library.settings),
+    )
     first = replace(opening(library.settings), checkpoint=name, precision="fp32")
-    recorded = record(explore, catalogue, first, out, tell)
+
+    def keep(part: str, content: Any) -> None:
+        write_json(out / "data" / "recorded" / f"{part}.json", content)
+
+    recorded = record(explore, catalogue, first, described["card"], keep, tell)
+    write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, described["card"]))
     write_lessons(explore, catalogue, first, out, tell)
     # 3. The pages.

@@ -8,8 +8,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from bertexplorer.options import option_specs
-from bertexplorer.views import VIEWS
+from bertexplorer.core.ask import DEFAULTS
 
 HERE = Path(__file__).parent
 PAGES = {"explore": "./", "learn": "learn"}  # script -> address
@@ -38,29 +37,37 @@ def offered(view: str) -> bool:
 
 
 def settings_of(view: str, settings: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those of *settings* that a browser has, each with its choices; the first of them is the default, if the usual one
-    is missing."""
+    """Those of *settings* that a browser has, each with its choices. A view of which only examples are recorded shows
+    none."""
     if not offered(view):
-        return settings
+        return [{**setting, "by_page": True} for setting in settings]
     kept = [setting for setting in settings if setting["name"] not in LEFT_OUT.get(view, ())]
-    return [{**setting, **fewer(setting, CHOICES.get(view, {}).get(setting["name"]))} for setting in kept]
+    return [{**setting, **here(view, setting)} for setting in kept]
+
+
+def here(view: str, setting: dict[str, Any]) -> dict[str, Any]:
+    """The default of *setting* in a browser, and its choices; all methods stay, as recorded answers have them."""
+    name = setting["name"]
+    choices = CHOICES.get(view, {}).get(name, setting["choices"])
+    return {"default": defaults_of(view)[name], "choices": setting["choices"] if name == "method" else choices}
+
+
+def defaults_of(view: str) -> dict[str, Any]:
+    """The settings with which *view* opens on a site: a browser's first choice where it lacks the usual one."""
+    usual, choices = DEFAULTS[view], CHOICES.get(view, {}) if offered(view) else {}
+    return {
+        name: value if name not in choices or value in choices[name] else choices[name][0]
+        for name, value in usual.items()
+    }
 
 
 def supports(view: str, options: Mapping[str, Any]) -> bool:
     """Whether a browser can compute *view* with these *options*."""
     left_out, choices = LEFT_OUT.get(view, ()), CHOICES.get(view, {})
-    usual = {setting.name: setting.default for setting in option_specs(VIEWS[view].analysis.Options)}
     return offered(view) and all(
-        value in choices[name] if name in choices else name not in left_out or value == usual[name]
+        value in choices[name] if name in choices else name not in left_out or value == DEFAULTS[view][name]
         for name, value in options.items()
     )
-
-
-def fewer(setting: dict[str, Any], choices: tuple[str, ...] | None) -> dict[str, Any]:
-    if not choices:
-        return {}
-    default = setting["default"] if setting["default"] in choices else choices[0]
-    return {"choices": choices, "default": default}
 
 
 def explore(address: str = "") -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -27,6 +27,7 @@ from bertexplorer.site.pages import offered
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 from tests.browser.conftest import opened
+from tests.browser.test_access import wrong
 from tests.conftest import BUNDLED
 from tests.site.answers import ask, of_view, served
 
@@ -212,8 +213,10 @@ def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Pa
     with served(folder) as address:
         page.goto(address)
         page.wait_for_selector(PAINTED)
-        page.wait_for_function("caches.keys().then((names) => names.length === 2)")
-        page.wait_for_function("caches.open('bert-explorer').then(async (cache) => (await cache.keys()).length === 4)")
+        page.wait_for_function("() => caches.keys().then((names) => names.length === 2)")
+        page.wait_for_function(
+            "caches.open(`bert-explorer-checkpoint ${location.pathname}`).then(async (cache) => (await cache.keys()).length === 4)"
+        )
         page.evaluate("navigator.serviceWorker.ready")
     page.goto(address)
     page.wait_for_selector(PAINTED)
@@ -279,3 +282,27 @@ def test_without_storage_and_without_what_it_needs(browser: Browser, folder: Pat
             else:
                 page.wait_for_selector(PAINTED)
         context.close()
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 390), ("dark", 1280)])
+def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
+    browser: Browser, folder: Path, scheme: Literal["light", "dark"], width: int
+) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
+    page = context.new_page()
+    with served(folder) as address:
+        for path in (
+            "",
+            "?view=attention",
+            "?view=head-roles",
+            "?view=forward-pass",
+            "learn",
+            "learn?lesson=welcome",
+            "train",
+        ):
+            page.goto(f"{address}{path}")
+            page.wait_for_selector("bx-learn *, .plain, #figure .bars, #figure .plot, #figure .model")
+            page.wait_for_function("() => !document.querySelector('[aria-busy=true]')")
+            assert wrong(page) == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+    context.close()

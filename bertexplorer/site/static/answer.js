@@ -1,5 +1,5 @@
 // Answers: a state of the page, or a link -> all that the page shows for it, as the server's POST /api/v1/view gives it.
-import { Refusal, readSpans, TOKENS, writeSpans } from "./tokens.js";
+import { readSpans, Refusal, Stopped, TOKENS, writeSpans } from "./tokens.js";
 
 const MOST = 12;  // answers that are remembered
 const PRESS = {
@@ -28,6 +28,7 @@ export class Answers {
       if (state.against) out.beside = await this.beside(state, module);
       return { status: 200, answer: out };
     } catch (error) {
+      if (error instanceof Stopped) throw error;
       if (!(error instanceof Refusal)) console.error(error);
       out.strip = encoding && strip(this.bert, encoding, view.press, {});
       const detail = error instanceof Refusal ? error.message : `This view failed (${error.message}). Reload the page, or change the text.`;
@@ -88,10 +89,17 @@ export class Answers {
   async read({ state, link, counted_in: counted, fill }) {
     if (link !== undefined) return this.follow(new URLSearchParams(link));
     let now = { ...this.schema.opening, pair: "", against: "", other: "", hidden: "", picked: "", ...state, checkpoint: this.bert.card.name, precision: "auto" };
+    const lost = this.lost(now.view, now.options);
     now.options = { ...this.defaults(now.view), ...this.known(now.view, now.options) };
     if (counted) now = this.edited({ ...now, text: counted.text ?? "", pair: counted.pair ?? "" }, now.text, now.pair);
     if (fill) now = await this.filled(now, readSpans(fill)[0]);
-    return { state: now, notice: "" };
+    return { state: now, notice: lost.length ? `A browser does not compute ${lost.join(" and ")}; this is without.` : "" };
+  }
+
+  /** Those of *options*, name and value, that this site lacks and that would change the answer. */
+  lost(view, options = {}) {
+    const { defaults } = this.schema.views[view], known = this.known(view, options);
+    return Object.entries(options).filter(([name, value]) => !Object.hasOwn(known, name) && value !== defaults[name]).map(([name, value]) => `${name.replaceAll("_", " ")} “${value}”`);
   }
 
   /** Those of *options* that this site has. */
@@ -105,7 +113,7 @@ export class Answers {
   follow(query) {
     const { views, opening } = this.schema;
     let notice = "", view = query.get("view") ?? opening.view;
-    if (!(view in views)) {
+    if (!Object.hasOwn(views, view)) {
       notice = `There is no view '${view.slice(0, 60)}'. Pick one of those shown.`;
       view = opening.view;
     }

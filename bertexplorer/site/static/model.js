@@ -1,18 +1,20 @@
 // The checkpoint in this browser: weights that travelled small, two sessions of onnxruntime-web, and what views ask of them.
-import { mean } from "./numbers.js";
+import { mean, sum } from "./numbers.js";
 import { Refusal, Tokenizer } from "./tokens.js";
 
 const BLOCK = 32, LARGE = 10_000;  // numbers that share a scale; of a tensor that travels in 8 bits
 const BUDGET = 6_000_000;  // numbers of attention in one pass
+const ROWS = 64;  // vectors that the head reads at once
 const REMEMBERED = 30_000_000;  // numbers of passes that are kept
 
 export class Bert {
   #passes = new Map();  // the ids of an encoding -> its pass, the latest last
 
-  /** *about*: site.json; *graphs*: its ONNX files by name; *weights*: the packed weights; *ort*: onnxruntime-web. */
-  static async open({ about, graphs, weights, ort }) {
+  /** *about*: site.json; *graphs*: its ONNX files by name; *weights*: the packed weights; *ort*: onnxruntime-web; *pause*: awaited between
+   *  passes with the share that is done. */
+  static async open({ about, graphs, weights, ort, pause }) {
     const bert = new Bert();
-    Object.assign(bert, { ...about.checkpoint, ort, places: new Map(about.places.map(([name, shape, start, transposed]) => [name, { shape, start, transposed }])) });
+    Object.assign(bert, { ...about.checkpoint, ort, pause, places: new Map(about.places.map(([name, shape, start, transposed]) => [name, { shape, start, transposed }])) });
     bert.tokenizer = new Tokenizer(about.tokenizer);
     bert.numbers = expand(weights, about);
     const externalData = [{ path: "weights", data: new Uint8Array(bert.numbers.buffer) }];
@@ -87,6 +89,8 @@ export class Bert {
       } else open.push(i);
     }
     open.sort((a, b) => encodings[a].ids.length - encodings[b].ids.length);
+    const total = sum(open.map((i) => encodings[i].ids.length));
+    let done = 0;
     while (open.length) {
       const batch = [open.shift()];
       let longest = encodings[batch[0]].ids.length;
@@ -98,6 +102,8 @@ export class Bert {
       const passes = await this.#run(batch.map((i) => encodings[i]), longest, heads && batch.map((i) => heads[i]));
       if (!heads && encodings.length === 1) this.#remember(key(encodings[0]), passes[0]);
       for (const [row, i] of batch.entries()) yield [i, passes[row]];
+      done += sum(batch.map((i) => encodings[i].ids.length));
+      if (open.length) await this.pause(done / total);
     }
   }
 
@@ -134,11 +140,15 @@ export class Bert {
   async logits(vectors) {
     if (!this.readerSession) throw new Refusal(`${this.name} has no head that predicts words. Choose a checkpoint with one.`, "head");
     if (!vectors.length) return [];
-    const size = this.hidden_size, flat = new Float32Array(vectors.length * size);
-    vectors.forEach((vector, i) => flat.set(vector, i * size));
-    const { logits } = await this.readerSession.run({ vectors: new this.ort.Tensor("float32", flat, [vectors.length, size]) });
-    const width = logits.dims[1];
-    return vectors.map((_, i) => logits.data.subarray(i * width, (i + 1) * width));
+    const size = this.hidden_size, out = [];
+    for (let start = 0; start < vectors.length; start += ROWS) {
+      const some = vectors.slice(start, start + ROWS), flat = new Float32Array(some.length * size);
+      some.forEach((vector, i) => flat.set(vector, i * size));
+      const { logits } = await this.readerSession.run({ vectors: new this.ort.Tensor("float32", flat, [some.length, size]) }), width = logits.dims[1];
+      some.forEach((_, i) => out.push(logits.data.subarray(i * width, (i + 1) * width)));
+      if (out.length < vectors.length) await this.pause(out.length / vectors.length);
+    }
+    return out;
   }
 
   /** Their natural-log probabilities. */

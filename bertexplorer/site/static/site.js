@@ -17,10 +17,18 @@ const page = read("data/page.json");
 const waiting = new Map();  // number of a question -> what resolves it
 let worker = null, last = 0, opened = null;
 
-function send(task, given, transfer = []) {
+/** Ask the worker. *tell* hears {done, seconds}; *signal* stops the work. */
+function send(task, given, { transfer = [], signal, tell } = {}) {
   const number = ++last;
   worker.postMessage({ number, task, ...given }, transfer);
-  return new Promise((done) => waiting.set(number, done));
+  return new Promise((done, left) => {
+    waiting.set(number, { done, tell });
+    signal?.addEventListener("abort", () => {
+      waiting.delete(number);
+      worker.postMessage({ task: "stop", number });
+      left(signal.reason);
+    });
+  });
 }
 
 /** Open the checkpoint, once; *tell* hears how much has arrived. A failed attempt can be repeated. */
@@ -38,16 +46,21 @@ async function openNow(tell) {
   files.runtime = await new Response(new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   tell({ notice: "Opening the checkpoint…" });
   worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
-  worker.onmessage = ({ data: { number, ...result } }) => { waiting.get(number)?.(result); waiting.delete(number); };
-  worker.onerror = ({ message }) => { for (const done of waiting.values()) done({ status: 500, answer: { detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.` } }); waiting.clear(); };
-  const { status, answer } = await send("open", { about, schema: await page, files }, Object.values(files));
+  worker.onmessage = ({ data: { number, progress, ...result } }) => {
+    const asked = waiting.get(number);
+    if (progress) { asked?.tell?.(progress); return; }
+    waiting.delete(number);
+    asked?.done(result);
+  };
+  worker.onerror = ({ message }) => { for (const { done } of waiting.values()) done({ status: 500, answer: { detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.` } }); waiting.clear(); };
+  const { status, answer } = await send("open", { about, schema: await page, files }, { transfer: Object.values(files) });
   if (status !== 200) throw new Error(answer.detail);
 }
 
 /** The bytes of a file whose name holds its hash: from this browser's cache, else from the site. A broken download goes on where
  *  it stopped. */
 async function content(path, bytes, hear) {
-  const url = new URL(path, base), cache = await globalThis.caches?.open("bert-explorer").catch(() => null), kept = await cache?.match(url).catch(() => null);
+  const url = new URL(path, base), cache = await globalThis.caches?.open(`bert-explorer-checkpoint ${base.pathname}`).catch(() => null), kept = await cache?.match(url).catch(() => null);
   if (kept) { hear(bytes); return kept.arrayBuffer(); }
   const buffer = new Uint8Array(bytes);
   let at = 0;
@@ -82,20 +95,20 @@ async function forget(cache, path) {
 // The questions.
 
 const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
-/** The name of a recorded state: with the settings that are not at the defaults of a server. */
-function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { usual }) {
-  const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(usual[name])).sort();
-  return JSON.stringify([view, text, pair, hidden, picked, against, against ? other : "", changed.map(([name, value]) => `${name}=${value}`)]);
+/** The name of a recorded state: with the settings that are not at their defaults. */
+function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { defaults, text: used }) {
+  const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(defaults[name])).sort();
+  return JSON.stringify([view, ...(used ? [text, pair, hidden, picked] : ["", "", "", ""]), against, against ? other : "", changed.map(([name, value]) => `${name}=${value}`)]);
 }
 
 /** The answer to a state or a link of a view. */
-async function view(body, tell) {
+async function view(body, { tell, signal }) {
   const { views, card } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
-  const refuse = (detail) => ({ status: 422, answer: { state, notice: "", checkpoint: card, detail } });
+  const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } });  // without a state: text and tokens stay
   if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
   try { await open(tell); } catch (error) { return refuse(`The checkpoint did not open: ${error.message}. Change the text to try again.`); }
-  return send("view", { body });
+  return send("view", { body }, { signal, tell });
 }
 
 /** The rows of a state as a file: csv or json. */
@@ -109,14 +122,23 @@ async function rows(kind, body, tell) {
   return { status: 200, answer: fileOf(kind, state, content, receipt.whole) };
 }
 
-/** The state of a link as a server understands it, with all settings that it names. */
+/** The state of a link, with all settings that it names. */
 function stateOf(link, { views, opening }) {
-  const query = new URLSearchParams(link), view = query.get("view") in views ? query.get("view") : opening.view, { usual, examples: [example] } = views[view], bare = !query.has("text");
-  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...usual, ...(bare && example.options) };
+  const query = new URLSearchParams(link), view = Object.hasOwn(views, query.get("view")) ? query.get("view") : opening.view, { defaults, examples: [example] } = views[view], bare = !query.has("text");
+  const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...defaults, ...(bare && example.options) };
   for (const [name, value] of query) {
-    if (name in usual) options[name] = typeof usual[name] === "boolean" ? value === "True" : typeof usual[name] === "number" ? Number(value) : value;
+    if (Object.hasOwn(defaults, name)) options[name] = { boolean: value === "True", number: Number(value) }[typeof defaults[name]] ?? value;
   }
   return { view, text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked), checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
+}
+
+/** The text of a file in UTF-8, or in the encoding of Windows, which a notice names. */
+function readText(bytes) {
+  try {
+    return { read: new TextDecoder("utf-8", { fatal: true }).decode(bytes), notice: "" };
+  } catch {
+    return { read: new TextDecoder("windows-1252").decode(bytes), notice: " It is not UTF-8, so it was read as Windows-1252." };
+  }
 }
 
 /** The grade of an answer to a question of a lesson, from its keys. */
@@ -127,10 +149,10 @@ async function grade(slug, block, { answer, attempt }, lang) {
 
 const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
 
-async function local(path, { body, tell = () => {} } = {}) {
+async function local(path, { body, signal, tell = () => {} } = {}) {
   const [where, query = ""] = path.split("?"), [first, second, third] = where.split("/"), lang = new URLSearchParams(query).get("lang") ?? "", spoken = lang === "en" ? "" : lang;
   if (where === "page") return { status: 200, answer: await page };
-  if (where === "view") return view(body, tell);
+  if (where === "view") return view(body, { tell, signal });
   if (first === "view") {
     if (second === "python") return missing("The program that repeats an answer");
     return rows(second, body, tell);
@@ -140,21 +162,24 @@ async function local(path, { body, tell = () => {} } = {}) {
     return body ? missing(`Another checkpoint than ${name}`) : { status: 200, answer: [{ name, label, here: true }] };
   }
   if (where === "lines") {
-    const file = body.get("file");
+    const file = body.get("file"), { read: text, notice } = readText(await file.arrayBuffer());
+    if (/\.(csv|tsv)$/i.test(file.name)) return { status: 422, answer: { detail: `${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.` } };
     await open(tell);
-    return send("keep", { text: await file.text(), name: file.name });
+    const kept = await send("keep", { text, name: file.name });
+    return kept.status === 200 ? { ...kept, answer: { ...kept.answer, notice: `${kept.answer.notice}${notice}` } } : kept;
   }
-  if (first === "lectures") return { status: 200, answer: [] };
+  if (where === "lectures") return { status: 200, answer: [] };
+  if (first === "lectures") return missing("A lecture");
   if (first === "lessons") {
-    const version = (name) => read(`data/lessons/${name}${spoken ? `.${spoken}` : ""}.json`).catch(() => read(`data/lessons/${name}.json`));
+    const version = (name, end = ".json") => read(`data/lessons/${name}${spoken && `.${spoken}`}${end}`).catch(() => read(`data/lessons/${name}${end}`));
     try {
       if (!second) return { status: 200, answer: await version("list") };
       if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
       if (!third) return { status: 200, answer: await version(second) };
-      if (third === "keys") return { status: 200, answer: await version(`${second}.keys`) };
+      if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
       if (EXPORTS.includes(third)) return { status: 200, answer: { content: await (await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base))).blob() } };
       if (body) return await grade(second, third, body, spoken);
-    } catch (error) { return { status: 404, answer: { detail: `This part of the site is missing (${error.message}). Reload the page.` } }; }
+    } catch { return { status: 404, answer: { detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.` } }; }
   }
   return missing("This");
 }

@@ -1,10 +1,11 @@
 // Keeps the files of the site in the browser, so that it opens without a network. The checkpoint is kept by site.js.
-const NAME = "bert-explorer-" + VERSION, SHELL = FILES;
+const SITE = `bert-explorer ${new URL("./", location).pathname} `, NAME = SITE + VERSION, SHELL = FILES;  // two sites may share a host
+const PAGES = ["learn", "train", "pretrain"];
 
-addEventListener("install", (event) => event.waitUntil(caches.open(NAME).then((cache) => cache.addAll([...SHELL, "./", "learn/"])).then(() => skipWaiting())));
+addEventListener("install", (event) => event.waitUntil(caches.open(NAME).then((cache) => cache.addAll([...SHELL, "./", ...PAGES.map((page) => `${page}/`)])).then(() => skipWaiting())));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
-  for (const name of await caches.keys()) if (name.startsWith("bert-explorer-") && name !== NAME) await caches.delete(name);
+  for (const name of await caches.keys()) if (name.startsWith(SITE) && name !== NAME) await caches.delete(name);
   await clients.claim();
 })()));
 
@@ -13,6 +14,6 @@ addEventListener("fetch", (event) => {
   if (request.method !== "GET" || url.origin !== location.origin) return;
   const path = url.pathname.slice(home.length);
   if (path.startsWith("model/")) return;
-  const page = request.mode === "navigate" && (path === "learn" || path === "learn/" ? "learn/" : path === "" ? "./" : null);
+  const page = request.mode === "navigate" && (PAGES.includes(path.replace(/\/$/, "")) ? `${path.replace(/\/$/, "")}/` : path === "" ? "./" : null);
   event.respondWith(caches.open(NAME).then((cache) => cache.match(page || request, { ignoreSearch: Boolean(page) })).then((kept) => kept ?? fetch(request)));
 });

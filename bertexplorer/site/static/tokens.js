@@ -9,6 +9,9 @@ export class Refusal extends Error {
   }
 }
 
+/** Nobody waits for the answer any more. */
+export class Stopped extends Error {}
+
 const MAX_CHARACTERS = 20_000, MAX_WORD = 200, LONGEST = 100;  // of a text; of a word to look up; of a word that has pieces
 export const TOKENS = 2;  // the side of a span that counts tokens
 const TYPED_MASK = /\[mask\]|<mask>|_{3,}/giu;

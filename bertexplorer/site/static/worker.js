@@ -2,20 +2,43 @@
 import { Answers } from "./answer.js";
 import { fileOf } from "./export.js";
 import { Bert } from "./model.js";
-import { Refusal } from "./tokens.js";
+import { Refusal, Stopped } from "./tokens.js";
 import * as ort from "./vendor/ort.wasm.min.mjs";
 
 const lines = new Map();  // key -> uploaded lines
 let answers = null;  // a promise of them
 
-onmessage = async ({ data: { number, task, ...given } }) => {
+// One task at a time, in their order. A task that nobody waits for any more ends at its next pause.
+
+const PATIENCE_MS = 800;  // before the page hears how far a task is
+let before = Promise.resolve(), current = { number: 0, began: 0 };
+const stopped = new Set();
+
+onmessage = ({ data: { number, task, ...given } }) => {
+  if (task === "stop") stopped.add(number);
+  else before = before.then(() => perform(number, task, given));
+};
+
+async function perform(number, task, given) {
+  current = { number, began: performance.now() };
   try {
+    await pause();
     postMessage({ number, ...await TASKS[task](given) });
   } catch (error) {
-    if (!(error instanceof Refusal)) console.error(error);
+    if (!(error instanceof Refusal || error instanceof Stopped)) console.error(error);
     postMessage({ number, status: 422, answer: { detail: error.message } });
   }
-};
+  stopped.delete(number);
+}
+
+/** Let messages in, tell how much is done, and end the task if it was stopped. */
+async function pause(share = 0) {
+  await new Promise((go) => { pauses.port1.onmessage = go; pauses.port2.postMessage(0); });
+  const { number, began } = current, spent = performance.now() - began;
+  if (stopped.has(number)) throw new Stopped();
+  if (share && spent > PATIENCE_MS) postMessage({ number, progress: { done: share, seconds: Math.ceil(spent * (1 - share) / share / 1000) } });
+}
+const pauses = new MessageChannel();
 
 const TASKS = {
   /** Open the checkpoint from its files. */
@@ -24,7 +47,7 @@ const TASKS = {
     ort.env.wasm.wasmBinary = runtime;
     ort.env.wasm.wasmPaths = { mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href };
     const load = (view) => import(`./views/${view.replaceAll("-", "_")}.js`);
-    answers = Bert.open({ about, graphs: { layers: new Uint8Array(layers), reader: reader && new Uint8Array(reader) }, weights, ort }).then((bert) => new Answers(bert, schema, load, (key) => lines.get(key)));
+    answers = Bert.open({ about, graphs: { layers: new Uint8Array(layers), reader: reader && new Uint8Array(reader) }, weights, ort, pause }).then((bert) => new Answers(bert, schema, load, (key) => lines.get(key)));
     await answers;
     return { status: 200, answer: {} };
   },
@@ -43,10 +66,17 @@ const TASKS = {
 
   /** Keep the *text* of a file of lines, for the search. */
   keep({ text, name }) {
-    const found = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean), key = `lines-${lines.size + 1}`;
+    const found = text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean), key = `lines-${fingerprint(text)}`;
     if (!found.length) throw new Refusal(`${name} holds no lines. Choose a text file with a text in each line.`);
     lines.set(key, found.slice(0, MOST_LINES));
-    return { status: 200, answer: { lines: key, notice: `${lines.get(key).length.toLocaleString("en")} lines of ${name}${found.length > MOST_LINES ? `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out` : ""}. They stay in this tab.` } };
+    return { status: 200, answer: { lines: key, notice: `${lines.get(key).length.toLocaleString("en")} lines of ${name}${found.length > MOST_LINES ? `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out` : ""}. They stay until this tab is reloaded.` } };
   },
 };
 const MOST_LINES = 2000;
+
+/** A short name for a *text*: another text has another one. */
+function fingerprint(text) {
+  let [a, b] = [0xdeadbeef, 0x41c6ce57];
+  for (const one of text) [a, b] = [Math.imul(a ^ one.codePointAt(0), 2654435761), Math.imul(b ^ one.codePointAt(0), 1597334677)];
+  return (a >>> 0).toString(36) + (b >>> 0).toString(36);
+}

@@ -39,7 +39,7 @@ class Explore extends HTMLElement {
     this.querySelector("#exports").prepend(this.presentation.button);
     this.nav.draw(schema.views);
     this.picker.draw(schema.precisions, schema.site);
-    const query = new URLSearchParams(location.search), view = query.get("view") in schema.views ? query.get("view") : schema.opening.view;
+    const query = new URLSearchParams(location.search), view = Object.hasOwn(schema.views, query.get("view")) ? query.get("view") : schema.opening.view;
     const text = query.get("text") ?? ((view !== schema.opening.view && schema.views[view].examples[0].text) || schema.opening.text);
     this.state = new State(schema.views, { ...schema.opening, view, text }, (what) => this.#show(what));
     this.state.keep({ options: { ...this.state.now.options, ...settingsInQuery(query, schema.views[view].settings) } });  // until the answer arrives
@@ -90,7 +90,7 @@ class Explore extends HTMLElement {
 
   #compare() {
     this.against = this.schema.comparisons.map((one) => h("input", { type: "radio", name: "against", value: one, onchange: () => this.state.set({ against: one }) }));
-    this.other = box("other", "Name of the checkpoint, or the other text", {
+    this.other = box("other", this.schema.site ? "The other text" : "Name of the checkpoint, or the other text", {
       oninput: ({ target }) => this.state.keep({ other: target.value }),
       onchange: () => this.state.ask(),
       onkeydown: onEnter((field) => field.blur()),

@@ -35,7 +35,7 @@ class View extends HTMLElement {
     this.append(h("div", { class: "bench" }, this.boxes.text, this.boxes.pair, this.below, this.strip), this.stage, this.settings,
       h("div", { class: "row" }, this.back, this.explore));
     const view = new URLSearchParams(this.link).get("view");
-    this.state = new State(schema.views, { ...schema.opening, view: view in schema.views ? view : schema.opening.view }, (what) => this.#show(what), { address: false, backend: this.backend });
+    this.state = new State(schema.views, { ...schema.opening, view: Object.hasOwn(schema.views, view) ? view : schema.opening.view }, (what) => this.#show(what), { address: false, backend: this.backend });
     this.state.open(this.link);
   }
 

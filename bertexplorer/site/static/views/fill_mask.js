@@ -11,7 +11,7 @@ export async function run(bert, text, { top, words }) {
   for (const [i, position] of positions.entries()) {
     const row = rows[i], was = encoding.originalIds[position], candidate = (id, rank) => ({ token: bert.tokenizer.pieces[id], id, probability: Math.exp(row[id]), logProbability: row[id], rank });
     blanks.push({
-      position, candidates: topk(row, top).map((id, at) => candidate(id, at + 1)), original: was === bert.tokenizer.maskId ? null : candidate(was, rankOf(row, was)),
+      position, row, candidates: topk(row, top).map((id, at) => candidate(id, at + 1)), original: was === bert.tokenizer.maskId ? null : candidate(was, rankOf(row, was)),
       entropy: entropyBits(row), words: await scoreWords(bert, encoding, position, row, wanted),
     });
   }

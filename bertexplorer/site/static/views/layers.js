@@ -4,7 +4,7 @@ import {
   range, room, safe, SHADES, title,
 } from "../chart.js";
 import { bestPieces, encodeMasked, parseWords } from "../masks.js";
-import { entropyBits, most, rankOf, topk } from "../numbers.js";
+import { argmax, entropyBits, most, rankOf, topk } from "../numbers.js";
 import { onePiece } from "../question.js";
 import { Refusal } from "../tokens.js";
 
@@ -23,7 +23,7 @@ export async function run(bert, text, { words, top }) {
     { token: pieces[id], id, ranks: found.map((row) => rankOf(row, id)), probabilities: found.map((row) => Math.exp(row[id])), hidden: id === was }
   ));
   return {
-    position, otherMasks: encoding.masked.length - 1,
+    position, otherMasks: encoding.masked.length - 1, settled: 1 + found.findLastIndex((row) => argmax(row) !== argmax(final)),
     followed: followed.sort((a, b) => a.ranks.at(-1) - b.ranks.at(-1) || b.probabilities.at(-1) - a.probabilities.at(-1)),
     layers: found.map((row) => ({ candidates: bestPieces(bert, row, top), entropy: entropyBits(row), divergence: divergence(final, row) })),
   };
@@ -99,8 +99,8 @@ function drawBits(chart, layers) {
   return (x) => chart.add(lineNames(x, ends, texts, [ACCENT, ORANGE], [0, top], BITS), 3);
 }
 
-export function say({ layers, followed, otherMasks }) {
-  const first = layers[0], last = layers.at(-1), [final] = last.candidates, settled = 1 + layers.findLastIndex(({ candidates }) => candidates[0].id !== final.id);
+export function say({ layers, followed, otherMasks, settled }) {
+  const first = layers[0], last = layers.at(-1), [final] = last.candidates;
   const start = settled ? `stays the first choice from layer ${settled} of ${layers.length - 1} on` : "is the first choice from the input on";
   const told = followed.filter((word) => word.id !== final.id || !settled).slice(0, 2).map(({ token, ranks, hidden }) => {
     const [from, to] = [ranks[0], ranks.at(-1)].map((rank) => grouped(rank));

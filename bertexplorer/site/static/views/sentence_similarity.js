@@ -31,7 +31,8 @@ export async function run(bert, text, options, inputs) {
   const { group, table } = await compareAll(bert, text, options);
   const { chance, notes } = lines ? await unrelated(bert, lines, pooling) : await once(`pairs ${pooling}`, () => unrelated(bert, bert.sentences, pooling));
   return {
-    matrix, similarity, gap: similarity - sum(matrix.map(sum)), rows, columns, chance, ownLines: Boolean(lines), pooling,
+    matrix, similarity, gap: similarity - sum(matrix.map(sum)), rows, columns, pairs: pairsOf(matrix, rows, columns),
+    chance, asSimilar: chance.filter((one) => one >= similarity).length, ownLines: Boolean(lines), pooling,
     cut: encodings.map((one) => one.leftOut), notes, group, table,
     shown: onStrip(bert.tokenizer.encode(text), [rows, columns], [matrix.map(sum), columns.map((_, j) => sum(matrix.map((row) => row[j])))]),
   };
@@ -53,6 +54,13 @@ function partsOf(bert, encoding, terms, merge) {
     return { label: name, position: positions[0], span: { start, end }, vector: total(positions) };
   });
   return [...words, { label: "special", position: null, vector: total(marks) }];
+}
+
+/** [row, column] of two words, the largest entry first. */
+function pairsOf(matrix, rows, columns) {
+  const isWord = ({ position, label: name }) => position !== null && /[\p{L}\p{N}]/u.test(name);
+  const pairs = rows.flatMap((row, i) => columns.flatMap((column, j) => (isWord(row) && isWord(column) ? [[i, j]] : [])));
+  return pairs.sort(([a, b], [c, d]) => matrix[c][d] - matrix[a][b]);
 }
 
 /** The two texts and the others, and the cosine of each two. */
@@ -144,11 +152,9 @@ export function colours({ shown }) {
   return Object.fromEntries(Object.entries(shown).map(([position, value]) => [position, value / furthest]));
 }
 
-export function say({ matrix, similarity, rows: across, columns, chance, ownLines, pooling, cut, notes, group, table }) {
-  const many = chance.filter((one) => one >= similarity).length, asMany = ["none is", "one is"][many] ?? `${grouped(many)} (${percent(many / chance.length)}) are`;
-  const isWord = ({ position, label: name }) => position !== null && /[\p{L}\p{N}]/u.test(name);
-  const pairs = across.flatMap((row, i) => columns.flatMap((column, j) => (isWord(row) && isWord(column) ? [[i, j]] : [])));
-  const first = pairs.sort(([a, b], [c, d]) => matrix[c][d] - matrix[a][b]).slice(0, 3).filter(([i, j]) => matrix[i][j] > 0);
+export function say({ matrix, similarity, rows: across, columns, pairs, chance, asSimilar: many, ownLines, pooling, cut, notes, group, table }) {
+  const asMany = ["none is", "one is"][many] ?? `${grouped(many)} (${percent(many / chance.length)}) are`;
+  const first = pairs.slice(0, 3).filter(([i, j]) => matrix[i][j] > 0);
   const best = first.map(([i, j]) => `${quote(clip(across[i].label))} with ${quote(clip(columns[j].label))} (${signed(matrix[i][j], 3)})`);
   const closest = () => {
     const all = table.flatMap((row, i) => row.slice(i + 1).map((value, j) => ({ value, i, j: i + 1 + j })));

@@ -1,0 +1,126 @@
+"""Recorded answers: what a browser cannot compute, of examples and of lessons, answered when the site is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+from bertexplorer.api.calls import Call
+from bertexplorer.api.perform import perform
+from bertexplorer.api.view import state_json
+from bertexplorer.core.ask import DEFAULTS, Explore, with_example
+from bertexplorer.core.link import restore_state
+from bertexplorer.core.state import State
+from bertexplorer.learn.catalogue import LessonCatalogue
+from bertexplorer.learn.recording import PREFIX
+from bertexplorer.site.pages import defaults_of, offered, supports
+from bertexplorer.views import VIEWS
+from bertexplorer.views.view import Example
+
+INSTEAD = "To ask this of other texts, install the explorer on a computer."
+SETTING = "A recorded answer, as a browser lacks one of its settings. Change the text to compute without it."
+
+
+def record(
+    explore: Explore,
+    catalogue: LessonCatalogue,
+    first: State,
+    card: dict[str, Any],
+    write: Callable[[str, Any], None],
+    tell: Callable[[str], None],
+) -> dict[str, str]:
+    """Record the answers to states that a browser cannot compute. *write* stores a part by its name. Returns the name
+    of the answer to each state, by `key_of`. *card*: what the page shows of the site's checkpoint."""
+    known: dict[str, str] = {}
+    for state, of_example in states(explore, catalogue, first):
+        key = key_of(state)
+        if key in known:
+            continue
+        tell(f"Recording {VIEWS[state.view].title}")
+        reply = perform(explore, first, Call("view", "", "", {"state": state_json(state)}))
+        answer = json.loads(reply.body)
+        if reply.status != 200 or "document" in answer:  # a document has scripts of its own, which a site does not run
+            continue
+        export = perform(explore, first, Call("export", "json", "", {"state": state_json(state)}))
+        known[key] = sha256(key.encode()).hexdigest()[:12]
+        write(
+            known[key], as_recorded(answer, state, card if state.checkpoint == first.checkpoint else None, of_example)
+        )
+        write(f"{known[key]}.rows", json.loads(export.body)["rows"])
+    return known
+
+
+def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | None, of_example: bool) -> dict[str, Any]:
+    """*answer* as a site shows it. The tokens of an example of a view that does not run in a browser cannot be pressed;
+    those of a lesson can, as its questions may ask for one."""
+    answer["receipt"]["short"] = f"{state.checkpoint} · recorded, not computed here"
+    answer["state"]["precision"] = "auto"
+    answer["recorded"] = SETTING if offered(state.view) else f"A recorded answer. {INSTEAD}"
+    if card:
+        answer["checkpoint"] = card
+    if of_example and not offered(state.view) and answer["strip"]:
+        chips = [{**chip, "span": "", "on": False} for chip in answer["strip"]["chips"]]
+        answer["strip"] |= {"press": "", "hint": "", "label": "Tokens.", "chips": chips}
+    return answer
+
+
+def states(explore: Explore, catalogue: LessonCatalogue, first: State) -> Iterator[tuple[State, bool]]:
+    """The states to record, and whether each is an example of its view."""
+    for name, view in VIEWS.items():
+        start = replace(first, view=name, checkpoint=view.checkpoint or first.checkpoint)
+        for example in view.examples:
+            if not runs_here(name, example):
+                yield with_example(example, start), True
+    for lesson in catalogue.lessons.values():
+        for block in lesson.blocks:
+            if block.shown and not block.shown.startswith(PREFIX):
+                state = state_of(explore, block.shown, first)
+                if state and not computed(state):
+                    yield replace(state, precision="fp32"), False
+
+
+def state_of(explore: Explore, link: str, first: State) -> State | None:
+    """The state of a lesson's link; None if it does not restore."""
+    state, notice = restore_state(explore, dict(parse_qsl(urlsplit(link).query, keep_blank_values=True)), first)
+    return None if notice else state
+
+
+def computed(state: State) -> bool:
+    """Whether a browser can answer *state*."""
+    return supports(state.view, state.options) and state.against in ("", "another text")
+
+
+def runs_here(view: str, example: Example) -> bool:
+    """Whether a browser can answer *example*, if need be with a default of its own."""
+    return supports(view, {**defaults_of(view), **example.options})
+
+
+def options_of(view: str, example: Example) -> dict[str, Any]:
+    """The settings of *example* on a site; of one that is recorded, also those whose default is another one there."""
+    if runs_here(view, example):
+        return dict(example.options)
+    here = defaults_of(view)
+    return {name: value for name, value in DEFAULTS[view].items() if value != here[name]} | dict(example.options)
+
+
+def key_of(state: State) -> str:
+    """The name of a recorded state, as keyOf of site.js writes it: with the settings that are not at their defaults,
+    and without the text where a view does not use it."""
+    fields, defaults = state_json(state), defaults_of(state.view)
+    options = {**DEFAULTS[state.view], **state.options}
+    changed = [f"{name}={plain(value)}" for name, value in sorted(options.items()) if value != defaults[name]]
+    uses_text = VIEWS[state.view].text
+    texts = [fields[name] if uses_text else "" for name in ("text", "pair", "hidden", "picked")]
+    parts = [state.view, *texts, state.against, state.other if state.against else "", changed]
+    return json.dumps(parts, ensure_ascii=False, separators=(",", ":"))
+
+
+def plain(value: Any) -> str:
+    """A setting as JavaScript writes it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
