@@ -122,7 +122,7 @@ def keys(explore: Explore, lesson: Lesson, first: State) -> dict[str, Any]:
             found[block.id] |= {"kind": block.kind, "choices": [inline(item.text) for item in block.items]}
         if block.kind == "find":
             try:
-                found[block.id] |= find_key(block)
+                found[block.id]["graded_by"] = find_key(block)
             except ExplorerError as error:
                 found[block.id]["problem"] = str(error)
     return found

@@ -1,4 +1,4 @@
-"""Finds: conditions and texts as trees, so that a browser grades what a person finds without reading Python or Markdown.
+"""Finds: conditions and texts as trees, so that a browser grades what a person finds and reads no Python or Markdown.
 
 A condition is [name, …]: an operator or a fact and its arguments. A text is the tree of prose.py, in which a slot is
 {value, form}. static/facts.js evaluates both.
@@ -39,12 +39,12 @@ PLACE = "\ue000"  # stands for a slot while Markdown is read; not a space or pun
 QUOTED = '"'  # the form of a slot whose word gets quotation marks
 
 
-def find_key(block: Block) -> dict[str, Any]:
-    """What a browser needs to grade the find *block*; nothing if its view does not run there. Raises ExplorerError for an
+def find_key(block: Block) -> dict[str, Any] | None:
+    """What a browser needs to grade the find *block*; None if its view does not run there. Raises ExplorerError for an
     expression that cannot be read."""
     view = next(iter(views_of(block)), "")
     if not offered(view):
-        return {}
+        return None
     names = fact_methods(VIEWS[view].analysis.Facts)
     wanted = Expression.read(block.fields["accept"], names)
     return {
@@ -80,7 +80,8 @@ def expression(node: ast.expr) -> Any:
 
 def text(source: str, read: Callable[[str], Tree], names: Mapping[str, Any]) -> Tree:
     """*source* as *read* makes a tree of it, with its slots."""
-    slots = [{"value": expression(Expression.read(m[1], names).tree), "form": m[2] or ""} for m in SLOT.finditer(source)]
+    values = ((expression(Expression.read(match[1], names).tree), match[2] or "") for match in SLOT.finditer(source))
+    slots = [{"value": value, "form": form} for value, form in values]
     return with_slots(read(SLOT.sub(PLACE, source)), iter(slots))
 
 

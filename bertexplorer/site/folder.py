@@ -9,12 +9,16 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
+
+import torch
+from torch import nn
 
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.core import provenance
@@ -23,6 +27,7 @@ from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
 from bertexplorer.model.load import load
+from bertexplorer.model.prepacked_linear import pack
 from bertexplorer.model.sentence_encoder import Dense
 from bertexplorer.settings import ASSETS
 from bertexplorer.site import pages, weights
@@ -85,8 +90,6 @@ def write(
     chosen = kind or ("8-bit" if weights.bears_8_bits(checkpoint, graphs.places) else "fp16")
     clean(out)
     described = about(checkpoint, name, chosen)
-    if chosen == "8-bit":  # the lessons and the recorded answers are those of the weights that a browser gets
-        weights.rounded(checkpoint, graphs.places)
     site = {
         "checkpoint": described,
         "tokenizer": words,
@@ -95,6 +98,9 @@ def write(
         "files": write_checkpoint(out, checkpoint, graphs, chosen),
     }
     write_json(out / "data" / "site.json", site)
+    if chosen == "8-bit":  # the lessons and the recorded answers are those of the weights that a browser gets
+        weights.rounded(checkpoint, graphs.places)
+    pack(nn.ModuleList([checkpoint.encoder, *checkpoint.heads.values()]), shared=True, fp32=True)  # quicker
     # 2. What the pages show.
     explore, catalogue = (
         Explore(cast(CheckpointRegistry, Registry(library, checkpoint))),
@@ -105,14 +111,27 @@ def write(
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
-    recorded = record(explore, catalogue, first, described["card"], keep, tell)
+    with one_thread():
+        recorded = record(explore, catalogue, first, described["card"], keep, tell)
+        write_lessons(explore, catalogue, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
     write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, described["card"]))
-    write_lessons(explore, catalogue, first, out, tell)
     # 3. The pages.
     write_scripts(out)
     write_pages(out, address)
     return {"weights": chosen, **sizes(out)}
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Thousands of short passes follow each other. Two threads that wait for each other took ten times as long on a
+    machine that others use too."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def check_size(checkpoint: Checkpoint) -> None:

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -15,9 +16,13 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from bertexplorer.api.lesson_calls import grade_answer
+from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Explore, opening
+from bertexplorer.core.state import State
 from bertexplorer.errors import ExplorerError
+from bertexplorer.learn.answer_keys import example_state
 from bertexplorer.learn.catalogue import LessonCatalogue
+from bertexplorer.learn.grading import state_of
 from bertexplorer.learn.lesson import Block
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
@@ -193,6 +198,45 @@ def answers_to(block: Block) -> list[Any]:
     if block.kind in ("predict", "choice"):
         return list(range(len(block.items)))
     return {"number": ["0.5", "97 %", "3"], "say": ["It reads both sides."], "claim": [None]}.get(block.kind, [])
+
+
+def test_finds_are_graded_as_on_the_server(exact_page: Page) -> None:
+    """The example, the view as it opens, examples of the view, and words that a lesson's own sentence names in vain."""
+    explore = Explore(CheckpointRegistry(Settings(precision="fp32")))
+    catalogue, first = LessonCatalogue.of(Settings()), opening(Settings(precision="fp32"))
+    right = refused = 0
+    lessons = catalogue.lessons.items()
+    for slug, block in [(slug, block) for slug, lesson in lessons for block in lesson.blocks if block.kind == "find"]:
+        start = state_of(explore, block.link, first)
+        if not offered(start.view):
+            found = ask(exact_page, f"lessons/{slug}/{block.id}?lang=", {"body": {"answer": None, "attempt": 1}})
+            assert found["answer"]["right"] is None and found["answer"]["done"] and found["answer"]["answer"]
+            continue
+        example = example_state(explore, block, start, first)
+        for state in (example, start, *others(start)):
+            for language in ("", *catalogue.languages(slug)):
+                for attempt in (1, 2):
+                    fields = {"answer": None, "attempt": attempt, "state": state_json(state)}
+                    found = ask(exact_page, f"lessons/{slug}/{block.id}?lang={language}", {"body": fields})
+                    try:
+                        wanted = grade_answer(explore, catalogue.lesson(slug, language).block(block.id), fields, first)
+                    except ExplorerError as error:
+                        assert found == {"status": 422, "answer": {"detail": str(error)}}, (slug, state)
+                        refused += 1
+                        continue
+                    assert found == {"status": 200, "answer": json.loads(json.dumps(wanted))}, (slug, state)
+                    assert wanted["right"] or state != example
+                    right += bool(wanted["right"])
+    assert right >= 28 and refused
+
+
+def others(start: State) -> Iterator[State]:
+    """*start* with other texts; for one find also without the words that it names."""
+    for example in VIEWS[start.view].examples[:2]:
+        yield replace(start, text=example.text, pair=example.pair, hidden=(), picked=())
+    yield replace(start, text="She lives in New [MASK] City.", pair="It's a 2nd sentence, as short as this.", hidden=())
+    if start.view == "term-weights":
+        yield replace(start, options={**start.options, "top": 1})
 
 
 def test_a_lesson_is_answered_on_the_page(page: Page) -> None:

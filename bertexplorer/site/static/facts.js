@@ -13,7 +13,7 @@ export const factsOf = (bert, state, result) => ({ ...textFacts(bert, state), ..
 const textFacts = ({ layers }, { text, pair }) => ({
   layers: () => layers,
   words: (side = 1) => wordsOf(side === 2 ? pair : text).length,
-  shared_words: () => new Set(wordsOf(text)).intersection(new Set(wordsOf(pair))).size,
+  shared_words: () => new Set(wordsOf(text).filter((word) => wordsOf(pair).includes(word))).size,
   mentions: (word) => wordsOf(text).includes(word.toLowerCase()),
 });
 
@@ -27,10 +27,13 @@ const FACTS = {
   }),
   decoding: ({ fillings }) => {
     const filling = (method) => named(fillings, fillings.map((one) => one.method), method, "method");
-    const tokens = (method) => filling(method).steps.toSorted((a, b) => a.position - b.position).map(({ token }) => token);
+    const tokens = (method) => [...filling(method).steps].sort((a, b) => a.position - b.position).map(({ token }) => token);
     return { filled: (method) => tokens(method).join(" "), chained: (method) => filling(method).chained };
   },
-  layers: ({ layers, settled }) => ({ settled: () => settled, top: (layer = -1) => itemAtLayer(layers, layer === -1 ? layers.length - 1 : layer).candidates[0].token }),
+  layers: ({ layers, settled }) => ({
+    settled: () => settled,
+    top: (layer = -1) => itemAtLayer(layers, layer === -1 ? layers.length - 1 : layer).candidates[0].token,
+  }),
   "next-sentence": ({ forward }) => ({ is_next: () => forward.isNext }),
   search: ({ hits }) => {
     const line = (rank) => item(hits, rank, "line");
@@ -114,8 +117,13 @@ export function valueOf(tree, facts) {
 
 /** A text with the values in its slots. *limits*: what was asked for; a value that rounding makes look like one gets more digits. */
 export function fill(tree, facts, limits) {
-  const parts = tree.map((part) => (Array.isArray(part) ? [part[0], part[1], fill(part[2], facts, limits)] : part.form === undefined ? part : formatted(valueOf(part.value, facts), part.form, limits)));
-  return parts.reduce((out, part) => (typeof part === "string" && typeof out.at(-1) === "string" ? [...out.slice(0, -1), out.at(-1) + part] : [...out, part]), []);
+  const out = [];
+  for (const part of tree) {
+    if (Array.isArray(part)) { out.push([part[0], part[1], fill(part[2], facts, limits)]); continue; }
+    const words = typeof part === "string" ? part : formatted(valueOf(part.value, facts), part.form, limits);
+    out.push(typeof out.at(-1) === "string" ? out.pop() + words : words);
+  }
+  return out;
 }
 
 /** *value* in a sentence; *form*: "%" for per cent, ".2" for digits, a quotation mark for a word in quotation marks. */
@@ -136,5 +144,5 @@ function number(value, form, more) {
 /** *value* with so many *digits* that count, without zeros at the end; a power of ten where it is large or small. */
 function general(value, digits) {
   const [mantissa, power] = value.toExponential(digits - 1).split("e"), far = power < -4 || power >= digits;
-  return (far ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}` : String(Number(mantissa + "e" + power))).replaceAll("-", "−");
+  return (far ? `${Number(mantissa)}e${power[0]}${power.slice(1).padStart(2, "0")}` : `${Number(value.toPrecision(digits))}`).replaceAll("-", "−");
 }

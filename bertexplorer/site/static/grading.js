@@ -1,6 +1,8 @@
-// Grades of a lesson's questions from the keys that were computed when the site was written.
+// Grades of a lesson's questions from the keys that were computed when the site was written; a find also from the facts of a view.
 
 import { readNumber } from "../scripts/number.js";
+import { fill, valueOf } from "./facts.js";
+import { Refusal } from "./tokens.js";
 
 const ATTEMPTS = 2;
 const paragraph = (...words) => (words.length ? [["p", {}, words]] : []);
@@ -45,6 +47,26 @@ const GRADERS = {
 
   say: ({ answer, criteria, after }, words) => (String(words).trim() ? said({ answer, criteria, after: after ?? [] }) : "Nothing is written yet. A sentence is enough."),
 
-  // What a person found is not checked here: the hint and one that works are shown.
-  find: ({ example, hint, after }) => said({ text: paragraph(...hint), answer: example, done: false, after: after ?? [], found: [["A site cannot check what you found; compare it with the example."]] }),
+  // Of a view that does not run here: the hint and one that works are shown.
+  find: ({ example, hint, after }) => said({ text: paragraph(...hint), answer: example, after: after ?? [], found: [["This view is recorded on a site, so what you find cannot be checked here."]] }),
 };
+
+/** Whether the *facts* of a view, as a person left it, are what a find wants, and what is said. */
+export function judgeFind({ accept, near, limits, found, unmet, example, hint, after }, facts, attempt) {
+  const last = attempt >= ATTEMPTS;
+  if (valueOf(accept, facts)) return said({ right: true, after: fill(after, facts, limits) });
+  const close = near.find(([condition]) => valueOf(condition, facts))?.[1] ?? [], text = close.length || !last ? close : hint;
+  const own = found.length ? attempted(() => [fill(found, facts, limits)]) : null;
+  const parts = () => unmet.flatMap(([condition, words, limit]) => attempted(() => (valueOf(condition, facts) ? [] : [fill(words, facts, [valueOf(limit, facts)])])) ?? []);
+  return said({ right: false, text: fill(text, facts, limits), done: false, answer: last ? example : [], found: own ?? parts() });
+}
+
+/** What *make* gives; null if a fact that it needs is not there, as a text may lack what another has. */
+function attempted(make) {
+  try {
+    return make();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    return null;
+  }
+}

@@ -141,10 +141,12 @@ function readText(bytes) {
   }
 }
 
-/** The grade of an answer to a question of a lesson, from its keys. */
-async function grade(slug, block, { answer, attempt }, lang) {
-  const { judge } = await import("./grading.js"), keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`);
-  return judge(keys[block], answer, attempt);
+/** The grade of an answer to a question of a lesson, from its keys; of a find, from the state of its view. */
+async function grade(slug, block, { answer, attempt, state }, lang) {
+  const { judge } = await import("./grading.js"), keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`), key = keys[block], question = key?.graded_by;
+  if (!question) return judge(key, answer, attempt);
+  await open(() => {});
+  return send("find", { state, question, attempt });
 }
 
 const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions

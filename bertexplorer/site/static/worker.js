@@ -1,6 +1,8 @@
 // The worker: opens the checkpoint, and answers questions about it while the page goes on.
 import { Answers } from "./answer.js";
 import { fileOf } from "./export.js";
+import { factsOf } from "./facts.js";
+import { judgeFind } from "./grading.js";
 import { Bert } from "./model.js";
 import { Refusal, Stopped } from "./tokens.js";
 import * as ort from "./vendor/ort.wasm.min.mjs";
@@ -62,6 +64,12 @@ const TASKS = {
   async rows({ kind, body }) {
     const { state, rows } = await (await answers).rows(body);
     return { status: 200, answer: fileOf(kind, state, rows, (await answers).bert.card.provenance) };
+  },
+
+  /** Grade the *state* in which a person left the view of a find; *question*: its conditions and texts. */
+  async find({ state, question, attempt }) {
+    const all = await answers, { state: now } = await all.read({ state });
+    return { status: 200, answer: judgeFind(question, factsOf(all.bert, now, await all.result(now)), attempt) };
   },
 
   /** Keep the *text* of a file of lines, for the search. */
