@@ -117,7 +117,7 @@ class Question extends HTMLElement {
     if (said.text.length) lines.push(h("div", {}, render(said.text)));
     if (said.done && kind === "number") lines.push(en("p", {}, "The answer: ", h("strong", {}, render(said.answer)), `. You: ${asTyped(answer, said.answer)}.`));
     if (said.done && kind === "choice" && !said.right) lines.push(h("p", {}, en("span", {}, "The answer: "), h("strong", {}, render(said.answer))));
-    if (kind === "find" && !said.done && said.answer.length) lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
+    if (kind === "find" && said.answer.length) lines.push(en("p", {}, "One that works: ", h("em", { translate: "no" }, render(said.answer))));
     if (kind === "say") lines.push(h("p", {}, en("strong", {}, "A model answer: "), render(said.answer)), en("p", {}, "Tick what your answer does. It …"), h("ul", { class: "criteria" }, said.criteria.map((one, i) => h("li", {}, h("label", {}, this.#tick(i), h("span", {}, render(one)))))));
     if (kind === "share") lines.push(shares(choices, answer, said.shares));
     if (said.after.length) lines.push(h("div", { class: "after" }, render(said.after)));
