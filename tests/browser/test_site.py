@@ -259,7 +259,8 @@ def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Pa
         page.wait_for_selector(PAINTED)
         page.wait_for_function("() => caches.keys().then((names) => names.length === 2)")
         page.wait_for_function(
-            "caches.open(`bert-explorer-checkpoint ${location.pathname}`).then(async (cache) => (await cache.keys()).length === 4)"
+            """() => caches.open(`bert-explorer-checkpoint ${location.pathname}`)
+                .then(async (cache) => (await cache.keys()).length === 4)"""
         )
         page.evaluate("navigator.serviceWorker.ready")
     page.goto(address)
