@@ -1,7 +1,7 @@
 // The site's answer to `ask`: a worker in this browser in place of a server. Recorded answers stand in for views that need one.
 import { connect } from "../scripts/backend.js";
+import { base, fetched } from "./fetching.js";
 
-const base = new URL("../", import.meta.url);
 const MINUTES = "The first visit fetches the checkpoint; then it stays in this browser.";
 const missing = (what) => ({ status: 404, answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` } });
 
@@ -42,7 +42,7 @@ async function openNow(tell) {
   const about = await read("data/site.json"), total = about.files.reduce((sum, one) => sum + one.bytes, 0), files = {};
   let done = 0;
   const hear = (bytes) => { done += bytes; tell({ notice: `Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB. ${MINUTES}` }); };
-  await Promise.all(about.files.map(async ({ name, path, bytes }) => { files[name] = await content(path, bytes, hear); }));
+  await Promise.all(about.files.map(async ({ name, path, bytes }) => { files[name] = await fetched(path, bytes, hear); }));
   files.runtime = await new Response(new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
   tell({ notice: "Opening the checkpoint…" });
   worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
@@ -52,49 +52,19 @@ async function openNow(tell) {
     waiting.delete(number);
     asked?.done(result);
   };
-  worker.onerror = ({ message }) => { for (const { done } of waiting.values()) done({ status: 500, answer: { detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.` } }); waiting.clear(); };
+  worker.onerror = ({ message }) => {
+    const answer = { detail: `The checkpoint cannot run here (${message || "its script did not load"}). Reload the page.` };
+    for (const { done } of waiting.values()) done({ status: 500, answer });
+    waiting.clear();
+  };
   const { status, answer } = await send("open", { about, schema: await page, files }, { transfer: Object.values(files) });
   if (status !== 200) throw new Error(answer.detail);
-}
-
-/** The bytes of a file whose name holds its hash: from this browser's cache, else from the site. A broken download goes on where
- *  it stopped. */
-async function content(path, bytes, hear) {
-  const url = new URL(path, base), cache = await globalThis.caches?.open(`bert-explorer-checkpoint ${base.pathname}`).catch(() => null), kept = await cache?.match(url).catch(() => null);
-  if (kept) { hear(bytes); return kept.arrayBuffer(); }
-  const buffer = new Uint8Array(bytes);
-  let at = 0;
-  for (let tries = 0; at < bytes; tries += 1) {
-    try {
-      const reply = await fetch(url, at ? { headers: { range: `bytes=${at}-` } } : {});
-      if (!reply.ok) throw new Error(`the site answers with error ${reply.status}`);
-      if (at && reply.status !== 206) { hear(-at); at = 0; }
-      for (const reader = reply.body.getReader(); ;) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        if (at + value.length > bytes) throw new Error("the site has another version of it by now. Reload the page");
-        buffer.set(value, at);
-        at += value.length;
-        hear(value.length);
-      }
-    } catch (error) {
-      if (tries >= 3) throw new Error(`${path} did not arrive (${error.message})`);
-      await new Promise((go) => setTimeout(go, 500 * 2 ** tries));
-    }
-  }
-  cache?.put(url, new Response(buffer)).then(() => forget(cache, path)).catch(() => {});  // no storage: fetched again next time
-  return buffer.buffer;
-}
-
-/** Remove the other versions of a file. */
-async function forget(cache, path) {
-  const stem = path.replace(/-[0-9a-f]{12}\.\w+$/, "");
-  for (const request of await cache.keys()) if (request.url.includes(stem) && !request.url.endsWith(path)) await cache.delete(request);
 }
 
 // The questions.
 
 const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
+
 /** The name of a recorded state: with the settings that are not at their defaults. */
 function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { defaults, text: used }) {
   const changed = Object.entries(options).filter(([name, value]) => String(value) !== String(defaults[name])).sort();
@@ -103,7 +73,8 @@ function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", 
 
 /** The answer to a state or a link of a view. */
 async function view(body, { tell, signal }) {
-  const { views, card } = await page, state = body.state ?? stateOf(body.link, await page), own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
+  const { views, card } = await page, state = body.state ?? stateOf(body.link, await page);
+  const own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } });  // without a state: text and tokens stay
   if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
@@ -124,12 +95,14 @@ async function rows(kind, body, tell) {
 
 /** The state of a link, with all settings that it names. */
 function stateOf(link, { views, opening }) {
-  const query = new URLSearchParams(link), view = Object.hasOwn(views, query.get("view")) ? query.get("view") : opening.view, { defaults, examples: [example] } = views[view], bare = !query.has("text");
+  const query = new URLSearchParams(link), view = Object.hasOwn(views, query.get("view")) ? query.get("view") : opening.view;
+  const { defaults, examples: [example] } = views[view], bare = !query.has("text");
   const get = (name, otherwise = "") => query.get(name) ?? (bare ? otherwise : ""), options = { ...defaults, ...(bare && example.options) };
   for (const [name, value] of query) {
     if (Object.hasOwn(defaults, name)) options[name] = { boolean: value === "True", number: Number(value) }[typeof defaults[name]] ?? value;
   }
-  return { view, text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked), checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
+  const about = { text: get("text", example.text), pair: get("pair", example.pair), hidden: get("hidden"), picked: get("picked", example.picked) };
+  return { view, ...about, checkpoint: opening.checkpoint, precision: "auto", against: get("against"), other: get("versus"), options };
 }
 
 /** The text of a file in UTF-8, or in the encoding of Windows, which a notice names. */
