@@ -9,20 +9,19 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, cast
 
-import torch
 from torch import nn
 
 from bertexplorer.analysis.sample_sentences import TOPICS
 from bertexplorer.core import provenance
 from bertexplorer.core.ask import Explore, opening
+from bertexplorer.engine.tuned_lens import one_thread
 from bertexplorer.errors import ExplorerError
 from bertexplorer.learn.catalogue import LessonCatalogue
 from bertexplorer.model.checkpoint import Checkpoint
@@ -81,7 +80,9 @@ def write(
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / "data" / "site.json").is_file())):
         raise ExplorerError(f"{out} has other files. Name an empty folder, or one of an earlier site.")
     name = name or library.settings.checkpoint
-    checkpoint = load(library.get(name, "fp32").folder, name=name, precision="fp32")
+    source = library.get(name, "fp32").folder
+    name = source.name if Path(name).is_dir() else name  # a site does not tell where a folder was
+    checkpoint = load(source, name=name, precision="fp32")
     check_size(checkpoint)
     check_pooling(checkpoint)
     # 1. The checkpoint.
@@ -111,7 +112,7 @@ def write(
     def keep(part: str, content: Any) -> None:
         write_json(out / "data" / "recorded" / f"{part}.json", content)
 
-    with one_thread():
+    with one_thread():  # thousands of short passes
         recorded = record(explore, catalogue, first, described["card"], keep, tell)
         write_lessons(explore, catalogue, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
@@ -120,18 +121,6 @@ def write(
     write_scripts(out)
     write_pages(out, address)
     return {"weights": chosen, **sizes(out)}
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """Thousands of short passes follow each other. Two threads that wait for each other took ten times as long on a
-    machine that others use too."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def check_size(checkpoint: Checkpoint) -> None:

@@ -13,8 +13,10 @@ from threading import Thread
 from typing import Any, Literal
 
 import pytest
+from jaxtyping import config
 from playwright.sync_api import Browser, Page, expect
 
+import bertexplorer as bx
 from bertexplorer.api.lesson_calls import grade_answer
 from bertexplorer.api.view import state_json
 from bertexplorer.core.ask import Explore, opening
@@ -26,6 +28,7 @@ from bertexplorer.learn.grading import state_of
 from bertexplorer.learn.lesson import Block
 from bertexplorer.model.load import load
 from bertexplorer.settings import Settings
+from bertexplorer.site import folder as folders
 from bertexplorer.site.content import write_json
 from bertexplorer.site.folder import graphs_of, write_checkpoint
 from bertexplorer.site.pages import offered
@@ -33,7 +36,7 @@ from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.views import VIEWS
 from tests.browser.conftest import opened
 from tests.browser.test_access import wrong
-from tests.conftest import BUNDLED
+from tests.conftest import BUNDLED, Tiny
 from tests.site.answers import ask, of_view, served
 
 OFFERED = [name for name in VIEWS if offered(name)]
@@ -351,3 +354,29 @@ def test_axe_finds_nothing_and_nothing_is_wider_than_the_page(
             assert wrong(page) == [], path
             assert page.evaluate("document.documentElement.scrollWidth") <= width, path
     context.close()
+
+
+def test_a_checkpoint_of_another_family(
+    browser: Browser, tiny: Tiny, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """DistilBERT has no segments and no next-sentence head. What needs the head says so; the rest is as usual."""
+    monkeypatch.setattr(folders, "record", lambda *given: {})
+    monkeypatch.setattr(folders, "write_lessons", lambda *given: None)
+    config.update("jaxtyping_disable", True)  # sizes are symbols while the graphs are traced
+    try:
+        folders.write(
+            CheckpointRegistry(Settings(), anywhere=True), tmp_path / "public", str(tiny("distilbert")), "fp32"
+        )
+    finally:
+        config.update("jaxtyping_disable", False)
+    bert = bx.load(tiny("distilbert"), precision="fp32")
+    with served(tmp_path / "public") as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        found = rows_of(page, {"view": "fill-mask", "text": "The cat sat on the [MASK].", "options": {}})
+        wanted = bert.fill_mask("The cat sat on the [MASK].").rows
+        assert [row["token"] for row in found] == [row["token"] for row in wanted]
+        assert [row["probability"] for row in found] == pytest.approx([row["probability"] for row in wanted], rel=1e-4)
+        refused = ask(
+            page, "view", {"body": {"state": {"view": "next-sentence", "text": "A.", "pair": "B.", "options": {}}}}
+        )
+        assert refused["answer"]["detail"] == "distilbert has no next-sentence head. Choose a checkpoint with one."

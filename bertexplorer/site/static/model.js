@@ -43,9 +43,9 @@ export class Bert {
     return x.map((row) => {
       const y = new Float32Array(out);
       for (let o = 0; o < out; o += 1) {
-        let sum = bias ? bias[o] : 0;
-        for (let i = 0, at = transposed ? o : o * size; i < size; i += 1, at += step) sum += row[i] * data[at];
-        y[o] = sum;
+        let total = bias ? bias[o] : 0;
+        for (let i = 0, at = transposed ? o : o * size; i < size; i += 1, at += step) total += row[i] * data[at];
+        y[o] = total;
       }
       return y;
     });

@@ -1,4 +1,4 @@
-// The site's answer to `ask`: a worker in this browser in place of a server. Recorded answers stand in for views that need one.
+// The site's answer to `ask`: a worker in this browser in place of a server, and recorded answers for views that need one.
 import { connect } from "../scripts/backend.js";
 import { base, fetched } from "./fetching.js";
 
@@ -152,7 +152,11 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
       if (second === "runs") return { status: 200, answer: await read(`data/lessons/runs/${third}.json`) };
       if (!third) return { status: 200, answer: await version(second) };
       if (third === "keys") return { status: 200, answer: await version(second, ".keys.json") };
-      if (EXPORTS.includes(third)) return { status: 200, answer: { content: await (await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base))).blob() } };
+      if (EXPORTS.includes(third)) {
+        const file = await fetch(new URL(`data/lessons/${second}${spoken && `.${spoken}`}.${third}`, base));
+        if (!file.ok) return { status: 404, answer: { detail: "The checkpoint of this site has no answer to a question of this lesson, so there is no such file." } };
+        return { status: 200, answer: { content: await file.blob() } };
+      }
       if (body) return await grade(second, third, body, spoken);
     } catch { return { status: 404, answer: { detail: `There is no lesson '${second}' on this site, or it did not arrive. Choose one from the list.` } }; }
   }
