@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A site of mini, as the command writes it."""
     out = tmp_path_factory.mktemp("site") / "public"
     command = [sys.executable, "-m", "bertexplorer", "site", str(out), "--address", "https://example.org/bert"]
-    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stderr
+    said = subprocess.run(command, check=True, capture_output=True, text=True, timeout=600).stderr
     whole, first = (float(size) for size in re.findall(r"(\d+\.\d)(?: MB|; weights in 8-bit)", said))
     assert whole < 70 and first < 40
     assert "https://example.org/bert/thumbnail.png" in (out / "index.html").read_text("utf-8")
