@@ -83,7 +83,8 @@ def page(
 def write_lessons(explore: Explore, catalogue: LessonCatalogue, first: State, out: Path, tell: Tell) -> None:
     """Write every lesson with its keys, in each language, and the recorded runs that lessons show."""
     folder = out / "data" / "lessons"
-    for language in sorted({"", *(language for _, language in catalogue.translations)}):
+    languages = {language for _, language in catalogue.translations}
+    for language in ("", *sorted(languages)):  # "": English
         ending = f".{language}" if language else ""
         listed = []
         for slug in catalogue.files:

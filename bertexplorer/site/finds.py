@@ -91,7 +91,9 @@ def with_slots(parts: Tree, slots: Iterator[Any]) -> Tree:
     for part in parts:
         if isinstance(part, str):
             first, *others = part.split(PLACE)
-            out += [first, *(piece for other in others for piece in (next(slots), other))]
+            out.append(first)
+            for other in others:
+                out += [next(slots), other]
         else:
             name, attributes, children = part
             out.append([name, attributes, with_slots(children, slots)])

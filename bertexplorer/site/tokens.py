@@ -49,22 +49,24 @@ def describe(tokenizer: Tokenizer) -> dict[str, Any]:
 def character_classes() -> dict[str, str]:
     """The characters that BERT's rules treat apart, as classes of a regular expression. The library of the tokenizer
     and a browser may follow different versions of Unicode; with these lists they agree."""
-    characters = [chr(code) for code in range(0x20000) if not 0xD800 <= code < 0xE000] + [
-        chr(0xE0000 + code) for code in range(0x200)
-    ]
+    codes = [*range(0xD800), *range(0xE000, 0x20000), *range(0xE0000, 0xE0200)]  # without surrogates
+    characters = [chr(code) for code in codes]
     bare = normalizers.BertNormalizer(clean_text=True, handle_chinese_chars=False, strip_accents=False, lowercase=False)
     accents = normalizers.BertNormalizer(
         clean_text=False, handle_chinese_chars=False, strip_accents=True, lowercase=False
     )
     splitter = pre_tokenizers.BertPreTokenizer()
+
+    def splits(character: str) -> bool:
+        parts = [part for part, _ in splitter.pre_tokenize_str(f"a{character}")]
+        return parts == ["a", character]
+
     cleaned = {character: bare.normalize_str(character) for character in characters}
     return {
         "space": as_class(c for c in characters if cleaned[c] == " "),
         "control": as_class(c for c in characters if cleaned[c] == ""),
         "marks": as_class(c for c in characters if accents.normalize_str(c) == ""),
-        "punctuation": as_class(
-            c for c in characters if [part for part, _ in splitter.pre_tokenize_str(f"a{c}")] == ["a", c]
-        ),
+        "punctuation": as_class(filter(splits, characters)),
     }
 
 

@@ -122,6 +122,7 @@ async function grade(slug, block, { answer, attempt, state }, lang) {
   return send("find", { state, question, attempt });
 }
 
+const MAX_BYTES = 5e6;  // of a file of lines
 const EXPORTS = ["gift", "moodle", "qti", "csv"];  // files of a lesson's questions
 
 async function local(path, { body, signal, tell = () => {} } = {}) {
@@ -137,8 +138,10 @@ async function local(path, { body, signal, tell = () => {} } = {}) {
     return body ? missing(`Another checkpoint than ${name}`) : { status: 200, answer: [{ name, label, here: true }] };
   }
   if (where === "lines") {
-    const file = body.get("file"), { read: text, notice } = readText(await file.arrayBuffer());
-    if (/\.(csv|tsv)$/i.test(file.name)) return { status: 422, answer: { detail: `${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.` } };
+    const file = body.get("file"), refuse = (detail) => ({ status: 422, answer: { detail } });
+    if (/\.(csv|tsv)$/i.test(file.name)) return refuse(`${file.name} is a table. A site reads plain text: save its texts as a .txt file, one on each line.`);
+    if (file.size > MAX_BYTES) return refuse(`${file.name} has ${(file.size / 1e6).toFixed(0)} MB; the limit is ${MAX_BYTES / 1e6}. Keep the lines that you search.`);
+    const { read: text, notice } = readText(await file.arrayBuffer());
     await open(tell);
     const kept = await send("keep", { text, name: file.name });
     return kept.status === 200 ? { ...kept, answer: { ...kept.answer, notice: `${kept.answer.notice}${notice}` } } : kept;
