@@ -1,8 +1,9 @@
 // Keeps the files of the site in the browser, so that it opens without a network. The checkpoint is kept by site.js.
 const SITE = `bert-explorer ${new URL("./", location).pathname} `, NAME = SITE + VERSION, SHELL = FILES;  // two sites may share a host
 const PAGES = ["learn", "train", "pretrain"];
+const fresh = (path) => new Request(path, { cache: "reload" });  // the browser's own cache may have files of the version before
 
-addEventListener("install", (event) => event.waitUntil(caches.open(NAME).then((cache) => cache.addAll([...SHELL, "./", ...PAGES.map((page) => `${page}/`)])).then(() => skipWaiting())));
+addEventListener("install", (event) => event.waitUntil(caches.open(NAME).then((cache) => cache.addAll([...SHELL, "./", ...PAGES.map((page) => `${page}/`)].map(fresh))).then(() => skipWaiting())));
 
 addEventListener("activate", (event) => event.waitUntil((async () => {
   for (const name of await caches.keys()) if (name.startsWith(SITE) && name !== NAME) await caches.delete(name);
