@@ -32,7 +32,7 @@ from bertexplorer.settings import ASSETS
 from bertexplorer.site import pages, weights
 from bertexplorer.site.content import page, write_json, write_lessons
 from bertexplorer.site.graph import Graphs, export
-from bertexplorer.site.recorded import record
+from bertexplorer.site.recorded import record, record_openings
 from bertexplorer.site.tokens import describe
 from bertexplorer.store.registry import CheckpointRegistry
 from bertexplorer.version import __version__
@@ -114,8 +114,10 @@ def write(
 
     with one_thread():  # thousands of short passes
         recorded = record(explore, catalogue, first, described["card"], keep, tell)
+        openings = record_openings(explore, first, described["card"], keep)
         write_lessons(explore, catalogue, first, out, tell)
     write_json(out / "data" / "recorded.json", recorded)
+    write_json(out / "data" / "openings.json", openings)
     write_json(out / "data" / "page.json", page(library, catalogue, first, recorded, described["card"]))
     # 3. The pages.
     write_scripts(out)

@@ -22,7 +22,10 @@ from bertexplorer.views import VIEWS
 from bertexplorer.views.view import Example
 
 INSTEAD = "To ask this of other texts, install the explorer on a computer."
+WRITTEN = "computed when this site was written"  # an answer that a visitor sees while the checkpoint arrives
 SETTING = "A recorded answer, as a browser lacks one of its settings. Change the text to compute without it."
+
+NOT_DRAWN = {"switchboard": {"controls": 0}}  # what a browser leaves out of an answer
 
 
 def record(
@@ -41,17 +44,48 @@ def record(
         if key in known:
             continue
         tell(f"Recording {VIEWS[state.view].title}")
-        reply = perform(explore, first, Call("view", "", "", {"state": state_json(state)}))
-        answer = json.loads(reply.body)
-        if reply.status != 200 or "document" in answer:  # a document has scripts of its own, which a site does not run
+        answer = answer_to(explore, first, state)
+        if answer is None:
             continue
         export = perform(explore, first, Call("export", "json", "", {"state": state_json(state)}))
-        known[key] = sha256(key.encode()).hexdigest()[:12]
+        known[key] = name_of(key)
         write(
             known[key], as_recorded(answer, state, card if state.checkpoint == first.checkpoint else None, of_example)
         )
         write(f"{known[key]}.rows", json.loads(export.body)["rows"])
     return known
+
+
+def record_openings(
+    explore: Explore, first: State, card: dict[str, Any], write: Callable[[str, Any], None]
+) -> dict[str, str]:
+    """Record the first example of each view that runs in a browser: a visitor sees it while the checkpoint arrives.
+    Returns the name of the answer to each state, by `key_of`."""
+    known: dict[str, str] = {}
+    for view in filter(offered, VIEWS):
+        example = VIEWS[view].examples[0]
+        state = with_example(example, replace(first, view=view))
+        state = replace(state, options={**defaults_of(view), **example.options})
+        as_computed = replace(state, options={**state.options, **NOT_DRAWN.get(view, {})})
+        answer = answer_to(explore, first, as_computed) if runs_here(view, example) else None
+        if answer:
+            answer["state"] = {**state_json(state), "precision": "auto"}
+            answer["receipt"]["short"] = f"{state.checkpoint} · {WRITTEN}"
+            answer["checkpoint"] = card
+            known[key_of(state)] = name_of(key_of(state))
+            write(known[key_of(state)], answer)
+    return known
+
+
+def answer_to(explore: Explore, first: State, state: State) -> dict[str, Any] | None:
+    """What the server answers; None for a refusal, and for a document, whose own scripts a site does not run."""
+    reply = perform(explore, first, Call("view", "", "", {"state": state_json(state)}))
+    answer: dict[str, Any] = json.loads(reply.body)
+    return answer if reply.status == 200 and "document" not in answer else None
+
+
+def name_of(key: str) -> str:
+    return sha256(key.encode()).hexdigest()[:12]
 
 
 def as_recorded(answer: dict[str, Any], state: State, card: dict[str, Any] | None, of_example: bool) -> dict[str, Any]:

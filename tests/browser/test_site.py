@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 from typing import Any, Literal, cast
 
 import pytest
@@ -37,7 +37,9 @@ from bertexplorer.views import VIEWS
 from tests.browser.conftest import opened
 from tests.browser.test_access import wrong
 from tests.conftest import BUNDLED, Tiny
-from tests.site.answers import ask, of_view, served
+from tests.golden.compare import differences
+from tests.golden.normalise import normalised
+from tests.site.answers import PARTS, ask, of_view, served
 
 OFFERED = [name for name in VIEWS if offered(name)]
 PAINTED = "#figure .bars, #figure .plot, #figure .model"
@@ -76,8 +78,13 @@ def exact(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def exact_page(browser: Browser, exact: Path) -> Iterator[Page]:
+    """On its second visit, when it computes on several cores; `page` has one."""
     with served(exact) as address, opened(browser, address) as page:
         page.wait_for_selector(PAINTED)
+        page.evaluate("navigator.serviceWorker.ready.then(() => 0)")
+        page.reload()
+        page.wait_for_selector(PAINTED)
+        assert page.evaluate("crossOriginIsolated")
         yield page
 
 
@@ -87,6 +94,11 @@ def page(browser: Browser, folder: Path) -> Iterator[Page]:
     with served(folder) as address, opened(browser, address) as page:
         page.wait_for_selector(PAINTED)
         yield page
+
+
+def wait_for_checkpoint(page: Page) -> None:
+    """Wait until the answer on the screen was computed here."""
+    expect(page.locator(".receipt")).to_contain_text("in this browser")
 
 
 @pytest.mark.parametrize("view", OFFERED)
@@ -115,6 +127,47 @@ def rows_of(page: Page, state: dict[str, Any]) -> list[dict[str, Any]]:
     answer = ask(page, "view/json", {"body": {"state": state}})["answer"]
     rows: list[dict[str, Any]] = json.loads(answer["content"])["rows"]
     return rows
+
+
+@pytest.mark.parametrize("view", OFFERED)
+def test_the_answer_before_the_checkpoint_is_there_is_the_computed_one(page: Page, folder: Path, view: str) -> None:
+    found = ask(page, "view", {"body": {"link": f"?view={view}"}})["answer"]
+    openings = json.loads((folder / "data" / "openings.json").read_text("utf-8"))
+    [name] = [name for key, name in openings.items() if json.loads(key)[0] == view]
+    recorded = json.loads((folder / "data" / "recorded" / f"{name}.json").read_text("utf-8"))
+    assert recorded["receipt"]["short"] == "mini · computed when this site was written"
+    for each in (found, recorded):
+        each["figure"].pop("presses", None)  # of Similarity: a button to derivatives
+    shown = [normalised({part: each[part] for part in PARTS if part in each}) for each in (recorded, found)]
+    assert list(differences(*shown)) == []
+
+
+class Holding(SimpleHTTPRequestHandler):
+    """A server that holds the weights back until `release` is set."""
+
+    release = Event()
+
+    def log_message(self, *words: object) -> None:
+        """Say nothing."""
+
+    def do_GET(self) -> None:
+        if "/weights-" in self.path:
+            self.release.wait(60)
+        super().do_GET()
+
+
+def test_before_the_checkpoint_is_there_an_example_is_shown_and_a_press_waits(browser: Browser, folder: Path) -> None:
+    handler = type("Handler", (Holding,), {"release": Event()})
+    with served(folder, handler) as address, opened(browser, address) as page:
+        page.wait_for_selector(PAINTED)
+        expect(page.locator(".receipt")).to_have_text("mini · computed when this site was written")
+        assert page.locator("#figure").get_attribute("data-line") is None
+        page.locator(".strip").get_by_role("button", name="capital").click()
+        expect(page.locator("#figure")).to_have_attribute("data-line", re.compile(r"Fetching the checkpoint: \d+ of 28 MB"))
+        handler.release.set()
+        wait_for_checkpoint(page)
+        expect(page.locator(".said").first).to_contain_text("capital")
+        assert "hidden=" in page.url
 
 
 def test_a_person_types_hides_compares_and_saves(page: Page) -> None:
@@ -274,7 +327,7 @@ def test_after_one_visit_it_works_without_a_network(browser: Browser, folder: Pa
         )
         page.evaluate("navigator.serviceWorker.ready")
     page.goto(address)
-    page.wait_for_selector(PAINTED)
+    wait_for_checkpoint(page)
     page.goto(f"{address}learn?lesson=welcome")
     expect(page.locator("h1")).to_have_text("Three things to try")
     page.goto(f"{address}?view=attention")
@@ -314,7 +367,7 @@ def test_a_broken_download_goes_on_below_a_path(browser: Browser, folder: Path) 
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"http://127.0.0.1:{server.server_port}/{folder.name}/")
-    page.wait_for_selector(PAINTED)
+    wait_for_checkpoint(page)
     assert handler.cut == 2  # type: ignore[attr-defined]
     context.close()
     server.shutdown()
@@ -335,7 +388,7 @@ def test_without_storage_and_without_what_it_needs(browser: Browser, folder: Pat
             if wanted:
                 expect(page.locator("#message")).to_contain_text(wanted)
             else:
-                page.wait_for_selector(PAINTED)
+                wait_for_checkpoint(page)
         context.close()
 
 

@@ -2,7 +2,6 @@
 import { connect } from "../scripts/backend.js";
 import { base, fetched } from "./fetching.js";
 
-const MINUTES = "The first visit fetches the checkpoint; then it stays in this browser.";
 const missing = (what) => ({ status: 404, answer: { detail: `${what} needs the explorer on a computer. Its README says how to install it: two commands.` } });
 
 const read = async (path) => {
@@ -15,7 +14,7 @@ const page = read("data/page.json");
 // The checkpoint and its worker.
 
 const waiting = new Map();  // number of a question -> what resolves it
-let worker = null, last = 0, opened = null;
+let worker = null, last = 0, opened = null, here = false;  // here: the checkpoint is open
 
 /** Ask the worker. *tell* hears {done, seconds}; *signal* stops the work. */
 function send(task, given, { transfer = [], signal, tell } = {}) {
@@ -31,20 +30,28 @@ function send(task, given, { transfer = [], signal, tell } = {}) {
   });
 }
 
-/** Open the checkpoint, once; *tell* hears how much has arrived. A failed attempt can be repeated. */
-function open(tell) {
-  opened ??= openNow(tell).catch((error) => { opened = null; worker?.terminate(); throw error; });
+/** Open the checkpoint, once; *tell*, of whoever asks last, hears how much has arrived. A failed attempt can be repeated. */
+function open(tell = listener) {
+  listener = tell;
+  if (!here) say(notice);
+  opened ??= openNow().catch((error) => { opened = null; worker?.terminate(); throw error; });
   return opened;
 }
 
-async function openNow(tell) {
+let listener = () => {}, notice = "";
+function say(words) {
+  notice = words;
+  if (words) listener({ notice: words });
+}
+
+async function openNow() {
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") throw new Error("This browser lacks WebAssembly or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both");
   const about = await read("data/site.json"), total = about.files.reduce((sum, one) => sum + one.bytes, 0), files = {};
   let done = 0;
-  const hear = (bytes) => { done += bytes; tell({ notice: `Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB. ${MINUTES}` }); };
+  const hear = (bytes) => { done += bytes; say(`Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`); };
   await Promise.all(about.files.map(async ({ name, path, bytes }) => { files[name] = await fetched(path, bytes, hear); }));
   files.runtime = await new Response(new Blob([files.runtime]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
-  tell({ notice: "Opening the checkpoint…" });
+  say("Opening the checkpoint…");
   worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
   worker.onmessage = ({ data: { number, progress, ...result } }) => {
     const asked = waiting.get(number);
@@ -59,11 +66,13 @@ async function openNow(tell) {
   };
   const { status, answer } = await send("open", { about, schema: await page, files }, { transfer: Object.values(files) });
   if (status !== 200) throw new Error(answer.detail);
+  here = true;
 }
 
 // The questions.
 
-const recorded = read("data/recorded.json").catch(() => ({}));  // link, as `keyOf` writes it -> file
+const filesByKey = (path) => read(path).catch(() => ({}));  // a state, as `keyOf` writes it -> the file of its answer
+const recorded = filesByKey("data/recorded.json"), openings = filesByKey("data/openings.json");
 
 /** The name of a recorded state: with the settings that are not at their defaults. */
 function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", other = "", options = {} }, { defaults, text: used }) {
@@ -74,11 +83,13 @@ function keyOf({ view, text, pair = "", hidden = "", picked = "", against = "", 
 /** The answer to a state or a link of a view. */
 async function view(body, { tell, signal }) {
   const { views, card } = await page, state = body.state ?? stateOf(body.link, await page);
-  const own = views[state.view], file = own && (await recorded)[keyOf(state, own)];
+  const own = views[state.view], key = own && keyOf(state, own), file = (await recorded)[key], first = (await openings)[key];
   const refuse = (detail) => ({ status: 422, answer: { checkpoint: card, detail } });  // without a state: text and tokens stay
   if (file) return { status: 200, answer: await read(`data/recorded/${file}.json`) };
   if (own?.offered === false) return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
-  try { await open(tell); } catch (error) { return refuse(`The checkpoint did not open: ${error.message}. Change the text to try again.`); }
+  let waiting = !here;
+  if (first && waiting) read(`data/recorded/${first}.json`).then((answer) => waiting && tell({ answer })).catch(() => {});
+  try { await open(tell); } catch (error) { return refuse(`The checkpoint did not open: ${error.message}. Change the text to try again.`); } finally { waiting = false; }
   return send("view", { body }, { signal, tell });
 }
 
@@ -118,7 +129,7 @@ function readText(bytes) {
 async function grade(slug, block, { answer, attempt, state }, lang) {
   const { judge } = await import("./grading.js"), keys = await read(`data/lessons/${slug}${lang ? `.${lang}` : ""}.keys.json`), key = keys[block], question = key?.graded_by;
   if (!question) return judge(key, answer, attempt);
-  await open(() => {});
+  await open();
   return send("find", { state, question, attempt });
 }
 

@@ -16,5 +16,13 @@ addEventListener("fetch", (event) => {
   const path = url.pathname.slice(home.length);
   if (path.startsWith("model/")) return;
   const page = request.mode === "navigate" && (PAGES.includes(path.replace(/\/$/, "")) ? `${path.replace(/\/$/, "")}/` : path === "" ? "./" : null);
-  event.respondWith(caches.open(NAME).then((cache) => cache.match(page || request, { ignoreSearch: Boolean(page) })).then((kept) => kept ?? fetch(request)));
+  event.respondWith(caches.open(NAME).then((cache) => cache.match(page || request, { ignoreSearch: Boolean(page) })).then((kept) => (kept ? isolated(kept) : fetch(request))));
 });
+
+/** *kept* with the headers that a page needs to compute on several cores: it shares nothing with pages of other hosts. */
+function isolated({ body, status, headers: given }) {
+  const headers = new Headers(given);
+  headers.set("cross-origin-opener-policy", "same-origin");
+  headers.set("cross-origin-embedder-policy", "require-corp");
+  return new Response(body, { status, headers });
+}

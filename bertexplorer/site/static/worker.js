@@ -45,7 +45,7 @@ const pauses = new MessageChannel();
 const TASKS = {
   /** Open the checkpoint from its files. */
   async open({ about, schema, files: { layers, reader, weights, runtime } }) {
-    ort.env.wasm.numThreads = 1;  // more need cross-origin isolation, which few hosts give
+    ort.env.wasm.numThreads = crossOriginIsolated ? Math.min(MOST_THREADS, navigator.hardwareConcurrency) : 1;  // isolated by sw.js
     ort.env.wasm.wasmBinary = runtime;
     ort.env.wasm.wasmPaths = { mjs: new URL("./vendor/ort-wasm-simd-threaded.mjs", import.meta.url).href };
     const load = (view) => import(`./views/${view.replaceAll("-", "_")}.js`);
@@ -80,7 +80,7 @@ const TASKS = {
     return { status: 200, answer: { lines: key, notice: `${lines.get(key).length.toLocaleString("en")} lines of ${name}${found.length > MOST_LINES ? `; the others, beyond ${MOST_LINES.toLocaleString("en")}, are left out` : ""}. They stay until this tab is reloaded.` } };
   },
 };
-const MOST_LINES = 2000;
+const MOST_LINES = 2000, MOST_THREADS = 4;
 
 /** A short name for a *text*: another text has another one. */
 function fingerprint(text) {

@@ -5,7 +5,7 @@ let backend;
 
 /** Ask for *path* of the API, such as "view" or "lessons?lang=de". *body*: what to send, an object or a form; without it, a GET.
  *  Resolves to {status, answer}; a file is {content, name}. *tell* receives what is reported before the answer: {notice},
- *  {place, seconds} or {done, seconds}; of a run that is followed, its events, the last of which is the answer. Rejects if
+ *  {place, seconds}, {done, seconds} or an {answer} to show until then; of a run that is followed, its events, the last of which is the answer. Rejects if
  *  nobody answers, and when *signal* aborts. */
 export const ask = (path, question = {}) => backend(path, question);
 

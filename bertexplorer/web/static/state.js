@@ -91,12 +91,22 @@ export class State {
     this.#abort?.abort();
     this.#abort = new AbortController();
     const { signal } = this.#abort;
+    let waiting = true;
+    const receive = (status, answer) => {
+      waiting = false;
+      if (answer.state) this.#adopt(requested, answer.state);
+      requested = this.now;
+      this.show({ busy: false, status, answer });
+    };
+    const tell = (line) => {
+      if (!newest()) return;
+      if (line.answer) receive(200, line.answer);
+      else if (waiting) this.show(line.notice ? { waits: line.notice } : { progress: line });
+    };
     this.show({ busy: true });
     try {
-      const { status, answer } = await this.#backend("view", { body, signal, tell: (line) => newest() && this.show(line.notice ? { waits: line.notice } : { progress: line }) });
-      if (!newest()) return;
-      if (answer.state) this.#adopt(requested, answer.state);
-      this.show({ busy: false, status, answer });
+      const { status, answer } = await this.#backend("view", { body, signal, tell });
+      if (newest()) receive(status, answer);
     } catch (error) {
       if (newest()) this.show({ busy: false, status: 0, answer: { detail: `The answer cannot be read (${error.message}). Reload the page.` } });
     }
