@@ -19,6 +19,13 @@ export function dot(a, b) {
   return total;
 }
 
+/** e to the power of each of *values*. */
+export function exponentials(values) {
+  const out = new Float32Array(values.length);
+  for (let i = 0; i < out.length; i += 1) out[i] = Math.exp(values[i]);
+  return out;
+}
+
 export const length = (a) => Math.sqrt(dot(a, a));
 export const cosine = (a, b) => dot(a, b) / (length(a) * length(b));
 

@@ -114,8 +114,12 @@ export function principal(vectors) {
   const centre = meanRow(vectors), size = centre.length, covariance = range(size).map(() => new Float64Array(size)), axes = [], shares = [];
   for (const vector of vectors) {
     const moved = vector.map((one, i) => one - centre[i]);
-    for (let i = 0; i < size; i += 1) for (let j = 0; j < size; j += 1) covariance[i][j] += moved[i] * moved[j];
+    for (let i = 0; i < size; i += 1) {
+      const row = covariance[i], one = moved[i];
+      for (let j = 0; j <= i; j += 1) row[j] += one * moved[j];
+    }
   }
+  for (let i = 0; i < size; i += 1) for (let j = 0; j < i; j += 1) covariance[j][i] = covariance[i][j];
   const whole = Math.max(sum(range(size).map((i) => covariance[i][i])), 1e-12);
   while (axes.length < 2) {
     let axis = unit(range(size).map((i) => 1 + (i * 0.618) % 1)), value = 0;

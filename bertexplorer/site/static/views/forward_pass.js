@@ -3,7 +3,7 @@ import { beyondLimit, clip, counted, decimal, grouped, joinNames, onlyFirstMask,
 import { attended, fed } from "../halves.js";
 import { areWords, checkNumber, linkWindow, placeName, strongestLinks } from "../heads.js";
 import { inputParts, longestPiece } from "../inputs.js";
-import { length, percentile, range, sigmoid, sum, topk } from "../numbers.js";
+import { exponentials, length, percentile, range, sigmoid, sum, topk } from "../numbers.js";
 
 const ANSWERS = 6, RAISED = 3, NUMBERS = 10, STRONGEST = 0.99, ABOVE = 64, BELOW = 228, ROW = 24, LOW_ROW = 18, MANY = 12;
 const ADDED = { 1: "A vector for each", 2: "Two vectors, added", 3: "Three vectors, added" };
@@ -48,8 +48,9 @@ async function findEnd(bert, text) {
 async function raisedWords(bert, pass, vectors, position) {
   const rows = await bert.logProbs([...vectors, ...range(bert.layers, 1).map((layer) => pass.vector(layer, position))]);
   return range(bert.layers).map((layer) => {
-    const [before, after] = [rows[layer], rows[layer + bert.layers]].map((row) => row.map(Math.exp));
-    return topk(after.map((p, i) => p - before[i]), RAISED).map((i) => ({ token: bert.tokenizer.pieces[i], before: before[i], after: after[i] }));
+    const [before, after] = [rows[layer], rows[layer + bert.layers]].map(exponentials), rise = new Float32Array(before.length);
+    for (let i = 0; i < rise.length; i += 1) rise[i] = after[i] - before[i];
+    return topk(rise, RAISED).map((i) => ({ token: bert.tokenizer.pieces[i], before: before[i], after: after[i] }));
   });
 }
 
