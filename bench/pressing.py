@@ -6,7 +6,8 @@ ADDRESS is that of a running server; without it, one is started, in fp32. FOLDER
 browser: it is measured in the same run, each view beside that of the server, with the first answer of a browser that
 was never there. Each view opens with its first example; then its words are pressed one after the other, each of which
 asks a question that was not asked before. The time ends with the last change of the figure. Prints the median and the
-slowest of each view, and the median over the views."""
+slowest of each view, and the median over the views. Of a site, also the longest task of the page's own thread while the
+worker answers."""
 
 import argparse
 import asyncio
@@ -23,7 +24,7 @@ from playwright.async_api import Page, async_playwright
 
 from bench.serving import Server
 from tests.browser.conftest import FLAGS, chromium
-from tests.site.answers import served
+from tests.site.answers import ASK, served
 
 READY = """() => !document.querySelector("[aria-busy=true]")
     && document.querySelector("#caption .said")?.textContent"""
@@ -61,6 +62,32 @@ async def press(page: Page, address: str, view: str, rounds: int) -> list[float]
     return [time for time in times[1:] if time > 0]
 
 
+ASKED = (
+    "The dog [MASK] at the mailman today.",
+    "She [MASK] a letter to her old friend in Rome.",
+    "Birds [MASK] south in the winter because it is cold.",
+)
+
+
+async def longest_task(page: Page) -> float:
+    """Milliseconds of the longest task of the page's own thread while it asks for answers that it does not paint."""
+    session = await page.context.new_cdp_session(page)
+    events: list[dict[str, Any]] = []
+    complete = asyncio.Event()
+    session.on("Tracing.dataCollected", lambda part: events.extend(part["value"]))
+    session.on("Tracing.tracingComplete", lambda _: complete.set())
+    await session.send("Tracing.start", {"categories": "toplevel", "transferMode": "ReportEvents"})
+    for text in ASKED:
+        for view in ("fill-mask", "attention", "switchboard"):
+            state = {"view": view, "text": text, "options": {}}
+            await page.evaluate(ASK, ["view", {"body": {"state": state}}])
+    await session.send("Tracing.end")
+    await complete.wait()
+    names = [event for event in events if event["name"] == "thread_name"]
+    mains = {(one["pid"], one["tid"]) for one in names if one["args"]["name"] == "CrRendererMain"}
+    return max(event.get("dur", 0) / 1000 for event in events if (event["pid"], event["tid"]) in mains)
+
+
 async def measure(address: str, wanted: Sequence[str], rounds: int) -> dict[str, list[float]]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=chromium(), args=FLAGS)
@@ -68,9 +95,10 @@ async def measure(address: str, wanted: Sequence[str], rounds: int) -> dict[str,
         began = time.perf_counter()
         await page.goto(address)
         await page.wait_for_selector("#figure .bars")
-        painted = time.perf_counter() - began
+        figure = time.perf_counter() - began
         await page.wait_for_function(COMPUTED)
-        print(f"{address}: first figure after {painted:.1f} s, first computed answer after {time.perf_counter() - began:.1f} s")
+        answer = time.perf_counter() - began
+        print(f"{address}: first figure after {figure:.1f} s, first computed answer after {answer:.1f} s")
         views: dict[str, Any] = (await page.evaluate(SCHEMA))["views"]
         names = [
             name
@@ -78,6 +106,10 @@ async def measure(address: str, wanted: Sequence[str], rounds: int) -> dict[str,
             if view["text"] and view.get("offered", True) and (not wanted or name in wanted)
         ]
         times = {name: await press(page, address, name, rounds) for name in names}
+        if any("offered" in view for view in views.values()):  # a site
+            await page.goto(address)
+            await page.wait_for_function(COMPUTED)
+            print(f"{address}: the longest task of the page while it asks {await longest_task(page):.0f} ms")
         await browser.close()
     return {name: found for name, found in times.items() if found}
 
