@@ -7,6 +7,7 @@ from pathlib import Path
 
 os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error", "TOKENIZERS_PARALLELISM": "false"}
 os.environ |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # of commands and servers too: threads of several wait for each other
 
 import hypothesis
 import pytest
@@ -36,15 +37,16 @@ def shaped() -> list[str]:
 install_import_hook(shaped(), "beartype.beartype")
 
 
-LONGEST = (
-    "access", "state", "canary", "training", "experiments", "tasks",
-    "switching", "people", "faults", "killed", "onnx", "explore",
+LONGEST = (  # files of tests that take a minute and more, the longest first
+    "access", "training", "site", "faults", "views", "onnx", "class", "suite_folder", "canary", "look_inside", "state",
+    "learn", "processes", "worker_pool", "schema", "influence", "tasks", "experiments", "class_killed", "killed",
 )  # fmt: skip
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Run the slowest files first, so that no process is left with one of them at the end."""
-    items.sort(key=lambda item: item.path.stem.removeprefix("test_") not in LONGEST)
+    order = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: order.get(item.path.stem.removeprefix("test_"), len(order)))
     for item in items:
         if item.path.is_relative_to(ROOT / "tests" / "browser"):
             item.add_marker(pytest.mark.browser)
