@@ -378,7 +378,8 @@ def test_without_storage_and_without_what_it_needs(browser: Browser, folder: Pat
     """As in a private window; and what is missing is said."""
     for script, wanted in (
         ("delete globalThis.caches; delete Navigator.prototype.serviceWorker", ""),
-        ("delete globalThis.DecompressionStream", "This browser lacks WebAssembly or DecompressionStream"),
+        ("delete globalThis.DecompressionStream", "This browser lacks WebAssembly with SIMD, or DecompressionStream"),
+        ("WebAssembly.validate = () => false", "This browser lacks WebAssembly with SIMD"),
     ):
         context = browser.new_context()
         context.add_init_script(script)

@@ -44,8 +44,12 @@ function say(words) {
   if (words) listener({ notice: words });
 }
 
+class Missing extends Error {}  // what another attempt would not mend
+const SIMD = [0, 97, 115, 109, 1, 0, 0, 0, 1, 5, 1, 96, 0, 1, 123, 3, 2, 1, 0, 10, 10, 1, 8, 0, 65, 0, 253, 15, 253, 98, 11];  // a program of one instruction
+const canRun = () => typeof DecompressionStream !== "undefined" && typeof WebAssembly !== "undefined" && WebAssembly.validate(new Uint8Array(SIMD));
+
 async function openNow() {
-  if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") throw new Error("This browser lacks WebAssembly or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both");
+  if (!canRun()) throw new Missing("This browser lacks WebAssembly with SIMD, or DecompressionStream. A current Firefox, Chrome, Edge or Safari has both.");
   const about = await read("data/site.json"), total = about.files.reduce((sum, one) => sum + one.bytes, 0), files = {};
   let done = 0;
   const hear = (bytes) => { done += bytes; say(`Fetching the checkpoint: ${(done / 1e6).toFixed(0)} of ${(total / 1e6).toFixed(0)} MB`); };
@@ -89,7 +93,7 @@ async function view(body, { tell, signal }) {
   if (own?.offered === false) return refuse(`This view does not run in a browser. Its examples are recorded: choose one of them. ${own.instead}`);
   let waiting = !here;
   if (first && waiting) read(`data/recorded/${first}.json`).then((answer) => waiting && tell({ answer })).catch(() => {});
-  try { await open(tell); } catch (error) { return refuse(`The checkpoint did not open: ${error.message}. Change the text to try again.`); } finally { waiting = false; }
+  try { await open(tell); } catch (error) { return refuse(error instanceof Missing ? error.message : `The checkpoint did not open: ${error.message}. Change the text to try again.`); } finally { waiting = false; }
   return send("view", { body }, { signal, tell });
 }
 
