@@ -41,6 +41,8 @@ Words = str | Iterable[str | tuple[int, int, int]]
 class Bert(Methods):
     """A loaded checkpoint. Every analysis of the package is a method: `bert.attention(text)`.
 
+    `load` and `from_transformers` make it. Use it to ask one checkpoint several questions.
+
     Example:
         >>> bert = bx.load("mini")
         >>> bert.encode(["Paris", "London"]).shape
@@ -67,12 +69,32 @@ class Bert(Methods):
         rows: Sequence[Mapping[str, Any]] | str | Path | None = None,
         **options: Any,
     ) -> Result:
-        """Run *analysis*, a name such as "fill_mask", on *text* and, as segment B, *pair*.
+        """Run an analysis by its name.
 
-        *mask*: words to hide; *pick*: words that the analysis is about. Both take a word (every occurrence), several,
-        or spans (side, start, end): side 0 is the text, 1 the pair, and end is not included. *lines*: for search and
-        embedding_map, texts or a CSV, TSV or TXT file. *rows*: for suite and probe, dicts or a CSV, TSV or JSONL file.
-        Raises ExplorerError for an unknown analysis, option or value, and if the checkpoint lacks a head."""
+        Use it where a program chooses the analysis; else call the method of that name. *mask* and *pick* take a word
+        (every occurrence), several, or spans (side, start, end): side 0 is the text, 1 the pair, and end is not
+        included.
+
+        Args:
+            analysis: a name such as "fill_mask".
+            text: the text.
+            pair: a second text, read as segment B.
+            mask: words to hide.
+            pick: words that the analysis is about.
+            lines: for search, embedding_map, sentence_similarity and neurons: texts, or a CSV, TSV or TXT file.
+            rows: for suite and probe: dicts, or a CSV, TSV or JSONL file.
+            **options: the settings of the analysis.
+
+        Returns:
+            The result: rows, a sentence and a figure.
+
+        Raises:
+            ExplorerError: for an unknown analysis, option or value, and if the checkpoint lacks a head.
+
+        Example:
+            >>> bx.load("mini").analyse("fill_mask", "Paris is the [MASK] of France.", top=1).rows[0]["token"]
+            'capital'
+        """
         check_text("text", text), check_text("pair", pair)
         if analysis not in NAMES:
             raise ExplorerError(f"There is no analysis {analysis!r:.60}; wanted one of {', '.join(NAMES)}.")
@@ -104,16 +126,30 @@ class Bert(Methods):
     def encode(
         self, texts: str | Sequence[str], *, prompt: str | None = None, pooling: str = "own", layer: int = -1
     ) -> Float[np.ndarray, "n d"]:
-        """A vector for each of *texts*, in fp32: n texts by d numbers; for one string, d numbers. d is the hidden size,
-        unless the checkpoint's own sentence encoder makes vectors of another.
+        """A vector for each text.
 
-        *prompt*: the name of a prompt in the checkpoint's files, such as "query", whose text is put before each text;
-        None: the default one, if the files name one; "": none.
+        It warns if a text is cut at the limit of tokens, and if the pooling or the layer departs from the checkpoint's
+        own sentence encoder.
 
-        *pooling*: "own", as the sentence encoder in the checkpoint's files says, and the mean if there is none; "mean"
-        or "max" over all tokens, "CLS", or "last four summed". *layer*: 0 is the input of the first layer, -1 the
-        output of the last. Warns if a text is cut at the limit of tokens, and if the pooling or the layer departs from
-        the checkpoint's own sentence encoder. Raises ExplorerError for an unknown prompt, pooling or layer."""
+        Args:
+            texts: a list of texts, or one string.
+            prompt: the name of a prompt in the checkpoint's files, such as "query", whose text is put before each
+                text. None: the default one, if the files name one. "": none.
+            pooling: "own", as the sentence encoder in the checkpoint's files says, and the mean if there is none;
+                "mean" or "max" over all tokens, "CLS", or "last four summed".
+            layer: 0 is the input of the first layer, -1 the output of the last.
+
+        Returns:
+            The vectors in fp32: n texts by d numbers; for one string, d numbers. d is the hidden size, unless the
+            checkpoint's own sentence encoder makes vectors of another.
+
+        Raises:
+            ExplorerError: for an unknown prompt, pooling or layer, and if no text is given.
+
+        Example:
+            >>> bx.load("mini").encode("Paris").shape
+            (384,)
+        """
         from bertexplorer import engine
         from bertexplorer.analysis import search
         from bertexplorer.analysis.vectors import cut_note, departure, encode_sentence, layer_of
@@ -137,12 +173,22 @@ class Bert(Methods):
         *,
         prompts: tuple[str | None, str | None] = (None, None),
     ) -> Float[np.ndarray, "n m"]:
-        """How similar each of the n texts of *first* is to each of the m of *second*, n x m in fp32, by the measure
-        that the checkpoint's files name: the cosine, unless they say otherwise, or the dot product, or a distance with
-        a minus before it. One string in place of a list takes that dimension away.
+        """How similar each text of *first* is to each of *second*.
 
-        *prompts*: of the first and of the second texts, as in `encode`. A raw cosine means little by itself: compare
-        it with that of unrelated texts, as `sentence_similarity` does.
+        The checkpoint's files name the measure: the cosine, unless they say otherwise, or the dot product, or a
+        distance with a minus before it. A raw cosine means little by itself: compare it with that of unrelated texts,
+        as `sentence_similarity` does.
+
+        Args:
+            first: n texts, or one string.
+            second: m texts, or one string.
+            prompts: the prompts of the first and of the second texts, as in `encode`.
+
+        Returns:
+            n x m numbers in fp32. One string in place of a list takes that dimension away.
+
+        Raises:
+            ExplorerError: for an unknown prompt, and if no text is given.
 
         Example:
             >>> float(bx.load("mini").similarity("A cat sleeps.", "A kitten naps.")) > 0.5
@@ -161,11 +207,25 @@ class Bert(Methods):
         return table[tuple(0 if isinstance(texts, str) else slice(None) for texts in (first, second))]
 
     def tokenize(self, text: str, pair: str = "") -> Encoding:
-        """The input of the encoder for *text* and *pair*: ids, segments, spans and words, each of length t."""
+        """The input of the encoder for a text or a pair.
+
+        Args:
+            text: the text.
+            pair: a second text, read as segment B.
+
+        Returns:
+            The ids, segments, spans and words, each of length t.
+
+        Raises:
+            ExplorerError: for a text that is empty or cannot be read.
+        """
         return self.checkpoint.tokenizer.encode(Text(check_text("text", text), check_text("pair", pair)))
 
     def control(self) -> Bert:
-        """The same architecture and tokenizer with random weights (seed 0): what it shows as well was not learned."""
+        """The same architecture and tokenizer with random weights (seed 0).
+
+        Compare a result with that of the control: what it shows as well was not learned.
+        """
         from bertexplorer.model.initialise import random_copy
 
         return Bert(random_copy(self.checkpoint))
@@ -186,11 +246,18 @@ class Bert(Methods):
 
 
 def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> Bert:
-    """Load the checkpoint with that name, once per process: a bundled one, a folder, run:ID of a training run, or a
-    name on the Hugging Face hub, which is downloaded if it is not on this disk.
+    """Load a checkpoint, once per process.
 
-    *precision*: "fp32", "bf16", or "auto" for the one that the processor computes fastest. Raises ExplorerError if
-    there is no such checkpoint, or it cannot be used.
+    Args:
+        checkpoint: the name of a bundled one, a folder, run:ID of a training run, or a name on the Hugging Face hub,
+            which is downloaded if it is not on this disk. A `Bert` is returned as it is.
+        precision: "fp32", "bf16", or "auto" for the one that the processor computes fastest.
+
+    Returns:
+        The checkpoint, with every analysis as a method.
+
+    Raises:
+        ExplorerError: if there is no such checkpoint, or it cannot be used.
 
     Example:
         >>> bx.load("mini").name
@@ -210,6 +277,9 @@ def load(checkpoint: str | Path | Bert = "mini", *, precision: str = "auto") -> 
 def checkpoints() -> list[str]:
     """The names of the checkpoints on this disk.
 
+    Returns:
+        The names as `load` takes them; those of training runs come last.
+
     Example:
         >>> "mini" in bx.checkpoints()
         True
@@ -218,11 +288,22 @@ def checkpoints() -> list[str]:
 
 
 def from_transformers(model: Any, tokenizer: Any, *, name: str = "in memory", precision: str = "") -> Bert:
-    """Make every analysis available for a *model* and *tokenizer* of transformers in memory.
+    """Make every analysis available for a model of transformers in memory.
 
-    The weights are copied, so training the model further does not change the result. *precision*: that of the model
-    by default. Raises ExplorerError for an unknown family, a tokenizer without a fast version, or weights that
-    do not fit.
+    Use it for a model that you train or change in a program, without saving it first. The weights are copied, so
+    training the model further does not change the result.
+
+    Args:
+        model: a model of transformers.
+        tokenizer: its tokenizer.
+        name: what to call the checkpoint in results.
+        precision: as for `load`; by default, that of the model.
+
+    Returns:
+        The checkpoint, with every analysis as a method.
+
+    Raises:
+        ExplorerError: for an unknown family, a tokenizer without a fast version, or weights that do not fit.
 
     Example:
         >>> bert = bx.from_transformers(model, tokenizer)  # doctest: +SKIP

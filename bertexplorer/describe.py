@@ -15,6 +15,16 @@ CONTENT = {  # settings whose values are content; on the page, the key of an upl
     "lines": "Sequence[str] | str | Path | None",
     "rows": "Sequence[Mapping[str, Any]] | str | Path | None",
 }
+ARGUMENTS = {  # what every analysis calls the same
+    "text": "the text; [MASK] stands for a hidden word",
+    "pair": "a second text, read as segment B",
+    "checkpoint": "what `load` takes: a name, a folder or a Bert (of the function; a method has its own)",
+    "precision": '"fp32", "bf16" or "auto" (of the function; a method has its own)',
+    "mask": "words to hide, or spans (side, start, end)",
+    "pick": "words that the analysis is about, or spans (side, start, end)",
+    "lines": "texts, or a CSV, TSV or TXT file",
+    "rows": "dictionaries, or a CSV, TSV or JSONL file",
+}
 LISTS = {"words": ", ", "sentences": " | ", "candidates": " | ", "heads": ", ", "off": ", "}  # setting -> its separator
 
 
@@ -57,13 +67,19 @@ def annotation(setting: OptionSpec) -> str:
 
 
 def document(name: str) -> str:
-    """The documentation of the analysis *name*: what it does, its options, and an example that runs."""
+    """The documentation of the analysis *name*: what it does, its arguments, and an example that runs."""
     module = import_module(f"bertexplorer.analysis.{name}")
-    about = inspect.cleandoc(module.__doc__ or "").splitlines()[0].partition(": ")[2]
+    about = " ".join(inspect.cleandoc(module.__doc__ or "").partition("\n\n")[0].split()).partition(": ")[2]
     details = inspect.cleandoc(module.run.__doc__ or "")
-    options = [f"    {s.name}: {explain(s)}" for s in option_specs(module.Options) if s.name not in CONTENT]
-    listed = ["Options:", *options, ""] if options else []
-    return "\n".join([about[:1].upper() + about[1:], "", details, "", *listed, "Example:", f"    >>> {example(name)}"])
+    settings = {setting.name: setting for setting in option_specs(module.Options)}
+    arguments = []
+    for given in signature(name, method=False).parameters:
+        said = ARGUMENTS.get(given) or explain(settings[given])
+        if given in CONTENT and (info := settings[given].option.info):
+            said += f" ({info})"
+        arguments.append(f"    {given}: {said}")
+    about = about[:1].upper() + about[1:]
+    return "\n".join([about, "", details, "", "Args:", *arguments, "", "Example:", f"    >>> {example(name)}"])
 
 
 def explain(setting: OptionSpec) -> str:

@@ -44,11 +44,12 @@ ADDRESS = re.compile(r"(?<!\S)\S*[/\\]\S*|\(?'?(?<!\d)\d+(\.\d+){3}\S*( \d+\))?"
 class ExplorerError(ValueError):
     """Raised for invalid input of any kind. Its text is for people, and is shown as it is.
 
-    *message*: what was given and what was wanted, and, where that is the same everywhere, what to do. *hint*: what to
-    do, in the words of each channel. *code*: what is missing, for programs: "mask" or "pair" if the text lacks only
-    that, so that the page can offer a button that adds it; "checkpoint" if it must be downloaded first; "head" or
-    "tuned" if the checkpoint lacks a head of pretraining or a fine-tuned one; "class" if there is no class with this
-    code.
+    Args:
+        message: what was given and what was wanted, and, where that is the same everywhere, what to do.
+        hint: what to do, in the words of each channel.
+        code: what is missing, for programs: "mask" or "pair" if the text lacks only that, so that the page can offer a
+            button that adds it; "checkpoint" if it must be downloaded first; "head" or "tuned" if the checkpoint lacks
+            a head of pretraining or a fine-tuned one; "class" if there is no class with this code.
 
     Example:
         >>> error = ExplorerError("There is one text.", ADD_SECOND, code="pair")
@@ -68,7 +69,14 @@ class ExplorerError(ValueError):
         return self.code
 
     def render(self, channel: Channel) -> str:
-        """The message and the hint in the words of *channel*."""
+        """The message and the hint in the words of a channel.
+
+        Args:
+            channel: "page", "cli", "http", "mcp" or "python".
+
+        Returns:
+            The text for people who use that channel.
+        """
         return worded(self.message, self.hint, channel)
 
 

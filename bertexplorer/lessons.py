@@ -35,6 +35,8 @@ class Feedback:
 class Lesson:
     """A lesson with the checkpoint that answers it. Notebooks show its questions.
 
+    `lesson` makes it.
+
     Example:
         >>> bx.lesson("next-sentence").check("first-guess", 1).right
         True
@@ -64,10 +66,29 @@ class Lesson:
         link: str = "",
         attempt: int = 1,
     ) -> Feedback:
-        """Grade an answer to the question *id*: the number of a choice from 0, or its text; a number; points for each
-        choice; or, if something must be found, *text* and *pair*, *options* of the view such as {"draws": 8}, or the
-        *link* of the view as you left it. Raises ExplorerError for an unknown question and for an answer of another
-        kind."""
+        """Grade an answer to a question.
+
+        If something must be found, give *text* and *pair*, *options*, or *link*; else give *answer*.
+
+        Args:
+            id: the question, one of `questions`.
+            answer: the number of a choice from 0, or its text; a number; or points for each choice.
+            text: the text that was found.
+            pair: the second text that was found.
+            options: settings of the view, such as {"draws": 8}.
+            link: the link of the view as you left it.
+            attempt: which try this is, from 1; from the second on, the right answer is revealed.
+
+        Returns:
+            Whether it is right, what is said of it, and the right answer once it is revealed.
+
+        Raises:
+            ExplorerError: for an unknown question and for an answer of another kind.
+
+        Example:
+            >>> bx.lesson("next-sentence").check("first-guess", 0).right
+            False
+        """
         block, explore, start = self.content.block(id), *explore_and_opening()
         if not block.is_question:
             raise ExplorerError(f"{id} has no question; the questions are {', '.join(self.questions)}.")
@@ -85,7 +106,14 @@ class Lesson:
         return Feedback(grade.right, text, revealed)
 
     def claims(self) -> dict[str, bool]:
-        """Whether each claim of the lesson holds on the checkpoint."""
+        """Whether each claim of the lesson holds on the checkpoint.
+
+        Returns:
+            Claim ids -> whether they hold.
+
+        Raises:
+            ExplorerError: if a claim cannot be evaluated on the checkpoint.
+        """
         explore, start = explore_and_opening()
         blocks = [block for block in self.content.blocks if block.kind == "claim"]
         return {
@@ -113,8 +141,17 @@ class Lesson:
 
 
 def lesson(name: str, *, checkpoint: str = "mini") -> Lesson:
-    """The lesson *name*, one of those that `bertexplorer lesson list` prints, answered by *checkpoint*. Raises
-    ExplorerError if there is none.
+    """A lesson, answered by a checkpoint.
+
+    Args:
+        name: one of those that `bertexplorer lesson list` prints.
+        checkpoint: the checkpoint that answers.
+
+    Returns:
+        The lesson, which grades answers.
+
+    Raises:
+        ExplorerError: if there is no such lesson.
 
     Example:
         >>> bx.lesson("next-sentence").title

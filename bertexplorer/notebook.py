@@ -24,10 +24,22 @@ def widget(
 ) -> Widget:
     """The views of the page in a notebook, in which one can type, press tokens and change settings.
 
-    The arguments are those of the analyses. Without a text, it opens with the view's first example. The widget's
-    `state` is what it shows (view, text, pair, hidden and picked words, settings), and its `result` the `Result` of
-    that; `show`, with the same arguments, changes it from Python. Raises ExplorerError as the analyses do, and if
-    anywidget, which `pip install "bertexplorer[notebook]"` brings, is missing.
+    Args:
+        analysis: the view to open, by the name of its analysis.
+        text: the text; without one, the widget opens with the view's first example.
+        pair: a second text, read as segment B.
+        checkpoint: the checkpoint, as `load` takes it.
+        mask: words to hide, as for the analyses.
+        pick: words that the view is about, as for the analyses.
+        **options: the settings of the analysis.
+
+    Returns:
+        The widget. Its `state` is what it shows (view, text, pair, hidden and picked words, settings), and its `result`
+        the `Result` of that; `show`, with the same arguments, changes it from Python.
+
+    Raises:
+        ExplorerError: as the analyses do, and if anywidget, which `pip install "bertexplorer[notebook]"` brings, is
+            missing.
 
     Example:
         >>> widget = bx.widget("attention", "The cat sat on the mat.", pick="cat")

@@ -62,8 +62,11 @@ class Result:
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Further tables, by name: "summary" of a suite, the score overall and by category; "mistakes" of a probe, what
-        each layer got wrong; "gallery" of head roles. Other analyses have none."""
+        """Further tables, by name.
+
+        A suite has "summary", the score overall and by category; a probe "mistakes", what each layer got wrong; head
+        roles "gallery". Other analyses have none.
+        """
         return export.tables(self.module, self.value)
 
     @cached_property
@@ -94,8 +97,17 @@ class Result:
         return [dict(row) for row in self.rows]
 
     def to_pandas(self, table: str = "") -> Any:
-        """The rows, or the *table* of `tables`, as a pandas DataFrame. Raises ExplorerError if pandas is not installed,
-        and for an unknown table."""
+        """The rows, or another table, as a pandas DataFrame.
+
+        Args:
+            table: a name of `tables`; "" for the rows.
+
+        Returns:
+            A DataFrame with a row for each dictionary.
+
+        Raises:
+            ExplorerError: if pandas is not installed, and for an unknown table.
+        """
         try:
             import pandas  # type: ignore[import-untyped]
         except ImportError as error:
@@ -103,12 +115,31 @@ class Result:
         return pandas.DataFrame(self.rows_of(table))
 
     def to_csv(self, table: str = "") -> str:
-        """The rows, or the *table* of `tables`, as CSV (RFC 4180); cells that a spreadsheet would run as formulas begin
-        with an apostrophe. Raises ExplorerError for an unknown table."""
+        """The rows, or another table, as CSV (RFC 4180).
+
+        Args:
+            table: a name of `tables`; "" for the rows.
+
+        Returns:
+            The text of the file. Cells that a spreadsheet would run as formulas begin with an apostrophe.
+
+        Raises:
+            ExplorerError: for an unknown table.
+        """
         return export.as_csv(self.rows_of(table))
 
     def rows_of(self, table: str) -> list[dict[str, Any]]:
-        """The rows of a table; of "", `rows`."""
+        """The rows of a table.
+
+        Args:
+            table: a name of `tables`; "" for `rows`.
+
+        Returns:
+            A dictionary for each row.
+
+        Raises:
+            ExplorerError: for an unknown table.
+        """
         if table and table not in self.tables:
             names = ", ".join(self.tables) or "none"
             raise ExplorerError(f"There is no table {table!r:.40} of {self.analysis}; wanted one of: {names}.")
@@ -130,9 +161,22 @@ class Result:
         return export.Question(self.checkpoint, self.text, self.options, sources=self.sources)
 
     def save(self, path: str | Path) -> Path:
-        """Write the result to *path* and return it. The suffix is the format: .csv, .json or .py, the figure as .html
-        or as an image: .png, .svg, .pdf, .webp, .jpeg (needs kaleido). Raises ExplorerError for another suffix, and for
-        an image of BertViz, whose figure is a page."""
+        """Write the result to a file.
+
+        Args:
+            path: the file. Its suffix is the format: .csv, .json or .py, the figure as .html or as an image: .png,
+                .svg, .pdf, .webp, .jpeg (needs kaleido).
+
+        Returns:
+            The path.
+
+        Raises:
+            ExplorerError: for another suffix, for an image of BertViz, whose figure is a page, and if the file cannot
+                be written.
+
+        Example:
+            >>> bx.fill_mask("Paris is the [MASK] of France.").save("answers.csv")  # doctest: +SKIP
+        """
         path = Path(path)
         suffix = path.suffix.lower()
         writers = {".csv": self.to_csv, ".json": self.to_json, ".py": self.code, ".html": self.to_html}
@@ -156,7 +200,17 @@ class Result:
         return str(page).replace("</body>", f"<p>{html.escape(self.said)}</p></body>")
 
     def image(self, kind: str) -> bytes:
-        """The figure as the bytes of an image file of *kind*, such as "png" or "svg"."""
+        """The figure as an image.
+
+        Args:
+            kind: the format, such as "png" or "svg".
+
+        Returns:
+            The bytes of an image file.
+
+        Raises:
+            ExplorerError: for a figure that is a page, as that of BertViz, and if kaleido or Chrome is missing.
+        """
         if isinstance(self.figure, str):
             raise ExplorerError(f"The figure of {self.analysis} is a page, not an image. Save it as .html.")
         try:
@@ -191,7 +245,10 @@ class Result:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """Results of one analysis: for two checkpoints, texts or options, or of a suite for more."""
+    """Results of one analysis: for two checkpoints, texts or options, or of a suite for more.
+
+    `compare` makes it. Notebooks show its figure.
+    """
 
     first: Result
     second: Result
@@ -206,7 +263,9 @@ class Comparison:
     @cached_property
     def figure(self) -> Figure | None:
         """All results in one figure: side by side where the view can align them, else the numbers that differ most.
-        None where the analysis has no number to compare."""
+
+        It is None where the analysis has no number to compare.
+        """
         from bertexplorer.figures import ComparingSeveral, difference
 
         drawing, values = self.first.drawing, [result.value for result in self.results]
@@ -224,8 +283,11 @@ class Comparison:
 
     @cached_property
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """The tables of all results, by name. "sides": what made each. Of suites also "tests", each paired test against
-        the first result, and "differences", the cases that some get right and others wrong."""
+        """The tables of all results, by name.
+
+        "sides" has what made each. Suites also have "tests", each paired test against the first result, and
+        "differences", the cases that some get right and others wrong.
+        """
         values, checkpoints = zip(*((result.value, result.checkpoint) for result in self.results), strict=True)
         return export.comparison_tables(self.first.module, self.names, values, checkpoints)
 
@@ -264,8 +326,19 @@ class Comparison:
 
 
 def compare(first: Result, second: Result, *others: Result) -> Comparison:
-    """Compare *second*, and for a suite *others* too, with *first*, named by their difference. Raises ExplorerError for
-    results of two analyses, and for more than two results of an analysis that compares only pairs.
+    """Compare results of one analysis.
+
+    Args:
+        first: the result that the others are compared with.
+        second: the result to compare with it.
+        *others: further results, for a suite.
+
+    Returns:
+        The comparison, its results named by their difference.
+
+    Raises:
+        ExplorerError: for results of two analyses, and for more than two results of an analysis that compares only
+            pairs.
 
     Example:
         >>> bert = bx.load("mini")

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingRun:
-    """A run in its *folder*: its settings, its events, and the best checkpoint so far."""
+    """A run in its folder: its settings, its events, and the best checkpoint so far.
+
+    `train` and `pretrain` return it. Make one from a folder to look at a run of an earlier program, or to continue it.
+
+    Args:
+        folder: the folder of the run.
+
+    Example:
+        >>> bx.TrainingRun("runs/films").resume().metrics  # doctest: +SKIP
+    """
 
     folder: Path
 
@@ -41,13 +50,16 @@ class TrainingRun:
 
     @property
     def state(self) -> str:
-        """finished, stopped, failed, running or interrupted."""
+        """The state: finished, stopped, failed, running or interrupted."""
         return runs.read(self.folder).state
 
     @property
     def metrics(self) -> dict[str, float]:
         """The metrics, on the validation rows, of the best checkpoint so far: the one that `load` and `predict` use.
-        Empty before it is saved, and for a pretraining run. `latest_metrics`: those of the latest evaluation."""
+
+        They are empty before it is saved, and for a pretraining run. `latest_metrics` has those of the latest
+        evaluation.
+        """
         from bertexplorer.training.checkpointing import list_commits
 
         best = list_commits(self.folder / "best")[-1:]
@@ -55,14 +67,20 @@ class TrainingRun:
 
     @property
     def latest_metrics(self) -> dict[str, float]:
-        """The metrics of the latest evaluation on the validation rows, which may be worse than the best. Empty before
-        the first evaluation, and for a pretraining run."""
+        """The metrics of the latest evaluation on the validation rows, which may be worse than the best.
+
+        They are empty before the first evaluation, and for a pretraining run.
+        """
         metrics = [event["metrics"] for event in self.events if event["event"] == "evaluated" and "metrics" in event]
         return dict(metrics[-1]) if metrics else {}
 
     @property
     def best(self) -> Path:
-        """The folder of the best checkpoint. Raises ExplorerError if there is none yet."""
+        """The folder of the best checkpoint.
+
+        Raises:
+            ExplorerError: if there is none yet.
+        """
         from bertexplorer.training.checkpointing import list_commits
 
         if folders := [*list_commits(self.folder / "best")[-1:], *runs.last_commits(self.folder)]:
@@ -70,22 +88,49 @@ class TrainingRun:
         raise ExplorerError(f"The run in {self.folder} has no checkpoint yet. Resume it until its first evaluation.")
 
     def load(self) -> Bert:
-        """The best checkpoint, whose `metrics` the run has, with every analysis."""
+        """The best checkpoint, whose `metrics` the run has, with every analysis.
+
+        Returns:
+            The checkpoint, as from `bertexplorer.load`.
+
+        Raises:
+            ExplorerError: if there is none yet.
+        """
         return load(self.best)
 
     def predict(self, rows: Sequence[Mapping[str, str]] | Mapping[str, str]) -> list[dict[str, Any]]:
-        """The answers of the best checkpoint, whose `metrics` the run has, to new *rows*, each a dictionary of the
-        task's columns."""
+        """The answers of the best checkpoint, whose `metrics` the run has, to new rows.
+
+        Args:
+            rows: a dictionary of the task's columns for each row, or a single one.
+
+        Returns:
+            A dictionary for each row.
+
+        Raises:
+            ExplorerError: if there is no checkpoint yet, and for a pretraining run.
+        """
         from bertexplorer.training.finetuning.artifacts import open_learner
 
         several = [rows] if isinstance(rows, Mapping) else check_rows("rows", rows)
         return list(open_learner(self.best).predict([dict(row) for row in several]))
 
     def influence(self, row: Mapping[str, str], label: str = "") -> Influences:
-        """The training rows that made *label* (left out: the run's own answer) the answer to a new *row*, and those
-        that spoke against it, by gradients at the kept checkpoints (Pruthi et al., 2020, TracIn). For labels of texts
-        and pairs, tags (*label*: one for each word, separated by spaces), questions (a text in the passage), similarity
-        and re-ranking (no *label*); raises ExplorerError for other tasks.
+        """The training rows that made a label the answer to a new row, and those that spoke against it.
+
+        They are found by gradients at the kept checkpoints (Pruthi et al., 2020, TracIn). Use it to learn which
+        examples an answer rests on.
+
+        Args:
+            row: a dictionary of the task's columns.
+            label: the answer to explain; "" for the run's own. For tags, one for each word, separated by spaces; for
+                questions, a text in the passage; for similarity and re-ranking, leave it out.
+
+        Returns:
+            The training rows with their scores.
+
+        Raises:
+            ExplorerError: for tasks other than labels of texts and pairs, tags, questions, similarity and re-ranking.
 
         Example:
             >>> found = run.influence({"text": "A great film."})  # doctest: +SKIP
@@ -96,21 +141,42 @@ class TrainingRun:
         return influence.run_to_end(influence.influence(self.folder, row, label))
 
     def suspects(self) -> Influences:
-        """The training rows, the most suspicious first: a wrong label has much influence on its own row's loss, as
-        only memorising it lowers it. Raises ExplorerError as `influence` does."""
+        """The training rows, the most suspicious first.
+
+        Use it to find wrong labels: a wrong label has much influence on its own row's loss, as only memorising it
+        lowers it.
+
+        Returns:
+            The training rows with their scores.
+
+        Raises:
+            ExplorerError: as `influence` does.
+        """
         from bertexplorer.training.finetuning import influence
 
         return influence.run_to_end(influence.suspects(self.folder))
 
     def resume(self, on_event: Callable[[Event], object] | None = None) -> TrainingRun:
-        """Continue a stopped or interrupted run until it is finished. *on_event* gets each event as it happens; by
-        default, they are written to stderr. Raises ExplorerError if another process works on the run."""
+        """Continue a stopped or interrupted run until it is finished.
+
+        Args:
+            on_event: gets each event as it happens; by default, they are written to stderr.
+
+        Returns:
+            This run.
+
+        Raises:
+            ExplorerError: if another process works on the run.
+        """
         return follow(self, on_event)
 
 
 @dataclass(frozen=True)
 class SuiteRun:
-    """A finished suite in its *folder*: that of `bertexplorer suite --out`, or the folder of a run.
+    """A finished suite in its folder.
+
+    Args:
+        folder: that of `bertexplorer suite --out`, or the folder of a run.
 
     Example:
         >>> bx.SuiteRun("runs/mini").compare("runs/large")["said"]  # doctest: +SKIP
@@ -130,13 +196,26 @@ class SuiteRun:
 
     @property
     def scored(self) -> suite_folder.ScoredSuite:
-        """The scored cases by line, with what was measured. Raises ExplorerError unless the suite is finished."""
+        """The scored cases by line, with what was measured.
+
+        Raises:
+            ExplorerError: unless the suite is finished.
+        """
         return suite_folder.read_suite(Path(self.folder))
 
     def compare(self, other: SuiteRun | Path | str) -> dict[str, Any]:
-        """The paired test of *other*, a suite of the same rows, against this one ("test", and "said" in a sentence),
-        and the cases on which they differ ("differences": the row here, with the answer and the score of the other).
-        Raises ExplorerError for other rows or another scoring method."""
+        """The paired test of another suite against this one, and the cases on which they differ.
+
+        Args:
+            other: a suite of the same rows, or its folder.
+
+        Returns:
+            "test", the paired test; "said", the test in a sentence; and "differences", the cases: the row here, with
+            the answer and the score of the other.
+
+        Raises:
+            ExplorerError: for other rows or another scoring method.
+        """
         from bertexplorer.analysis.suite_paired import test_row
         from bertexplorer.views.suite import say_test
 
@@ -165,15 +244,27 @@ def train(
     on_event: Callable[[Event], object] | None = None,
     **settings: Any,
 ) -> TrainingRun:
-    """Fine-tune *checkpoint* for *task* on *data* in the new folder *out*, until it is done.
+    """Fine-tune a checkpoint in a new folder, until it is done.
 
-    *data*: a CSV, TSV, JSONL, JSON, CoNLL or TXT file, rows as dictionaries, or a DataFrame; *dev*: the same for
-    validation, a tenth of the data if left out. *columns*: the task's columns -> yours, guessed if left out. *strict*:
-    whether rows that cannot be used stop it, rather than being skipped. *settings*: epochs, rate, batch, method,
-    seed and all the others that `bertexplorer train --help` lists. *on_event* gets each event as it happens; by
-    default, they are written to stderr. `TrainingRun(out).resume()` continues an interrupted run.
+    `TrainingRun(out).resume()` continues an interrupted run.
 
-    Raises ExplorerError if *out* exists, for unsuitable rows, and for an unknown setting.
+    Args:
+        checkpoint: what to start from, as `load` takes it.
+        task: the name of a task, such as "classification".
+        data: a CSV, TSV, JSONL, JSON, CoNLL or TXT file, rows as dictionaries, or a DataFrame.
+        out: the new folder of the run.
+        dev: the same as *data* for validation; a tenth of the data if left out.
+        columns: the task's columns -> yours; guessed if left out.
+        name: a name for the run.
+        strict: whether rows that cannot be used stop it, rather than being skipped.
+        on_event: gets each event as it happens; by default, they are written to stderr.
+        **settings: epochs, rate, batch, method, seed and all the others that `bertexplorer train --help` lists.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        ExplorerError: if *out* exists, for unsuitable rows, and for an unknown setting.
 
     Example:
         >>> rows = [{"text": f"a {w} film", "label": w} for w in ["good", "bad"] * 20]
@@ -215,12 +306,20 @@ def pretrain(
     on_event: Callable[[Event], object] | None = None,
     **settings: Any,
 ) -> TrainingRun:
-    """Pretrain an encoder on *text*, files or folders of plain text with an empty line between documents, in the new
-    folder *out*, until it is done.
+    """Pretrain an encoder on plain text in a new folder, until it is done.
 
-    *settings*: objective, minutes, steps, layers, hidden, heads, start (the folder of a checkpoint to start from) and
-    all the others that `bertexplorer pretrain --help` lists. *on_event* as for `train`. Raises ExplorerError if *out*
-    contains a run, for a text that is too short, and for an unknown setting.
+    Args:
+        text: files or folders of plain text with an empty line between documents.
+        out: the new folder of the run.
+        on_event: as for `train`.
+        **settings: objective, minutes, steps, layers, hidden, heads, start (the folder of a checkpoint to start from)
+            and all the others that `bertexplorer pretrain --help` lists.
+
+    Returns:
+        The finished run.
+
+    Raises:
+        ExplorerError: if *out* contains a run, for a text that is too short, and for an unknown setting.
 
     Example:
         >>> run = bx.pretrain("corpus.txt", out="runs/mine", minutes=10)  # doctest: +SKIP

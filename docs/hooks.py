@@ -63,6 +63,8 @@ completes commands, flags and values; `zsh` and `fish` are known too. A run that
 with code 3, an error with 2.
 """
 
+SECTION = re.compile(r"^(Args|Returns|Raises):$", re.MULTILINE)
+
 
 def on_page_markdown(markdown: str, page: Any, **more: Any) -> str:
     """The page on lessons ends with the facts of every view."""
@@ -233,18 +235,23 @@ class Plain(str):
 
 
 def marked(doc: str) -> list[str]:
-    """A docstring as markdown: its options as a list, its example as a block."""
+    """A docstring as markdown: its arguments and errors as lists, its example as a block."""
     text, _, code = doc.partition("Example:")
-    text, _, options = text.partition("Options:")
-    listed = [re.sub(r"^ +(\w+): ", r"- `\1`: ", line) for line in options.strip("\n").split("\n")] if options else []
+    first, *rest = SECTION.split(text)
+    parts = [first.strip(), ""]
+    for name, content in zip(rest[::2], rest[1::2], strict=True):
+        body = re.sub(r"\n +", " ", inspect.cleandoc(content))
+        listed = [re.sub(r"^(\*{0,2}\w+): ", r"- `\1`: ", line) for line in body.split("\n")]
+        parts += [f"{name}: {' '.join(body.split())}"] if name == "Returns" else [f"{name}:", "", *listed]
+        parts.append("")
     code = inspect.cleandoc(code.replace("  # doctest: +SKIP", ""))
     shown = ["", "```python", code, "```"] if code else []
-    return [re.sub(r"(?<!\*)\*(\w+)\*(?!\*)", r"`\1`", text.strip()), "", *listed, *shown]
+    return [*(re.sub(r"(?<![*`])\*(\w+)\*(?![*`])", r"`\1`", part) for part in parts), *shown]
 
 
 def prose(doc: str) -> str:
-    """The sentences of a documentation, without options and example."""
-    return doc.partition("Options:")[0].partition("Example:")[0].strip()
+    """The sentences of a documentation, without its sections and example."""
+    return SECTION.split(doc)[0].partition("Example:")[0].strip()
 
 
 def cell(text: str) -> str:

@@ -52,12 +52,20 @@ def serve(
     public: bool = False,
     open: bool = False,
 ) -> int:
-    """Serve the page until a signal ends it. *host*, *port* and *root_path* override the environment variables
-    BERTEXPLORER_HOST, BERTEXPLORER_PORT and BERTEXPLORER_ROOT_PATH. *root_path*: the path below which a proxy serves
-    the page, such as "/bert". *public* lets everyone in without a code. *open* opens a browser.
+    """Serve the page until a signal ends it.
 
-    Returns 0, or 2 after printing to stderr why it cannot be served. Raises ExplorerError for a port or a variable that
-    cannot be used.
+    Args:
+        host: the address to listen on. It overrides the environment variable BERTEXPLORER_HOST.
+        port: the port to listen on. It overrides BERTEXPLORER_PORT.
+        root_path: the path below which a proxy serves the page, such as "/bert". It overrides BERTEXPLORER_ROOT_PATH.
+        public: whether everyone is let in without a code.
+        open: whether to open a browser.
+
+    Returns:
+        0, or 2 after printing to stderr why it cannot be served.
+
+    Raises:
+        ExplorerError: for a port or a variable that cannot be used.
 
     Example:
         >>> bx.serve(port=7861, open=True)  # doctest: +SKIP

@@ -163,7 +163,9 @@ def test_before_the_checkpoint_is_there_an_example_is_shown_and_a_press_waits(br
         expect(page.locator(".receipt")).to_have_text("mini · computed when this site was written")
         assert page.locator("#figure").get_attribute("data-line") is None
         page.locator(".strip").get_by_role("button", name="capital").click()
-        expect(page.locator("#figure")).to_have_attribute("data-line", re.compile(r"Fetching the checkpoint: \d+ of 28 MB"))
+        expect(page.locator("#figure")).to_have_attribute(
+            "data-line", re.compile(r"Fetching the checkpoint: \d+ of 28 MB")
+        )
         handler.release.set()
         wait_for_checkpoint(page)
         expect(page.locator(".said").first).to_contain_text("capital")
